@@ -1,0 +1,1 @@
+"""evenhand audits vision and vision-language models for bias."""

@@ -1,0 +1,1 @@
+"""One folder each: reader, questions, bound metrics, artifacts, card."""

@@ -1,0 +1,1 @@
+"""Vocabulary: results, errors, seeds, capabilities, registry. Imports no other room."""

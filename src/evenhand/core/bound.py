@@ -1,0 +1,30 @@
+"""A bound metric: a metric with its parameters, printable and hashable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class BoundMetric:
+    """A metric's name, its grouping and every parameter that changes its value.
+
+    ``str(bound)`` is what findings print: ``skewsize(by=gender+race, mode=paper)``.
+    Parameters at their default are not printed, so that a name stays stable when options are added.
+    """
+
+    name: str
+    by: tuple[str, ...] = ()
+    params: tuple[tuple[str, object], ...] = field(default=())
+
+    @classmethod
+    def make(cls, name: str, by: tuple[str, ...], params: Mapping[str, object]) -> BoundMetric:
+        """Bind ``name``; parameters that are None are left out and the rest sorted."""
+        kept = sorted((key, value) for key, value in params.items() if value is not None)
+        return cls(name, by, tuple(kept))
+
+    def __str__(self) -> str:
+        words = [f"by={'+'.join(self.by)}"] if self.by else []
+        words += [f"{key}={value}" for key, value in self.params]
+        return f"{self.name}({', '.join(words)})"

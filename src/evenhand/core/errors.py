@@ -1,0 +1,98 @@
+"""Exceptions of evenhand.
+
+    EvenhandError
+    ├── UserError            exit 2: the user can mend it; the message says how
+    │   ├── InputError       a file or table cannot be used
+    │   ├── UnknownName      a column, metric, benchmark or model that does not exist
+    │   ├── ParameterError   a value outside what is possible
+    │   └── MissingExtra     an optional library is not installed
+    ├── Incomplete           exit 3: some questions could not be asked
+    └── GateBroken           exit 4: a finding broke a ``--fail-if`` gate
+
+A message is one line: what was given, what is possible, what to type next.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class EvenhandError(Exception):
+    """Base of everything evenhand raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UserError(EvenhandError):
+    """Something the user gave cannot be used; the message says what to give instead."""
+
+    exit_code = 2
+
+
+class InputError(UserError):
+    """A file or table cannot be used."""
+
+
+class UnknownName(UserError):  # noqa: N818 - reads as the sentence it prints
+    """A name that does not exist; the message lists the closest ones that do.
+
+    Args:
+        what: The kind of thing, such as ``column``.
+        given: What the user typed.
+        possible: Every name that would have been accepted.
+        hint: What to type to see or change the possibilities.
+    """
+
+    def __init__(self, what: str, given: str, possible: Iterable[str], hint: str = "") -> None:
+        names = [str(name) for name in possible]
+        close = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+        shown = names[:12]
+        listing = ", ".join(map(repr, close or shown)) or "none"
+        more = f" and {len(names) - len(shown)} more" if not close and len(names) > len(shown) else ""
+        lead = "did you mean" if close else "possible:"
+        end = "?" if close else ""
+        tail = f"; {hint}" if hint else ""
+        super().__init__(f"there is no {what} {given!r}; {lead} {listing}{more}{end}{tail}")
+
+
+class ParameterError(UserError):
+    """A parameter has a value outside what is possible."""
+
+
+class MissingExtra(UserError):  # noqa: N818
+    """An optional library is not installed.
+
+    Args:
+        library: The module that could not be imported.
+        extra: The extra of evenhand that installs it.
+    """
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed; type: pip install 'evenhand[{extra}]'")
+
+
+class Incomplete(EvenhandError):  # noqa: N818
+    """Some questions could not be asked; what was answered is kept."""
+
+    exit_code = 3
+
+
+class GateBroken(EvenhandError):  # noqa: N818
+    """A finding broke a gate given with ``--fail-if``."""
+
+    exit_code = 4
+
+
+def one_line(text: object) -> str:
+    """Any text as one printable line, so that hostile labels cannot break a message."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
+def check_choice(name: str, value: object, possible: Iterable[object]) -> None:
+    """Raise ParameterError unless ``value`` is one of ``possible``."""
+    options = list(possible)
+    if value not in options:
+        listing = ", ".join(map(repr, options))
+        raise ParameterError(f"{name}={value!r} is not possible; choose one of {listing}")

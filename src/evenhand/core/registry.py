@@ -1,0 +1,80 @@
+"""Names to objects: built in, installed as entry points, ``module:object`` or ``file.py:object``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from evenhand.core.errors import InputError, UnknownName
+
+
+class Registry:
+    """A table of lazily imported objects of one kind.
+
+    Args:
+        kind: What it holds, in the singular, as messages say it.
+        builtin: Name to ``module:object``.
+        group: Entry point group through which other packages add names.
+    """
+
+    def __init__(self, kind: str, builtin: Mapping[str, str], group: str) -> None:
+        self.kind, self.builtin, self.group = kind, dict(builtin), group
+
+    def names(self) -> list[str]:
+        """Every name that can be asked for, sorted."""
+        return sorted({*self.builtin, *(point.name for point in entry_points(group=self.group))})
+
+    def get(self, name: str) -> Any:
+        """The object behind a name, ``module:object`` or ``file.py:object``."""
+        if name in self.builtin:
+            return load_object(self.builtin[name])
+        for point in entry_points(group=self.group):
+            if point.name == name:
+                return point.load()
+        if ":" in name:
+            return load_object(name)
+        raise UnknownName(self.kind, name, self.names(), "or give your own as file.py:object")
+
+
+def load_object(reference: str) -> Any:
+    """Import ``module:object`` or ``path/to/file.py:object``.
+
+    Raises:
+        InputError: The module or file cannot be found.
+        UnknownName: It has no such object.
+    """
+    where, _, attribute = reference.rpartition(":")
+    module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
+    if not hasattr(module, attribute):
+        public = [name for name in vars(module) if not name.startswith("_")]
+        raise UnknownName(f"object in {where}", attribute, public)
+    return getattr(module, attribute)
+
+
+def _load_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name and not (name == problem.name or name.startswith(problem.name + ".")):
+            raise  # the module exists; something it needs does not
+        message = f"there is no Python module {name!r}; check the spelling, or give file.py:object"
+        raise InputError(message) from None
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r}; give an existing file as file.py:object")
+    name = f"evenhand_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{str(path)!r} cannot be imported as Python; give a .py file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickling-free libraries look themselves up here
+    spec.loader.exec_module(module)
+    return module

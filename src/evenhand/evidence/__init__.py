@@ -1,0 +1,1 @@
+"""The tables: read, validate, count, derive; and Run, which reads a run folder."""

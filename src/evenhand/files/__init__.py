@@ -1,0 +1,1 @@
+"""Files: atomic writes and hashes. Nothing is ever left half-written."""

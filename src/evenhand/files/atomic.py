@@ -1,0 +1,82 @@
+"""Write beside, then rename: a reader sees the old content or the new, never a part."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evenhand.core.errors import InputError
+
+
+@contextmanager
+def atomic_path(target: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``target``; rename it onto ``target`` when the block succeeds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a whole file atomically."""
+    with atomic_path(target) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextmanager
+def atomic_folder(target: Path, *, marker: str) -> Iterator[Path]:
+    """Build a folder beside ``target`` and swap it in when the block succeeds.
+
+    Args:
+        target: The folder to make or replace.
+        marker: A file that shows an existing ``target`` is ours to replace.
+
+    Raises:
+        InputError: ``target`` exists, is not empty and does not hold ``marker``.
+    """
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{str(target)!r} is a file; give a folder with -o")
+    if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
+        raise InputError(f"{str(target)!r} holds other files; give an empty or new folder with -o")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    building.chmod(0o777 & ~_umask())
+    try:
+        yield building
+        _swap(building, target)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _swap(building: Path, target: Path) -> None:
+    """Move ``building`` to ``target``, keeping what was there until the move is done."""
+    if not target.exists():
+        building.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    try:
+        target.rename(old / "content")
+        try:
+            building.rename(target)
+        except OSError:
+            (old / "content").rename(target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _umask() -> int:
+    """The process's umask, which can only be read by setting it."""
+    current = os.umask(0)
+    os.umask(current)
+    return current

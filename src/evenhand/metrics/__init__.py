@@ -1,0 +1,1 @@
+"""Pure functions of evidence that return a Finding; one file per family."""

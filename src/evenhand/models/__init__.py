@@ -1,0 +1,1 @@
+"""Adapters that meet capabilities; heavy libraries are imported late."""

@@ -1,0 +1,1 @@
+"""A rendering of a run folder; it adds no numbers."""

@@ -1,0 +1,1 @@
+"""Asks, computes, writes and renders."""

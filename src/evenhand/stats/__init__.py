@@ -1,0 +1,1 @@
+"""Pure kernels: arrays of stated shape in, arrays out."""
