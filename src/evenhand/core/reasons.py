@@ -1,0 +1,23 @@
+"""Why a value is missing: stable codes, and what they mean in words."""
+
+from __future__ import annotations
+
+REASONS: dict[str, str] = {
+    "empty": "no usable row of this class",
+    "single_group": "only one group has rows here, so there is nothing to compare",
+    "constant": "every row got the same label, so predictions cannot differ between groups",
+    "below_minimum_expected": "fewer than two predicted labels reach the minimum expected value",
+    "no_usable_class": "no class has two groups and two different predictions (a model without errors is "
+    "such a case)",
+    "one_usable_class": "only one class can be estimated; skewness needs at least three",
+    "uninformative": "the skewness of two values is always 0, whatever they are; read the values themselves",
+    "no_spread": "all classes have the same effect size, so their distribution has no shape",
+    "undefined": "the value is not defined on this evidence",
+    "dependent_rows": "rows of one image depend on each other; only whole images can be permuted",
+    "too_many_labels": "too many labels to resample rates for each; the value itself is exact",
+}
+
+
+def explain(code: str) -> str:
+    """A reason code with its meaning; a text that is no code stays as it is."""
+    return f"{code}: {REASONS[code]}" if code in REASONS else code

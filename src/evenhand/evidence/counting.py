@@ -1,0 +1,56 @@
+"""Counting a table in one pass, where the table lives."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from evenhand.evidence.counts import DENSE_CELLS, LABEL_AXES, Counts, pack
+from evenhand.evidence.labels import Encoder
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+
+def count(frame: Frame, columns: dict[str, str]) -> Counts:
+    """Counts of a frame.
+
+    Polars tables stream through one dense array where the combinations of levels are few enough for that;
+    every other engine does its own group-by and only the groups come home.
+
+    Args:
+        frame: The table.
+        columns: Axis name to column name, in the order of the axes.
+    """
+    renamed = frame.select(*(nw.col(column).alias(name) for name, column in columns.items()))
+    native = renamed.to_native()
+    if isinstance(native, pl.DataFrame | pl.LazyFrame):
+        return _stream(native.lazy(), columns)
+    grouped = renamed.group_by(*columns).agg(nw.len().alias("n"))
+    return Counts.from_table(_to_polars(grouped), columns)
+
+
+def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts:
+    distinct = pl.collect_all([table.select(pl.col(name).unique()) for name in columns], engine="streaming")
+    encoders = [
+        Encoder.fit(values.to_series(), name, column, labels=name in LABEL_AXES)
+        for values, (name, column) in zip(distinct, columns.items(), strict=True)
+    ]
+    sizes = [len(encoder.levels) + 1 for encoder in encoders]
+    if prod(sizes) > DENSE_CELLS:
+        grouped = table.group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
+        return Counts.from_table(grouped, columns)
+    dense = np.zeros(prod(sizes), dtype=np.int64)
+    for batch in table.collect_batches(maintain_order=False):
+        codes = [encoder.codes(batch[encoder.axis.name]) for encoder in encoders]
+        np.add.at(dense, pack(codes, sizes), 1)
+    return Counts.from_dense(tuple(encoder.axis for encoder in encoders), dense)
+
+
+def _to_polars(frame: Frame) -> pl.DataFrame:
+    """Bring a small result home as a Polars frame."""
+    eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
+    return eager.to_polars()

@@ -1,0 +1,240 @@
+"""Counts: truth x attributes x prediction -> n, the sufficient statistic of the classification metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.evidence.labels import MISSING, Axis, Codes, Encoder
+from evenhand.files.atomic import atomic_path
+
+Integers = npt.NDArray[np.int64]
+
+LABEL_AXES = ("truth", "prediction")
+DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
+
+_ATTRIBUTE = "attribute:"
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each combination of truth, attributes and prediction occurs.
+
+    Counts of shards, files or machines add with ``+`` to the counts of the whole.
+
+    Attributes:
+        axes: ``truth``, one axis per attribute, optionally ``rank``, and ``prediction``, in this order.
+        codes: Level of each occupied cell on each axis, shape (axes, K); -1 is "missing". Sorted, unique.
+        n: Rows in each cell, int64, shape (K,).
+    """
+
+    axes: tuple[Axis, ...]
+    codes: Codes
+    n: Integers
+
+    @classmethod
+    def from_table(cls, table: pl.DataFrame, columns: dict[str, str]) -> Counts:
+        """Counts of a table with one row per combination and its number in column ``n``.
+
+        Args:
+            table: Columns named as the axes, and ``n``.
+            columns: Axis name to the user's column name, in the order of the axes.
+
+        Raises:
+            InputError: A column whose values cannot be labels.
+        """
+        encoders = [
+            Encoder.fit(table[name], name, column, labels=name in LABEL_AXES)
+            for name, column in columns.items()
+        ]
+        codes = [encoder.codes(table[encoder.axis.name]) for encoder in encoders]
+        axes = tuple(encoder.axis for encoder in encoders)
+        return _canonical(axes, codes, table["n"].cast(pl.Int64).to_numpy())
+
+    @classmethod
+    def from_dense(cls, axes: tuple[Axis, ...], dense: Integers) -> Counts:
+        """Counts from an array with one entry per key of ``pack``."""
+        keys = np.flatnonzero(dense)
+        return cls(axes, _unpack(keys, [len(axis.levels) + 1 for axis in axes]), dense[keys])
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Names of the attributes."""
+        return tuple(axis.name for axis in self.axes if axis.name not in ("truth", "prediction", "rank"))
+
+    @property
+    def n_total(self) -> int:
+        """All rows, those with something missing included."""
+        return int(self.n.sum())
+
+    def axis(self, name: str) -> Axis:
+        """The axis of this name."""
+        return self.axes[self._position(name)]
+
+    def codes_of(self, name: str) -> Codes:
+        """The codes along one axis, shape (K,)."""
+        return np.asarray(self.codes[self._position(name)])
+
+    def _position(self, name: str) -> int:
+        names = [axis.name for axis in self.axes]
+        if name not in names:
+            raise UnknownName("attribute in these counts", name, self.attributes)
+        return names.index(name)
+
+    def project(self, attributes: Sequence[str]) -> Counts:
+        """Counts over fewer attributes, in the order given."""
+        keep = ["truth", *attributes, *(a.name for a in self.axes if a.name == "rank"), "prediction"]
+        if keep == [axis.name for axis in self.axes]:
+            return self
+        return _canonical(
+            tuple(self.axis(name) for name in keep), [self.codes_of(name) for name in keep], self.n
+        )
+
+    def where(self, name: str, level: object) -> Counts:
+        """Only the rows with one value on one axis, the axis removed.
+
+        Raises:
+            UnknownName: The axis has no such value.
+        """
+        levels = self.axis(name).levels
+        if level not in levels:
+            raise UnknownName(f"value of {name!r}", str(level), map(str, levels))
+        keep = self.codes_of(name) == levels.index(level)
+        kept = replace(self, codes=self.codes[:, keep], n=self.n[keep])
+        return kept.project([a for a in self.attributes if a != name])
+
+    def __add__(self, other: Counts) -> Counts:
+        """The counts of both; axes must have the same names and kinds.
+
+        Raises:
+            InputError: Different attributes or kinds of labels.
+        """
+        merged = [_union(mine, other) for mine in self.axes]
+        if len(self.axes) != len(other.axes):
+            raise InputError(f"counts over {self.attributes} and {other.attributes} do not add; count alike")
+        codes = [
+            np.concatenate(
+                [
+                    _recode(self.axis(a.name), a, self.codes_of(a.name)),
+                    _recode(other.axis(a.name), a, other.codes_of(a.name)),
+                ]
+            )
+            for a in merged
+        ]
+        return _canonical(tuple(merged), codes, np.concatenate([self.n, other.n]))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Counts)
+            and self.axes == other.axes
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.n, other.n)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per occupied cell: the axes' values (null where missing) and ``n``."""
+        columns = {}
+        for axis, codes in zip(self.axes, self.codes, strict=True):
+            index = pl.Series(codes).replace(MISSING, None)
+            columns[_stored_name(axis)] = pl.Series(list(axis.levels) or [None]).gather(index)
+        return pl.DataFrame(columns).with_columns(n=pl.Series(self.n))
+
+    def save(self, path: str | Path) -> None:
+        """Write as Parquet, whole or not at all."""
+        with atomic_path(Path(path)) as temporary:
+            self.to_frame().write_parquet(temporary)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Counts:
+        """Read what ``save`` wrote.
+
+        Raises:
+            InputError: The file is missing or does not hold Counts.
+        """
+        try:
+            table = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as problem:
+            raise InputError(f"{str(path)!r} cannot be read as saved Counts: {problem}") from None
+        if not {"truth", "prediction", "n"} <= set(table.columns):
+            raise InputError(f"{str(path)!r} holds no Counts; give a file that Counts.save wrote")
+        names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column != "n"}
+        return cls.from_table(table.rename(names), {name: name for name in names.values()})
+
+
+def merge(parts: Sequence[Counts]) -> Counts:
+    """The sum of several Counts."""
+    return reduce(lambda left, right: left + right, parts)
+
+
+def _stored_name(axis: Axis) -> str:
+    return axis.name if axis.name in ("truth", "prediction", "rank") else _ATTRIBUTE + axis.name
+
+
+def _union(mine: Axis, other: Counts) -> Axis:
+    theirs = next((axis for axis in other.axes if axis.name == mine.name), None)
+    if theirs is None:
+        raise InputError(f"the other counts lack {mine.name!r}; count both over the same attributes")
+    kinds = {mine.kind, theirs.kind} - {"missing"}
+    if len(kinds) > 1:
+        raise InputError(f"{mine.name!r} is {mine.kind} in one and {theirs.kind} in the other; convert one")
+    levels = sorted({*mine.levels, *theirs.levels})
+    return Axis(mine.name, kinds.pop() if kinds else "missing", tuple(levels))
+
+
+def _recode(old: Axis, new: Axis, codes: Codes) -> Codes:
+    position = {level: index for index, level in enumerate(new.levels)}
+    table = np.array([*(position[level] for level in old.levels), MISSING], dtype=np.int32)
+    return np.asarray(table[codes])  # code -1 takes the last entry, MISSING
+
+
+def _canonical(axes: tuple[Axis, ...], codes: Sequence[Codes], n: npt.NDArray[np.integer]) -> Counts:
+    """Sort cells by their codes and add up equal ones, so that equal data gives equal Counts."""
+    sizes = [len(axis.levels) + 1 for axis in axes]
+    space = int(np.prod([float(size) for size in sizes]))
+    if space < np.iinfo(np.int64).max // 2:
+        unique, totals = _sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
+        return Counts(axes, _unpack(unique, sizes), totals)
+    order = np.lexsort(tuple(reversed(list(codes))))
+    stacked = np.stack([code[order] for code in codes])
+    first = np.r_[True, (np.diff(stacked, axis=1) != 0).any(axis=0)][: n.size]
+    return Counts(axes, stacked[:, first], np.add.reduceat(n[order], np.flatnonzero(first)))
+
+
+def pack(codes: Sequence[Codes], sizes: Sequence[int]) -> Integers:
+    """One key per row from its codes (-1 included), ordered as the codes are."""
+    keys = np.zeros(codes[0].size, dtype=np.int64)
+    for size, code in zip(sizes, codes, strict=True):
+        keys *= size
+        keys += code
+        keys += 1
+    return keys
+
+
+def _sum_keys(keys: Integers, n: Integers, space: int) -> tuple[Integers, Integers]:
+    if space <= min(DENSE_CELLS, 16 * keys.size):
+        dense = np.zeros(space, dtype=np.int64)
+        np.add.at(dense, keys, n)
+        unique = np.flatnonzero(dense)
+        return unique, dense[unique]
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    start = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: keys.size])
+    return ordered[start], np.add.reduceat(n[order], start) if keys.size else n
+
+
+def _unpack(keys: Integers, sizes: Sequence[int]) -> Codes:
+    codes = np.empty((len(sizes), keys.size), dtype=np.int32)
+    for position in range(len(sizes) - 1, -1, -1):
+        quotient = keys // sizes[position]
+        codes[position] = keys - quotient * sizes[position] - 1
+        keys = quotient
+    return codes

@@ -1,0 +1,145 @@
+"""From the values of a column to levels and codes: kinds, missing values, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+
+Kind = Literal["text", "integer", "boolean", "number", "missing"]
+Label = str | int | bool | float
+Codes = npt.NDArray[np.int32]
+
+MOST_LEVELS = 100_000
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of Counts.
+
+    Attributes:
+        name: ``truth``, ``prediction``, ``rank``, or the name of an attribute.
+        kind: What its values are.
+        levels: The distinct values, sorted; "missing" is the code -1 and not among them.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """The levels of one column, and how its values become codes."""
+
+    axis: Axis
+    levels: pl.Series
+
+    @classmethod
+    def fit(cls, values: pl.Series, name: str, column: str, *, labels: bool) -> Encoder:
+        """Learn the levels of a column.
+
+        Integral floats are integers (frames make them from integers with a gap), NaN and null are missing.
+
+        Args:
+            values: The column, or its distinct values.
+            name: Name of the axis.
+            column: Name the user knows the column by, for messages.
+            labels: Whether these are truth or predictions, where fractional numbers are refused.
+
+        Raises:
+            InputError: Fractional labels, nested or binary values, or too many levels (not for predictions).
+        """
+        plain, kind = _plain(values, column, labels=labels)
+        levels = plain.unique().drop_nulls().sort()
+        if name != "prediction" and len(levels) > MOST_LEVELS:
+            what = "classes" if name == "truth" else "groups"
+            raise InputError(
+                f"column {column!r} has {len(levels):,} distinct values, more than the {MOST_LEVELS:,} "
+                f"{what} an audit can compare; is it an id or a score? name another column"
+            )
+        return cls(Axis(name, kind, tuple(levels.to_list())), levels)
+
+    def codes(self, values: pl.Series) -> Codes:
+        """The position of each value among the levels, -1 where it is missing; shape of ``values``."""
+        plain = values.fill_nan(None) if values.dtype.is_float() else values
+        missing = plain.is_null()
+        if self.levels.dtype == pl.String:
+            coded = plain.cast(pl.String).cast(pl.Enum(self.levels)).to_physical()
+        else:
+            sorted_levels = self.levels.to_numpy()
+            filled = plain.cast(self.levels.dtype).fill_null(self.levels[0] if len(self.levels) else 0)
+            coded = pl.Series(_positions(filled.to_numpy(), sorted_levels))
+        codes = coded.cast(pl.Int32).to_numpy(writable=True) if not missing.any() else _masked(coded, missing)
+        return codes.astype(np.int32, copy=False)
+
+
+def _masked(coded: pl.Series, missing: pl.Series) -> npt.NDArray[np.generic]:
+    return pl.select(pl.when(missing).then(MISSING).otherwise(coded.cast(pl.Int32))).to_series().to_numpy()
+
+
+def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, Kind]:
+    """The column as text, integers, booleans or numbers, NaN made missing."""
+    dtype = values.dtype
+    if dtype == pl.Null:
+        return values.cast(pl.String), "missing"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return values.cast(pl.String), "text"
+    if dtype == pl.Boolean:
+        return values, "boolean"
+    if dtype.is_integer():
+        return values, "integer"
+    if dtype.is_float():
+        return _numbers(values.fill_nan(None), column, labels=labels)
+    if dtype.is_temporal() or dtype.is_decimal():
+        return values.cast(pl.String), "text"
+    raise InputError(
+        f"column {column!r} holds {one_line(dtype)} values; labels and attributes are text, integers or "
+        "booleans, one kind in a column: convert it first"
+    )
+
+
+def _numbers(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, Kind]:
+    fractional = values.filter((values != values.round()) | values.is_infinite())
+    if not len(fractional):
+        return values.cast(pl.Int64), "integer"
+    if labels:
+        raise InputError(
+            f"column {column!r} holds fractional numbers such as {fractional[0]}; labels are text, integers "
+            "or booleans: name the column of labels, or turn scores into labels first"
+        )
+    return values.cast(pl.Float64), "number"
+
+
+def _positions(values: npt.NDArray[np.generic], levels: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
+    """Where each value stands among the sorted levels; by a table where integers are close together."""
+    if not levels.size:
+        return np.zeros(values.size, dtype=np.int64)
+    if np.issubdtype(levels.dtype, np.integer):
+        low, high = int(levels[0]), int(levels[-1])
+        if high - low < 10 * MOST_LEVELS:
+            table = np.zeros(high - low + 1, dtype=np.int64)
+            table[levels.astype(np.int64) - low] = np.arange(levels.size)
+            return table[values.astype(np.int64) - low]
+    return np.searchsorted(levels, values)
+
+
+def check_same_kind(truth: Axis, prediction: Axis, truth_column: str, prediction_column: str) -> None:
+    """Refuse truth and prediction of different kinds: no label could ever be right."""
+    kinds = {truth.kind, prediction.kind} - {"missing"}
+    if len(kinds) > 1:
+        raise InputError(
+            f"truth column {truth_column!r} holds {truth.kind} labels such as {_example(truth)}, prediction "
+            f"column {prediction_column!r} holds {prediction.kind} labels such as {_example(prediction)}; "
+            "no prediction could be right: convert one of them"
+        )
+
+
+def _example(axis: Axis) -> str:
+    return one_line(repr(axis.levels[0]))[:60]

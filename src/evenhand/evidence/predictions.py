@@ -1,0 +1,148 @@
+"""Predictions: truth, prediction and attributes of samples, in whatever table they live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.evidence import counting, sources
+from evenhand.evidence.counts import Counts
+from evenhand.evidence.labels import check_same_kind
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """A table of predictions, not yet counted. Make one with ``read`` or ``from_frame``.
+
+    Counting runs where the table lives (Polars streaming for files, the user's own engine for frames); only
+    Counts come back.
+
+    Attributes:
+        frame: The table behind narwhals, eager or lazy.
+        truth: Column of true labels.
+        prediction: Column of predicted labels.
+        id: Column of sample ids, or None: then rows are samples.
+        rank: Column of ranks (1 = first) where each sample has several predictions.
+        confidence: Column of confidences.
+        origin: Where the rows came from, None for frames.
+    """
+
+    frame: Frame
+    truth: str
+    prediction: str
+    id: str | None = None
+    rank: str | None = None
+    confidence: str | None = None
+    origin: sources.Origin | None = None
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        truth: str,
+        prediction: str,
+        id: str | None = None,
+        rank: str | None = None,
+        confidence: str | None = None,
+    ) -> Predictions:
+        """Read CSV, TSV, Parquet, JSONL or Arrow IPC: a file, a glob, ``s3://``, ``hf://`` and the like.
+
+        Nothing is loaded before it is counted. Labels of CSV and TSV are text.
+
+        Raises:
+            InputError: No such file, an empty or broken one, an unknown format.
+            UnknownName: A column that does not exist, with the closest that do.
+        """
+        with sources.reading(f"{str(path)!r}"):
+            lazy, files = sources.scan(path)
+            lazy.collect_schema()
+            origin = sources.origin(path, files)
+        return cls(nw.from_native(lazy), truth, prediction, id, rank, confidence, origin)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        truth: str,
+        prediction: str,
+        id: str | None = None,
+        rank: str | None = None,
+        confidence: str | None = None,
+    ) -> Predictions:
+        """Take a frame of pandas, Polars, pyarrow, DuckDB, PySpark, Dask or anything narwhals knows.
+
+        Raises:
+            InputError: Not a frame.
+            UnknownName: A column that does not exist, with the closest that do.
+        """
+        try:
+            wrapped: Frame = nw.from_native(frame)
+        except TypeError:
+            given = f"{type(frame).__module__}.{type(frame).__name__}"
+            raise InputError(
+                f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
+            ) from None
+        return cls(wrapped, truth, prediction, id, rank, confidence)
+
+    def __post_init__(self) -> None:
+        for column in (self.truth, self.prediction, self.id, self.rank, self.confidence):
+            if column is not None:
+                self.check_column(column)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return list(self.frame.collect_schema().names())
+
+    def check_column(self, name: str) -> None:
+        """Raise UnknownName, with the closest names, unless the table has this column."""
+        columns = self.columns
+        if name not in columns:
+            raise UnknownName("column", name, columns)
+
+    def count(self, attributes: Sequence[str] = ()) -> Counts:
+        """Count truth x attributes x prediction in one pass, where the table lives.
+
+        Of ranked predictions only the first rank counts here.
+
+        Raises:
+            UnknownName: An attribute that is no column.
+            InputError: Values that cannot be labels, or a table that cannot be read.
+        """
+        for attribute in attributes:
+            self.check_column(attribute)
+            if attribute in ("truth", "prediction", "rank", "n"):
+                self._check_reserved(attribute)
+        columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
+        self._check_types(columns)
+        frame = self.frame
+        if self.rank is not None:
+            frame = frame.filter(nw.col(self.rank).cast(nw.Int64) == 1)
+        with sources.reading(self._name()):
+            counts = counting.count(frame, columns)
+        check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
+        return counts
+
+    def _check_reserved(self, attribute: str) -> None:
+        raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
+
+    def _check_types(self, columns: dict[str, str]) -> None:
+        schema = self.frame.collect_schema()
+        for column in columns.values():
+            if isinstance(schema[column], nw.Object):
+                raise InputError(
+                    f"column {column!r} mixes types; labels and attributes are text, integers or booleans, "
+                    "one kind in a column: convert it first"
+                )
+
+    def _name(self) -> str:
+        return f"{self.origin.path!r}" if self.origin else "the frame"

@@ -1,0 +1,108 @@
+"""Tables on disk or in the cloud, as lazy scans; every failure becomes one clear line."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.files.hashing import sha256_file, sha256_text
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows came from: never a copy of them.
+
+    Attributes:
+        path: As the user gave it.
+        size: Bytes of all files, None in the cloud.
+        sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
+    """
+
+    path: str
+    size: int | None
+    sha256: str | None
+
+
+_READERS: dict[str, Callable[..., pl.LazyFrame]] = {
+    ".csv": lambda path: pl.scan_csv(path, infer_schema=False),  # labels in text files are text
+    ".tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
+    ".parquet": pl.scan_parquet,
+    ".pq": pl.scan_parquet,
+    ".jsonl": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
+    ".ndjson": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
+    ".arrow": pl.scan_ipc,
+    ".ipc": pl.scan_ipc,
+    ".feather": pl.scan_ipc,
+}
+
+
+def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
+    """A lazy frame over a file, a glob, a folder of Parquet, or a cloud address, and its local files.
+
+    Raises:
+        InputError: Nothing there, nothing in it, or a format that is not read.
+    """
+    text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
+    if "://" in text:
+        return _reader(text)(text), []
+    files = _local_files(text)
+    if all(file.stat().st_size == 0 for file in files):
+        raise InputError(f"{text!r} is empty; give a table with a header and rows")
+    return _reader(str(files[0]))([str(file) for file in files]), files
+
+
+def origin(path: str | Path, files: list[Path]) -> Origin:
+    """Path, size and hash of what was read."""
+    if not files:
+        return Origin(str(path), None, None)
+    hashes = [sha256_file(file) for file in files]
+    joined = hashes[0] if len(hashes) == 1 else sha256_text("\n".join(hashes))
+    return Origin(str(path), sum(file.stat().st_size for file in files), joined)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever a table library raises into one line about ``what``."""
+    try:
+        yield
+    except pl.exceptions.NoDataError:
+        raise InputError(f"{what} is empty; give a table with a header and rows") from None
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"{what} cannot be read: {_cause(problem)}") from None
+
+
+def _cause(problem: Any) -> str:
+    text = one_line(problem)
+    if "utf-8" in text.lower() or "utf8" in text.lower():
+        return "it is not UTF-8 text; convert it, for example: iconv -f latin1 -t utf-8 IN > OUT"
+    return text[:200]
+
+
+def _local_files(text: str) -> list[Path]:
+    path = Path(text)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix in (".parquet", ".pq"))
+        if not files:
+            raise InputError(f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes")
+        return files
+    if path.is_file():
+        return [path]
+    files = [Path(name) for name in sorted(glob.glob(text, recursive=True)) if Path(name).is_file()]
+    if not files:
+        raise InputError(f"there is no file {text!r}; check the path, or give a glob in quotes")
+    return files
+
+
+def _reader(name: str) -> Callable[..., pl.LazyFrame]:
+    suffix = Path(name.split("?", maxsplit=1)[0]).suffix.lower()
+    if suffix not in _READERS:
+        known = ", ".join(_READERS)
+        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {known}")
+    return _READERS[suffix]

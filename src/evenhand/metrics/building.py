@@ -1,0 +1,116 @@
+"""From arrays to Findings: the pieces every metric family shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.bound import BoundMetric
+from evenhand.core.results import Band, Dropped, Finding, GroupSize, Interval, Null
+from evenhand.evidence.grouping import Grouped
+from evenhand.metrics.definitions import DEFINITIONS
+
+Floats = npt.NDArray[np.float64]
+
+_BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
+
+
+def number(value: float | np.floating[Any]) -> float | None:
+    """A float for a finding; NaN and infinity are None, because undefined is not a number."""
+    return float(value) if np.isfinite(value) else None
+
+
+def band_of(value: float | None) -> Band | None:
+    """The effect-size band of a V: [0, .1) negligible, [.1, .3) small, [.3, .5) medium, [.5, 1] large.
+
+    Source: Albuquerque et al. 2024, Figure 4 (which leaves the edges open).
+    """
+    if value is None:
+        return None
+    return next((name for edge, name in _BANDS if value < edge), "large")
+
+
+def build(
+    grouped: Grouped, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
+) -> Finding:
+    """A Finding with what the grouping and the definition say already filled in.
+
+    Args:
+        grouped: The usable rows.
+        name: The metric's stable name.
+        params: Parameters that differ from their default.
+        value: The value, None when not estimable.
+        fields: Further fields of Finding; ``dropped`` adds to the rows the grouping dropped.
+    """
+    definition = DEFINITIONS[name]
+    dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
+    groups = [
+        GroupSize(key=grouped.group_key(code), n=size)
+        for code, size in enumerate(grouped.group_sizes.tolist())
+        if grouped.by
+    ]
+    return Finding(
+        metric=str(BoundMetric.make(name, grouped.by, params)),
+        name=name,
+        params={key: param for key, param in params.items() if param is not None},
+        by=list(grouped.by),
+        value=value,
+        n=grouped.n_rows,
+        groups=groups,
+        dropped=dropped + fields.pop("dropped", []),
+        direction=definition.direction,
+        fair_at=definition.fair_at,
+        source=definition.source,
+        **fields,
+    )
+
+
+def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
+    """The central part of bootstrap replicates; None where too many replicates are undefined."""
+    usable = draws[~np.isnan(draws)]
+    if usable.size < 0.9 * draws.size or not usable.size:
+        return None
+    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(
+        low=float(low), high=float(high), level=level, method=method, replicates=draws.size, seed=seed
+    )
+
+
+def null_band(draws: Floats, *, level: float, method: str, seed: int) -> Null | None:
+    """Mean and central part of null replicates; None where too many are undefined."""
+    usable = draws[~np.isnan(draws)]
+    if usable.size < 0.9 * draws.size or not usable.size:
+        return None
+    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    return Null(
+        mean=float(usable.mean()),
+        low=float(low),
+        high=float(high),
+        level=level,
+        method=method,
+        replicates=draws.size,
+        seed=seed,
+    )
+
+
+def resampled_p(draws: Floats, observed: float, side: str) -> float | None:
+    """``(1 + b) / (1 + B)`` where b of B null replicates are at least as extreme as the observed value.
+
+    Args:
+        draws: Null replicates; NaN is left out.
+        observed: The value.
+        side: ``high``, ``low``, or ``both`` (distance from the null mean).
+    """
+    usable = draws[~np.isnan(draws)]
+    if not usable.size or not np.isfinite(observed):
+        return None
+    slack = 1e-9 * max(1.0, abs(observed))
+    extreme = {
+        "high": usable >= observed - slack,
+        "low": usable <= observed + slack,
+        "both": np.abs(usable - usable.mean()) >= abs(observed - usable.mean()) - slack,
+    }[side]
+    return float((1 + extreme.sum()) / (1 + usable.size))

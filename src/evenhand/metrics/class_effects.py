@@ -1,0 +1,268 @@
+"""The effect size of every class, with interval, null band and p: what SkewSize and its kin summarise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.metrics.null_effects import NullEffects, null_effects
+from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared, check_common
+from evenhand.stats import resampling
+from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
+from evenhand.stats.effect_intervals import delta_interval, noncentral_interval
+from evenhand.stats.multiplicity import adjust
+from evenhand.stats.power import minimum_detectable_v
+
+Floats = npt.NDArray[np.float64]
+
+
+class EffectKeywords(TypedDict, total=False):
+    """The keyword options of every effect-size metric; see EffectOptions for their meaning."""
+
+    statistic: str
+    mev: float
+    mev_rule: str
+    rare: str
+    constant: str
+    interval: str
+    alpha: float
+    adjustment: str
+    mode: str
+    inference: str
+
+
+@dataclass(frozen=True)
+class EffectOptions:
+    """How effect sizes are measured.
+
+    Attributes:
+        form: ``separation`` (group x prediction given truth), ``sufficiency`` (group x truth given
+            prediction) or ``independence`` (group x prediction, one table).
+        statistic: ``cramers_v``, ``phi`` or ``bergsma``.
+        mev: Minimum expected value a column must reach to stay (Appendix D.3); 0 keeps all.
+        mev_rule: Which of a column's expected values counts: ``min``, ``mean`` or ``max`` over groups.
+        rare: What happens to rarer columns: ``drop`` or ``pool`` into one.
+        constant: What a class with a single predicted label is: ``drop`` (undefined) or ``zero``.
+        interval: ``delta``, ``noncentral`` or ``bootstrap``.
+        alpha: Level of the tests.
+        adjustment: ``holm``, ``bh`` or ``none``, over classes.
+        mode: ``paper`` applies Yates' correction to 2x2 tables, as the listing in Appendix G.2 does.
+        inference: ``auto``, or ``none`` for values only.
+    """
+
+    form: str = "separation"
+    statistic: str = "cramers_v"
+    mev: float = 0.0
+    mev_rule: str = "min"
+    rare: str = "drop"
+    constant: str = "drop"
+    interval: str = "delta"
+    alpha: float = 0.05
+    adjustment: str = "holm"
+    mode: str = "default"
+    inference: str = "auto"
+
+    @classmethod
+    def make(cls, form: str, keywords: Mapping[str, Any]) -> EffectOptions:
+        """Options from keywords, checked.
+
+        Raises:
+            UnknownName: A keyword that does not exist.
+            ParameterError: A value outside what is possible.
+        """
+        known = [field.name for field in fields(cls) if field.name != "form"]
+        for name in keywords:
+            if name not in known:
+                raise UnknownName("option", name, known)
+        options = cls(form, **keywords)
+        check_common(options.mode, options.inference)
+        for name, possible in _CHOICES.items():
+            check_choice(name, getattr(options, name), possible)
+        if not 0 < options.alpha < 1:
+            raise ParameterError(f"alpha={options.alpha} is not possible; choose a level between 0 and 1")
+        if options.mev < 0:
+            raise ParameterError(f"mev={options.mev} is not possible; choose 0 (keep all columns) or more")
+        return options
+
+    @property
+    def kind(self) -> str:
+        """The statistic's kernel name."""
+        yates = self.mode == "paper" and self.statistic == "cramers_v"
+        return "cramers_v_yates" if yates else self.statistic
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The options that change a value and are not at their default."""
+        names = ["mode", "statistic", "mev", "constant"] + (["mev_rule", "rare"] if self.mev else [])
+        default = EffectOptions()
+        return {n: getattr(self, n) for n in sorted(names) if getattr(self, n) != getattr(default, n)}
+
+
+_CHOICES = {
+    "statistic": ("cramers_v", "phi", "bergsma"),
+    "mev_rule": ("min", "mean", "max"),
+    "rare": ("drop", "pool"),
+    "constant": ("drop", "zero"),
+    "interval": ("delta", "noncentral", "bootstrap"),
+    "adjustment": ("holm", "bh", "none"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ClassEffects:
+    """Effect sizes of k tables; arrays have shape (k,) and hold NaN where undefined.
+
+    Attributes:
+        labels: Label code of each table.
+        batch: The tables after filtering.
+        tables: Their chi-squared and shapes.
+        values: The effect sizes.
+        reasons: A reason code where a value is undefined, else None.
+        n: Rows of each table before filtering.
+        low: Lower interval ends.
+        high: Upper interval ends.
+        null: Null band and p, None without inference.
+        p_adjusted: p over the family of classes.
+        mde: Minimum detectable effects.
+    """
+
+    labels: npt.NDArray[np.integer]
+    batch: TableBatch
+    tables: Association
+    values: Floats
+    reasons: list[str | None]
+    n: Floats
+    low: Floats
+    high: Floats
+    null: NullEffects | None
+    p_adjusted: Floats
+    mde: Floats
+
+
+def class_effects(prepared: Prepared, options: EffectOptions) -> ClassEffects:
+    """Effect sizes of every class, computed once for equal options."""
+    key = ("effects", options)
+    if key not in prepared.memo:
+        prepared.memo[key] = _compute(prepared, options)
+    effects: ClassEffects = prepared.memo[key]
+    return effects
+
+
+def _tables(prepared: Prepared, form: str) -> tuple[TableBatch, npt.NDArray[np.integer]]:
+    grouped = prepared.grouped
+    if form == "independence":
+        return prepared.independence, np.zeros(1, dtype=np.int64)
+    whole = prepared.separation if form == "separation" else prepared.sufficiency
+    labels = np.sort(grouped.classes) if form == "separation" else np.unique(grouped.prediction)
+    return whole.select(labels), labels
+
+
+def _compute(prepared: Prepared, options: EffectOptions) -> ClassEffects:
+    whole, labels = _tables(prepared, options.form)
+    batch = whole
+    if options.mev > 0:
+        batch = filter_by_expected(whole, options.mev, options.mev_rule, pool=options.rare == "pool")
+    tables = association(batch)
+    values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)
+    reasons = [
+        _reason(*facts) for facts in zip(whole.total, whole.n_rows, whole.n_columns, values, strict=True)
+    ]
+    if options.constant == "zero":
+        flat = np.array([reason == "constant" for reason in reasons])
+        values, reasons = np.where(flat, 0.0, values), [None if r == "constant" else r for r in reasons]
+    nothing = np.full(values.shape, np.nan)
+    plain = ClassEffects(
+        labels, batch, tables, values, reasons, whole.total, nothing, nothing, None, nothing, nothing
+    )
+    return plain if options.inference == "none" else _with_inference(prepared, options, plain)
+
+
+def _reason(n: float, rows: int, columns: int, value: float) -> str | None:
+    if not np.isnan(value):
+        return None
+    if n == 0:
+        return "empty"
+    if rows < 2:
+        return "single_group"
+    return "constant" if columns < 2 else "below_minimum_expected"
+
+
+def _with_inference(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> ClassEffects:
+    null = null_effects(
+        plain.batch,
+        plain.tables,
+        options.kind,
+        options.alpha,
+        lambda table: prepared.stream("null", options.form, _key(prepared, options, plain, table)),
+    )
+    low, high = _interval(prepared, options, plain)
+    mde = minimum_detectable_v(plain.tables, alpha=options.alpha)
+    if options.statistic == "phi":
+        mde = mde * np.sqrt(np.maximum(plain.tables.dof, 0))
+    return replace(
+        plain, low=low, high=high, null=null, p_adjusted=adjust(null.p, options.adjustment), mde=mde
+    )
+
+
+def _key(prepared: Prepared, options: EffectOptions, effects: ClassEffects, table: int) -> str:
+    return "" if options.form == "independence" else prepared.grouped.label_key(int(effects.labels[table]))
+
+
+def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> tuple[Floats, Floats]:
+    """Interval ends on the scale of the statistic."""
+    if options.interval == "bootstrap":
+        draws = effect_bootstrap(prepared, options, plain)[0]
+        low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        return np.asarray(low), np.asarray(high)
+    if options.interval == "delta":
+        low, high = delta_interval(plain.batch, plain.tables, LEVEL)
+    else:
+        low, high = noncentral_interval(plain.tables, LEVEL)
+    scale = np.sqrt(np.maximum(plain.tables.dof, 0)) if options.statistic == "phi" else 1.0
+    return low * scale, high * scale
+
+
+def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
+    """Replicates of the effect sizes, shape (replicates, k), and how they were made.
+
+    Rows are resampled within class and group. Where that would take too long, phi-squared is drawn from its
+    delta-method normal distribution instead.
+    """
+    key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
+    if key not in prepared.memo:
+        small = effects.batch.table.size * REPLICATES <= resampling.CELL_BUDGET
+        maker = _resampled if small else _drawn
+        prepared.memo[key] = maker(prepared, options, effects)
+    draws: tuple[Floats, str] = prepared.memo[key]
+    return draws
+
+
+def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
+    batch, tables = effects.batch, effects.tables
+    chi2 = np.full((REPLICATES, effects.values.size), np.nan)
+    starts = np.searchsorted(batch.table, np.arange(batch.n_tables + 1))
+    for table in np.flatnonzero(tables.dof > 0).tolist():
+        cut = slice(starts[table], starts[table + 1])
+        cells = resampling.ClassCells(table, batch.row[cut], batch.column[cut], batch.n[cut])
+        rng = prepared.stream("effect bootstrap", options.form, _key(prepared, options, effects, table))
+        values, columns = resampling.bootstrap_chi2(cells, resampling.bootstrap_cells(rng, cells, REPLICATES))
+        dof = np.minimum(tables.n_rows[table], columns) - 1
+        usable = dof > 0
+        # a replicate may lose columns: rescale so that the observed divisor gives the replicate's V
+        chi2[usable, table] = values[usable] * (tables.dof[table] / dof[usable])
+    return tables.statistic(options.kind, chi2), "stratified bootstrap within class and group"
+
+
+def _drawn(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
+    tables = effects.tables
+    low, high = delta_interval(effects.batch, tables, 0.6826894921370859)  # one standard error each way
+    rng = prepared.stream("effect bootstrap", options.form)
+    spread = (high**2 - low**2) / 2 * tables.dof * tables.n  # of chi-squared
+    noise = rng.standard_normal((REPLICATES, effects.values.size))
+    chi2 = np.maximum(tables.chi2 + noise * spread, 0)
+    return tables.statistic(options.kind, chi2), "normal draws around each class by the delta method"

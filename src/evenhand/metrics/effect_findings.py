@@ -1,0 +1,239 @@
+"""Findings from class effects: SkewSize, summaries over classes, a single table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
+from evenhand.metrics.building import band_of, build, null_band, number, percentile_interval, resampled_p
+from evenhand.metrics.class_effects import ClassEffects, EffectOptions, class_effects, effect_bootstrap
+from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
+from evenhand.stats.skewness import skewness, skewness_bound
+
+Floats = npt.NDArray[np.float64]
+
+_INTERVALS = {
+    "delta": "delta method around the bias-corrected value",
+    "noncentral": "inversion of the noncentral chi-squared distribution",
+    "bootstrap": "stratified bootstrap within class and group",
+}
+
+
+def skewness_finding(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
+    """SkewSize over the class effects of one form."""
+    effects = class_effects(prepared, options)
+    value, reason = _skewness_of(effects.values, options.mode)
+    used = int((~np.isnan(effects.values)).sum())
+    fields: dict[str, Any] = {}
+    if effects.null is not None and value is not None and reason is None:
+        draws, method = effect_bootstrap(prepared, options, effects)
+        fields = _resampled(prepared, skewness(draws), skewness(effects.null.draws), value, method, "both")
+    return build(
+        prepared.grouped,
+        name,
+        options.changed,
+        value,
+        reason=reason,
+        parts=class_parts(prepared, options, effects),
+        adjustment=options.adjustment if effects.null is not None else None,
+        dropped=_dropped_classes(effects),
+        contrasts=_contrasts(prepared, options, effects, value),
+        notes=_skewness_notes(used, effects.values.size),
+        **fields,
+    )
+
+
+def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
+    """Mean, median or maximum over classes."""
+    effects = class_effects(prepared, options)
+    summarise = _SUMMARIES.get(name, _mean)
+    usable = ~np.isnan(effects.values)
+    value = number(float(summarise(effects.values[usable]))) if usable.any() else None
+    fields: dict[str, Any] = {}
+    if effects.null is not None and value is not None:
+        draws, method = effect_bootstrap(prepared, options, effects)
+        columns = np.flatnonzero(usable)
+        fields = _resampled(
+            prepared,
+            summarise(draws[:, columns]),
+            summarise(effects.null.draws[:, columns]),
+            value,
+            method,
+            "high",
+        )
+    with_parts = name in ("cramers_v_corrected", "phi")
+    return build(
+        prepared.grouped,
+        name,
+        {key: v for key, v in options.changed.items() if key != "statistic" or not with_parts},
+        value,
+        reason=None if value is not None else "no_usable_class",
+        parts=class_parts(prepared, options, effects) if with_parts else [],
+        band=band_of(value) if name != "phi" else None,
+        dropped=_dropped_classes(effects),
+        **fields,
+    )
+
+
+def single_table(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
+    """The effect size of one table."""
+    effects = class_effects(prepared, options)
+    part = class_parts(prepared, options, effects)[0]
+    return build(
+        prepared.grouped,
+        name,
+        options.changed,
+        part.value,
+        reason=part.reason,
+        interval=part.interval,
+        null=part.null,
+        p_value=part.p_value,
+        mde=part.mde,
+        band=part.band,
+    )
+
+
+def _mean(values: Floats) -> Floats:
+    present = ~np.isnan(values)
+    total = np.where(present, values, 0.0).sum(axis=-1)
+    return np.asarray(total / np.maximum(present.sum(axis=-1), 1))
+
+
+def _median(values: Floats) -> Floats:
+    # a replicate in which a class became constant lacks that class; never all of them at once in practice,
+    # and then the replicate is NaN, which intervals count as undefined
+    with np.errstate(invalid="ignore"):
+        whole = np.isnan(values).any()
+        return np.asarray(np.nanquantile(values, 0.5, axis=-1) if whole else np.median(values, axis=-1))
+
+
+_SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
+    "cramers_v_median": _median,
+    "cramers_v_max": lambda values: np.fmax.reduce(values, axis=-1),
+}
+
+
+def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
+    """The skewness with the reason why it is missing or says nothing."""
+    usable = values[~np.isnan(values)]
+    if usable.size < 2:
+        return None, ("no_usable_class", "one_usable_class")[usable.size]
+    value = number(float(skewness(usable)))
+    if usable.size == 2:
+        return (value if mode == "paper" else None), "uninformative"
+    return value, None if value is not None else "no_spread"
+
+
+def _resampled(
+    prepared: Prepared, bootstrap: Floats, null: Floats, value: float, method: str, side: str
+) -> dict[str, Any]:
+    """Interval, null band and p of a summary over classes."""
+    return {
+        "interval": percentile_interval(bootstrap, level=LEVEL, method=method, seed=prepared.seed),
+        "null": null_band(
+            null, level=LEVEL, method="each class from its null distribution", seed=prepared.seed
+        ),
+        "p_value": resampled_p(null, value, side),
+    }
+
+
+def class_parts(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> list[Part]:
+    """One part per table, with everything known about it."""
+    accuracy = _class_accuracy(prepared) if options.form == "separation" else None
+    return [_part(prepared, options, effects, table, accuracy) for table in range(effects.values.size)]
+
+
+def _part(
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, table: int, accuracy: Floats | None
+) -> Part:
+    value = number(effects.values[table])
+    label = int(effects.labels[table])
+    inferred = effects.null is not None and value is not None
+    details: dict[str, float | str | None] = {}
+    if accuracy is not None:
+        details = {"accuracy": number(accuracy[0, label]), "accuracy_gap": number(accuracy[1, label])}
+    return Part(
+        kind="class",
+        key="all" if options.form == "independence" else prepared.grouped.label_key(label),
+        value=value,
+        interval=_part_interval(options, effects, table) if inferred else None,
+        null=_part_null(prepared, effects, table) if inferred else None,
+        p_value=number(effects.null.p[table]) if inferred and effects.null else None,
+        p_adjusted=number(effects.p_adjusted[table]) if inferred else None,
+        mde=number(effects.mde[table]) if inferred else None,
+        band=band_of(value) if options.statistic != "phi" else None,
+        n=effects.n[table],
+        reason=effects.reasons[table],
+        details=details,
+    )
+
+
+def _part_interval(options: EffectOptions, effects: ClassEffects, table: int) -> Interval | None:
+    low, high = number(effects.low[table]), number(effects.high[table])
+    if low is None or high is None:
+        return None
+    return Interval(low=low, high=high, level=LEVEL, method=_INTERVALS[options.interval])
+
+
+def _part_null(prepared: Prepared, effects: ClassEffects, table: int) -> Null | None:
+    null = effects.null
+    if null is None or not np.isfinite([null.mean[table], null.low[table], null.high[table]]).all():
+        return None
+    drawn = null.method[table].startswith("permutation")
+    return Null(
+        mean=null.mean[table],
+        low=null.low[table],
+        high=null.high[table],
+        level=LEVEL,
+        method=null.method[table],
+        replicates=REPLICATES if drawn else None,
+        seed=prepared.seed if drawn else None,
+    )
+
+
+def _class_accuracy(prepared: Prepared) -> Floats:
+    """Accuracy of each label, and that accuracy minus its worst group's (Table 3), shape (2, labels)."""
+    confusion = prepared.confusion
+    support = confusion.support.sum(axis=0)
+    accuracy = confusion.correct.sum(axis=0) / np.where(support > 0, support, np.nan)
+    worst = np.fmin.reduce(confusion.accuracy_by_cell(), axis=0)
+    return np.stack([accuracy, accuracy - worst])
+
+
+def _dropped_classes(effects: ClassEffects) -> list[Dropped]:
+    """Classes that could not be estimated, by reason."""
+    reasons = sorted({reason for reason in effects.reasons if reason})
+    return [Dropped(reason=f"class: {reason}", count=effects.reasons.count(reason)) for reason in reasons]
+
+
+def _contrasts(
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, value: float | None
+) -> list[Contrast]:
+    """The other mode's SkewSize where it differs, and why."""
+    if options.statistic != "cramers_v":
+        return []
+    other = replace(options, mode="default" if options.mode == "paper" else "paper", inference="none")
+    theirs, _ = _skewness_of(class_effects(prepared, other).values, other.mode)
+    if theirs == value or (theirs is not None and value is not None and abs(theirs - value) < 1e-12):
+        return []
+    square = int((~np.isnan(effects.tables.yates_scale)).sum())
+    used = int((~np.isnan(effects.values)).sum())
+    why = (
+        f"{square} of {used} classes have 2x2 tables (two groups, two predicted labels). There the paper's "
+        "listing applies Yates' continuity correction, which shrinks V, most of all in small classes; the "
+        "default does not, so that tables of different shape are measured alike."
+    )
+    if square == 0:
+        why = "with two usable classes the paper's listing returns 0, which says nothing."
+    return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+
+
+def _skewness_notes(used: int, classes: int) -> list[str]:
+    bound = skewness_bound(used)
+    notes = [f"{used} of {classes} classes used; |SkewSize| of so many values is at most {bound:.3f}"]
+    return notes if used > 2 else []

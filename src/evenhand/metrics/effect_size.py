@@ -1,0 +1,135 @@
+"""SkewSize and the effect sizes under it: do a classifier's mistakes differ by group?"""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from evenhand.core.results import Finding
+from evenhand.metrics.class_effects import EffectKeywords, EffectOptions
+from evenhand.metrics.effect_findings import single_table, skewness_finding, summary_finding
+from evenhand.metrics.prepared import By, Evidence, Prepared
+
+
+def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    r"""SkewSize, separation form: the skewness over classes of the effect size of group on prediction.
+
+    For each true class the table group x prediction (only rows and columns that occur) gives
+    ``V = sqrt(chi2 / (n * (min(r, c) - 1)))``; SkewSize is the Fisher-Pearson skewness of these V,
+    ``m3 / m2^(3/2)``. Skewness does not see location and scale: read ``cramers_v_mean``, ``_median``,
+    ``_max`` and the class parts beside it.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or a list of attributes to cross.
+        seed: Of every random stream.
+        options: ``statistic``, ``mev``, ``mev_rule``, ``rare``, ``constant``, ``interval``, ``alpha``,
+            ``adjustment``, ``mode``, ``inference``; see EffectOptions.
+
+    Returns:
+        A Finding in ``[-(k-2)/sqrt(k-1), (k-2)/sqrt(k-1)]`` for k usable classes; higher means that strong
+        effects are rare (Tables 4, 6, 7 of the paper; its Figure 1 prints the negative). Parts are the
+        classes. None with a reason below three usable classes, or when all effect sizes are equal; paper
+        mode gives 0 for two classes. Its interval is descriptive.
+
+    Raises:
+        UserError: Unknown columns or options, or no usable row.
+
+    Source: Albuquerque et al. 2024, eq. 2-4 and Appendix G.2.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return skewness_finding(prepared, "skewsize", EffectOptions.make("separation", options))
+
+
+def skewsize_sufficiency(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """SkewSize, sufficiency form: given the prediction, does the truth differ by group?
+
+    As ``skewsize`` with truth and prediction exchanged: one group x truth table per predicted label.
+    Range, direction, undefined cases, options and errors as there.
+
+    Source: Albuquerque et al. 2024, section 2.3.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return skewness_finding(prepared, "skewsize_sufficiency", EffectOptions.make("sufficiency", options))
+
+
+def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    """Cramér's V, independence form: the one table group x prediction, whatever the truth.
+
+    ``V = sqrt(chi2 / (n * (min(r, c) - 1)))`` in [0, 1]; lower is fairer, 0 means that predictions are
+    independent of the group. This is demographic parity as an effect size: it also sees differences that
+    the truth explains. None with reason ``single_group`` or ``constant``. Options as in ``skewsize``.
+
+    Source: Albuquerque et al. 2024, eq. 2 and section 2.3.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return single_table(prepared, "cramers_v", EffectOptions.make("independence", options))
+
+
+def cramers_v_mean(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """Mean over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, eq. 2.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return summary_finding(prepared, "cramers_v_mean", EffectOptions.make("separation", options))
+
+
+def cramers_v_median(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, eq. 2.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return summary_finding(prepared, "cramers_v_median", EffectOptions.make("separation", options))
+
+
+def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, eq. 2.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return summary_finding(prepared, "cramers_v_max", EffectOptions.make("separation", options))
+
+
+def cramers_v_corrected(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """Mean over classes of Bergsma's bias-corrected V; in [0, 1], lower is fairer. Parts are the classes.
+
+    ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``, ``r~ = r - (r-1)^2/(n-1)`` and c~
+    likewise. Unlike plain V it has almost no noise floor. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Bergsma 2013, eq. 6-7.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    bound = EffectOptions.make("separation", {**options, "statistic": "bergsma"})
+    return summary_finding(prepared, "cramers_v_corrected", bound)
+
+
+def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    """Mean over classes of phi, ``sqrt(chi2 / n)``, in separation form; lower is fairer. Parts: classes.
+
+    In [0, sqrt(min(r, c) - 1)]; ``phi = V sqrt(min(r, c) - 1)``. Unlike V it can be compared between tables
+    of different shape, but has no common upper bound. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, Appendix B and Table 5.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    return summary_finding(prepared, "phi", EffectOptions.make("separation", {**options, "statistic": "phi"}))

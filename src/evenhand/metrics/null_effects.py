@@ -1,0 +1,172 @@
+"""What chance gives for every class: null band and p by closed form, enumeration or resampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.metrics.prepared import LEVEL, REPLICATES
+from evenhand.stats.contingency import Association, TableBatch
+from evenhand.stats.null_tables import chi2_of, draw_tables, exact_2x2, gamma_null
+
+Floats = npt.NDArray[np.float64]
+Streams = Callable[[int], np.random.Generator]
+
+_SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
+_NEAR = 1_000  # up to this many rows a sparse table with p near the threshold is resampled, too
+_ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
+_MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
+_SECOND_STAGE = 2_000_000  # tables drawn in all to sharpen small p
+_ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
+_CHUNK = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class NullEffects:
+    """The null distribution of k effect sizes.
+
+    Attributes:
+        draws: Replicates of the statistic, shape (replicates, k).
+        mean: Its mean, shape (k,).
+        low: Lower end of the null band, shape (k,).
+        high: Upper end, shape (k,).
+        p: P(at least the observed chi-squared), shape (k,).
+        method: How each was made, length k.
+    """
+
+    draws: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    method: list[str]
+
+
+def null_effects(
+    batch: TableBatch, tables: Association, kind: str, alpha: float, streams: Streams
+) -> NullEffects:
+    """Null band and p of every table, groups exchanged with all margins fixed.
+
+    2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
+    (Dawson 1954), except tables below 200 rows, and sparse ones near the threshold, which are resampled.
+    """
+    gamma = gamma_null(batch, tables)
+    usable = tables.dof > 0
+    p = np.where(usable, gamma.p_value(tables.chi2), np.nan)
+    square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
+    resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables, p, alpha))
+    resampled = resampled[:_MOST_RESAMPLED] if batch.integral else resampled[:0]
+    chi2 = _gamma_draws(gamma.shape, gamma.scale, usable, streams)
+    band = np.stack([gamma.quantile((1 - LEVEL) / 2), gamma.quantile((1 + LEVEL) / 2)])
+    method = ["gamma with exact permutation moments"] * p.size
+    for table in np.flatnonzero(square).tolist():
+        values, weight = exact_2x2(dense_table(batch, table))
+        chi2[:, table] = streams(table).choice(values, REPLICATES, p=weight)
+        at_least = values >= tables.chi2[table] - _slack(tables.chi2[table])
+        p[table] = min(1.0, weight[at_least].sum())
+        band[:, table] = _weighted_quantiles(values, weight)
+        method[table] = "exact enumeration"
+    _resample(batch, tables, resampled, streams, p, chi2, band)
+    for table in resampled.tolist():
+        method[table] = "permutation with fixed margins"
+    draws = np.where(usable, tables.statistic(kind, chi2), np.nan)
+    low, high = tables.statistic(kind, band)
+    with np.errstate(invalid="ignore"):
+        mean = draws.sum(axis=0) / len(draws)
+    return NullEffects(draws, mean, low, high, p, method)
+
+
+def dense_table(batch: TableBatch, table: int) -> Floats:
+    """One table as an array (rows, columns) without empty ones."""
+    start, stop = np.searchsorted(batch.table, [table, table + 1])
+    _, row = np.unique(batch.row[start:stop], return_inverse=True)
+    _, column = np.unique(batch.column[start:stop], return_inverse=True)
+    dense = np.zeros((int(row.max()) + 1, int(column.max()) + 1))
+    dense[row, column] = batch.n[start:stop]
+    return dense
+
+
+def _slack(chi2: float) -> float:
+    return 1e-9 * max(1.0, chi2)  # equal tables must count as equal whatever the rounding
+
+
+def _enumerable(batch: TableBatch) -> npt.NDArray[np.bool_]:
+    smallest = np.full(batch.n_tables, np.inf)
+    np.minimum.at(smallest, batch.row_table, batch.row_total)
+    return (smallest <= _ENUMERABLE) & batch.integral
+
+
+def _needs_resampling(
+    batch: TableBatch, tables: Association, p: Floats, alpha: float
+) -> npt.NDArray[np.bool_]:
+    smallest = np.full(batch.n_tables, np.inf)
+    occupied = batch.column_total > 0
+    np.minimum.at(smallest, batch.row_table, batch.row_total)
+    np.minimum.at(smallest, batch.column_table[occupied], batch.column_total[occupied])
+    near = (p > alpha / 2) & (p < alpha * 2) & (smallest < 5) & (tables.n < _NEAR)
+    return (tables.n < _SMALL) | near
+
+
+def _gamma_draws(shape: Floats, scale: Floats, usable: npt.NDArray[np.bool_], streams: Streams) -> Floats:
+    draws = np.full((REPLICATES, shape.size), np.nan)
+    for table in np.flatnonzero(usable & ~np.isnan(shape)).tolist():
+        draws[:, table] = streams(table).gamma(shape[table], scale[table], REPLICATES)
+    return draws
+
+
+def _weighted_quantiles(values: Floats, weight: Floats) -> Floats:
+    reached = np.cumsum(weight)
+    ends = np.searchsorted(reached, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return np.asarray(values[np.minimum(ends, values.size - 1)])
+
+
+def _resample(
+    batch: TableBatch,
+    tables: Association,
+    chosen: npt.NDArray[np.integer],
+    streams: Streams,
+    p: Floats,
+    chi2: Floats,
+    band: Floats,
+) -> None:
+    """Permute the chosen tables, writing p, draws and bands in place; small p are sharpened."""
+    promising = []
+    for table in chosen.tolist():
+        rng, dense = streams(table), dense_table(batch, table)
+        rows, columns = dense.sum(axis=1), dense.sum(axis=0)
+        draws = chi2_of(draw_tables(rng, rows, columns, REPLICATES), rows, columns)
+        chi2[:, table] = draws
+        band[:, table] = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        exceeding = int((draws >= tables.chi2[table] - _slack(tables.chi2[table])).sum())
+        p[table] = (1 + exceeding) / (1 + REPLICATES) if exceeding >= _ENOUGH else p[table]
+        if exceeding < _ENOUGH:
+            promising.append((table, rng, rows, columns, exceeding))
+    budget = _SECOND_STAGE // max(1, len(promising))
+    for table, rng, rows, columns, exceeding in promising:
+        observed = tables.chi2[table] - _slack(tables.chi2[table])
+        p[table] = _sharpen(rng, rows, columns, observed, exceeding, budget, p[table])
+
+
+def _sharpen(
+    rng: np.random.Generator,
+    rows: Floats,
+    columns: Floats,
+    observed: float,
+    exceeding: int,
+    budget: int,
+    gamma_p: float,
+) -> float:
+    """Go on until ten replicates exceed or the budget is spent.
+
+    Where none ever exceeded, resampling only says p <= 1/(B+1), and the gamma tail decides below that.
+    """
+    drawn = REPLICATES
+    while exceeding < _ENOUGH and drawn < budget:
+        size = min(_CHUNK, budget - drawn)
+        exceeding += int((chi2_of(draw_tables(rng, rows, columns, size), rows, columns) >= observed).sum())
+        drawn += size
+    resampled = (1 + exceeding) / (1 + drawn)
+    return min(resampled, gamma_p) if exceeding == 0 and np.isfinite(gamma_p) else resampled

@@ -1,0 +1,115 @@
+"""Demographic parity and equalized odds for any number of classes and groups, one class against the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import check_choice
+from evenhand.core.results import Finding, Part
+from evenhand.metrics.building import number
+from evenhand.metrics.margin_findings import margin_finding, observed
+from evenhand.metrics.prepared import By, Evidence, Prepared
+
+
+def demographic_parity(
+    evidence: Evidence,
+    *,
+    by: By,
+    aggregate: str = "max",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Difference in prediction rates: per label ``max_z P(pred = c | z) - min_z P(pred = c | z)``.
+
+    In [0, 1], lower is fairer, fair at 0. Parts are the labels that occur as truth or prediction. The truth
+    plays no part: groups that differ in truth differ here, too. None with reason ``single_group``
+    (paper mode: 0).
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or list of attributes to cross.
+        aggregate: Over labels: ``max`` (the paper) or ``mean``.
+        mode: ``default`` or ``paper``.
+        inference: ``none`` skips interval, null band and p.
+        seed: Of the resampling.
+
+    Raises:
+        UserError: Unknown columns or options, or no usable row.
+
+    Source: Albuquerque et al. 2024, eq. 5, Appendix A (after Alabdulmohsin et al. 2022).
+    """
+    check_choice("aggregate", aggregate, ("max", "mean"))
+    prepared = Prepared.of(evidence, by, seed)
+    return margin_finding(
+        prepared,
+        "demographic_parity",
+        f"demographic_parity/{aggregate}",
+        side="high",
+        mode=mode,
+        inference=inference,
+        params={"aggregate": aggregate},
+        parts=_label_parts(prepared, observed(prepared, mode).parity_by_class()),
+    )
+
+
+def equalized_odds(
+    evidence: Evidence,
+    *,
+    by: By,
+    eo: str = "max",
+    aggregate: str = "max",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Difference in true and false positive rates, per label over groups; in [0, 1], lower is fairer.
+
+    Per label c: the range over groups of P(pred = c | truth = c, z), and of P(pred = c | truth != c, z);
+    ``eo="max"`` takes the larger (eq. 6 as intended: read literally it mixes the two rates and gives 1 for
+    a perfect classifier), ``eo="avg"`` their average, which the numbers of Table 1 follow. A label that
+    fewer than two groups have as truth has no true positive rate to compare: its false positive rate alone
+    counts. Parts are the labels. Fair at 0.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or list of attributes to cross.
+        eo: ``max`` or ``avg``.
+        aggregate: Over labels: ``max`` or ``mean``.
+        mode: ``default`` or ``paper``.
+        inference: ``none`` skips interval, null band and p.
+        seed: Of the resampling.
+
+    Raises:
+        UserError: Unknown columns or options, or no usable row.
+
+    Source: Albuquerque et al. 2024, eq. 6 and Table 1.
+    """
+    check_choice("eo", eo, ("max", "avg"))
+    check_choice("aggregate", aggregate, ("max", "mean"))
+    prepared = Prepared.of(evidence, by, seed)
+    return margin_finding(
+        prepared,
+        "equalized_odds",
+        f"equalized_odds/{eo}/{aggregate}",
+        side="high",
+        mode=mode,
+        inference=inference,
+        params={"eo": eo, "aggregate": aggregate},
+        parts=_label_parts(prepared, observed(prepared, mode).odds_by_class(eo)),
+    )
+
+
+def _label_parts(prepared: Prepared, values: npt.NDArray[np.float64]) -> list[Part]:
+    support = prepared.confusion.support.sum(axis=0)
+    return [
+        Part(
+            kind="class",
+            key=prepared.grouped.label_key(code),
+            value=number(value),
+            n=support[code],
+            reason=None if np.isfinite(value) else "single_group",
+        )
+        for code, value in enumerate(values)
+    ]

@@ -1,0 +1,190 @@
+"""Evidence bound to one grouping, with everything that several metrics share, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.seeds import stream
+from evenhand.evidence.counts import Counts
+from evenhand.evidence.grouping import Grouped
+from evenhand.evidence.predictions import Predictions
+from evenhand.stats import resampling
+from evenhand.stats.confusion import Confusion, summaries
+from evenhand.stats.contingency import TableBatch, sum_by
+
+Floats = npt.NDArray[np.float64]
+Evidence: TypeAlias = "Predictions | Counts | Prepared"
+By: TypeAlias = str | Sequence[str]
+
+REPLICATES = 999
+LEVEL = 0.95
+_LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no resampled interval
+_FEW_LABELS = 200_000  # groups x labels up to which all replicates are drawn
+
+
+def names_of(by: By) -> tuple[str, ...]:
+    """A grouping as a tuple of attribute names; a text is one name."""
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if len(set(names)) != len(names):
+        raise ParameterError(f"by={list(names)!r} names an attribute twice; name each once")
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Counts bound to a grouping, with tables, margins and replicates on demand.
+
+    Attributes:
+        grouped: The usable rows.
+        seed: The user's one seed.
+        memo: Results shared between metrics, by what they are.
+    """
+
+    grouped: Grouped
+    seed: int = 0
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, evidence: Evidence, by: By, seed: int = 0) -> Prepared:
+        """Bind evidence to a grouping; evidence that is already bound passes through."""
+        names = names_of(by)
+        if isinstance(evidence, Prepared):
+            if evidence.grouped.by != names or evidence.seed != seed:
+                raise ParameterError(f"evidence bound to {evidence.grouped.by} cannot be used by {names}")
+            return evidence
+        counts = evidence.count(names) if isinstance(evidence, Predictions) else evidence
+        return cls(Grouped.bind(counts, names), seed)
+
+    def stream(self, *purpose: object) -> np.random.Generator:
+        """The random stream for one purpose under this grouping."""
+        return stream(self.seed, "+".join(self.grouped.by), *purpose)
+
+    @cached_property
+    def separation(self) -> TableBatch:
+        """One group x prediction table per label, holding the rows whose truth it is."""
+        g = self.grouped
+        # cells are sorted by truth, group, prediction already
+        return TableBatch(g.truth, g.group, g.prediction, g.n.astype(np.float64), len(g.labels))
+
+    @cached_property
+    def sufficiency(self) -> TableBatch:
+        """One group x truth table per label, holding the rows predicted as it."""
+        g = self.grouped
+        return TableBatch.from_cells(g.prediction, g.group, g.truth, g.n, len(g.labels))
+
+    @cached_property
+    def independence(self) -> TableBatch:
+        """The one group x prediction table of all rows."""
+        g = self.grouped
+        width = len(g.labels)
+        totals = sum_by(g.group.astype(np.int64) * width + g.prediction, g.n.astype(np.float64))
+        keys = np.flatnonzero(totals)
+        zeros = np.zeros(keys.size, dtype=np.int64)
+        return TableBatch(zeros, keys // width, keys % width, totals[keys], 1)
+
+    @cached_property
+    def confusion(self) -> Confusion:
+        """Support, hits and predictions by group and label."""
+        g = self.grouped
+        shape = (len(g.groups), len(g.labels))
+        n = g.n.astype(np.float64)
+        hit = g.truth == g.prediction
+        row = g.group.astype(np.int64) * shape[1]
+
+        def table(labels: npt.NDArray[np.integer], weights: Floats) -> Floats:
+            return sum_by(row + labels, weights, shape[0] * shape[1]).reshape(shape)
+
+        return Confusion(table(g.truth, n), table(g.truth, n * hit), table(g.prediction, n))
+
+    @cached_property
+    def classes(self) -> list[resampling.ClassCells]:
+        """The cells of each true class."""
+        g = self.grouped
+        starts = np.flatnonzero(np.r_[True, np.diff(g.truth) != 0])
+        stops = np.append(starts[1:], g.truth.size)
+        return [
+            resampling.ClassCells(
+                int(g.truth[a]), g.group[a:b], g.prediction[a:b], g.n[a:b].astype(np.float64)
+            )
+            for a, b in zip(starts, stops, strict=True)
+        ]
+
+    @property
+    def margin_replicates(self) -> int:
+        """How many replicates of the margins are drawn: fewer for a very large label space, 0 beyond."""
+        size = self.confusion.support.size
+        if size > _LABEL_BUDGET:
+            return 0
+        return REPLICATES if size <= _FEW_LABELS else 199
+
+    @cached_property
+    def cellwise(self) -> bool:
+        """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
+        groups = self.confusion.support.shape[0]
+        occupied = self.grouped.truth.size
+        # a null table can fill every cell of its class's groups x labels
+        dense = (
+            sum(np.unique(c.prediction).size for c in self.classes) * groups if occupied < 10**6 else np.inf
+        )
+        return bool(max(occupied, dense) * REPLICATES <= resampling.CELL_BUDGET)
+
+    @cached_property
+    def bootstrap(self) -> dict[str, Floats]:
+        """Bootstrap replicates of the accuracy and parity families, each of shape (replicates,)."""
+        return self._collect(self._bootstrap_chunks())
+
+    @cached_property
+    def null(self) -> dict[str, Floats]:
+        """Replicates of the same when groups are exchanged within each class."""
+        return self._collect(self._null_chunks())
+
+    def _bootstrap_chunks(self) -> Iterator[Confusion]:
+        support, count = self.confusion.support, self.margin_replicates
+        if self.cellwise:
+            return resampling.cellwise_bootstrap(
+                self.classes, support, count, lambda key: self.stream("bootstrap", self._key(key))
+            )
+        return resampling.marginal_bootstrap(self.confusion, count, self.stream("bootstrap"))
+
+    def _null_chunks(self) -> Iterator[Confusion]:
+        support, count = self.confusion.support, self.margin_replicates
+        if self.cellwise:
+            return resampling.cellwise_null(
+                self.classes, support, count, lambda key: self.stream("null", self._key(key))
+            )
+        return resampling.marginal_null(self.confusion, self._expected_wrong(), count, self.stream("null"))
+
+    def _key(self, key: Any) -> str:
+        label, chunk = key
+        return f"{self.grouped.label_key(label)}/{chunk}"
+
+    def _expected_wrong(self) -> Floats:
+        """Errors by (group, label) if each class's errors fell to groups by their share of the class."""
+        g = self.grouped
+        support = self.confusion.support
+        wrong = g.truth != g.prediction
+        pair = g.truth[wrong].astype(np.int64) * len(g.labels) + g.prediction[wrong]
+        keys, where = np.unique(pair, return_inverse=True)
+        errors = sum_by(where, g.n[wrong].astype(np.float64))
+        truth, label = keys // len(g.labels), keys % len(g.labels)
+        share = support / np.maximum(support.sum(axis=0), 1)
+        return np.stack(
+            [sum_by(label, errors * share[z, truth], len(g.labels)) for z in range(len(g.groups))]
+        )
+
+    def _collect(self, chunks: Iterator[Confusion]) -> dict[str, Floats]:
+        parts = [summaries(chunk) for chunk in chunks]
+        return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else {})}
+
+
+def check_common(mode: str, inference: str) -> None:
+    """Refuse an unknown mode or inference."""
+    check_choice("mode", mode, ("default", "paper"))
+    check_choice("inference", inference, ("auto", "none"))

@@ -1,0 +1,151 @@
+"""Findings put in reading order: one chapter per grouping, one list of everything left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evenhand.core.results import Finding, Part
+from evenhand.report import glossary
+from evenhand.report.formats import attribute, shorten
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """All findings about one grouping, in reading order.
+
+    Attributes:
+        id: A stable anchor for links.
+        title: The grouping in words.
+        by: The attribute columns that make the groups.
+        findings: Known metrics first, in the order of the glossary.
+    """
+
+    id: str
+    title: str
+    by: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def first(self, name: str) -> Finding | None:
+        """The first finding with this metric name."""
+        return next((finding for finding in self.findings if finding.name == name), None)
+
+    @property
+    def effect(self) -> Finding | None:
+        """The finding whose parts are the classes' effect sizes."""
+        return self.first("skewsize")
+
+    @property
+    def classes(self) -> list[Part]:
+        """The classes' effect sizes, estimable or not."""
+        return _of_kind(self.effect, "class")
+
+    @property
+    def ranked(self) -> list[Part]:
+        """The classes that have an effect size, highest first."""
+        return _ranked(self.classes)
+
+    @property
+    def groups(self) -> list[Part]:
+        """The groups' accuracies, estimable or not."""
+        return _of_kind(self.first("accuracy"), "group")
+
+    @property
+    def ranked_groups(self) -> list[Part]:
+        """The groups that have an accuracy, highest first."""
+        return _ranked(self.groups)
+
+
+def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
+    """One chapter per benchmark and grouping, in the order of their first finding."""
+    found: dict[tuple[str | None, tuple[str, ...]], list[Finding]] = {}
+    for finding in findings:
+        found.setdefault((finding.benchmark, tuple(finding.by)), []).append(finding)
+    several = len({benchmark for benchmark, _ in found}) > 1
+    taken: set[str] = set()
+    result = []
+    for (benchmark, by), members in found.items():
+        title = grouping_title(by)
+        if several and benchmark:
+            title = f"{shorten(benchmark)}: {title}"
+        anchor = _anchor([*([benchmark] if several and benchmark else []), *by], taken)
+        result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place))))
+    return result
+
+
+def grouping_title(by: Sequence[str]) -> str:
+    """A grouping in words: ``("perceived_gender", "race")`` is perceived gender × race."""
+    return " × ".join(attribute(column) for column in by) or "all rows"
+
+
+@dataclass(frozen=True)
+class Contrasted:
+    """A finding's value and the same quantity computed another way."""
+
+    chapter: str
+    finding: Finding
+    label: str
+    value: float | None
+    reason: str
+
+
+def contrasts(parts: Iterable[Chapter]) -> list[Contrasted]:
+    """Every contrast of every finding."""
+    return [
+        Contrasted(chapter.title, finding, contrast.label, contrast.value, contrast.reason)
+        for chapter in parts
+        for finding in chapter.findings
+        for contrast in finding.contrasts
+    ]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows or classes left out of one or more findings of a chapter for one reason."""
+
+    chapter: str
+    reason: str
+    count: float
+    metrics: tuple[str, ...]
+    everywhere: bool
+
+
+def left_out(parts: Iterable[Chapter]) -> list[LeftOut]:
+    """Everything dropped, once per chapter, reason and count."""
+    result = []
+    for chapter in parts:
+        seen: dict[tuple[str, float], dict[str, None]] = {}
+        for finding in chapter.findings:
+            for dropped in finding.dropped:
+                seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = None
+        names = {finding.name for finding in chapter.findings}
+        result += [
+            LeftOut(chapter.title, reason, count, tuple(metrics), set(metrics) == names)
+            for (reason, count), metrics in seen.items()
+        ]
+    return result
+
+
+def _of_kind(finding: Finding | None, kind: str) -> list[Part]:
+    return [part for part in finding.parts if part.kind == kind] if finding else []
+
+
+def _ranked(parts: Iterable[Part]) -> list[Part]:
+    usable = [(part.value, part) for part in parts if part.value is not None]
+    return [part for _, part in sorted(usable, key=lambda pair: -pair[0])]
+
+
+def _place(finding: Finding) -> tuple[int, str]:
+    known = glossary.ORDER.get(finding.name)
+    return (len(glossary.ORDER), finding.name) if known is None else (known, "")
+
+
+def _anchor(words: Sequence[str], taken: set[str]) -> str:
+    slug = "-".join(re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in words)[:48].strip("-")
+    base = f"by-{slug or 'all'}"
+    anchor, copy = base, 2
+    while anchor in taken:
+        anchor, copy = f"{base}-{copy}", copy + 1
+    taken.add(anchor)
+    return anchor

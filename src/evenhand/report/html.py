@@ -1,0 +1,98 @@
+"""One HTML file from a run's content: it works offline, and holds no number that the run does not."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+from evenhand.report import (
+    chapters,
+    formats,
+    frames,
+    glossary,
+    inline,
+    limits,
+    provenance,
+    rows,
+    views,
+    words,
+)
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from evenhand.report.content import RunContent
+
+
+def render_html(content: RunContent) -> str:
+    """Render a run as one self-contained HTML page.
+
+    Args:
+        content: The findings, manifest and tables of a run.
+
+    Returns:
+        The whole page. It makes no network request: scripts, styles and data are inside it, and its
+        content security policy allows nothing else.
+    """
+    manifest = content.manifest
+    parts = chapters.in_chapters(content.findings.findings)
+    alpha = words.alpha_of(manifest)
+    data = frames.PageData()
+    mistakes = content.tables.get("mistakes")
+    scripts = [inline.chart_library(), inline.own_script()]
+    text = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            subject=words.subject(manifest),
+            asked=words.asked(manifest, parts),
+            caution=limits.CAUTION,
+            effect_size=limits.EFFECT_SIZE,
+            perceived=limits.perceived(column for chapter in parts for column in chapter.by),
+            views=[views.view(chapter, alpha, data, mistakes) for chapter in parts],
+            contrasts=chapters.contrasts(parts),
+            left_out=chapters.left_out(parts),
+            limits=limits.cannot_show(parts, alpha),
+            definitions=rows.definitions(parts),
+            findings=content.findings,
+            facts=provenance.facts(manifest, parts),
+            entries=provenance.entries(manifest),
+            manifest_json=json.dumps(manifest, indent=2, ensure_ascii=False, default=str),
+            card=provenance.paragraphs(manifest.get("card")),
+            tables=[(name, table.height) for name, table in content.tables.items()],
+            data=inline.script_json(data.as_json()),
+            style=inline.style(),
+            scripts=scripts,
+            hashes=[inline.script_hash(script) for script in scripts],
+        )
+    )
+    # A lone surrogate from a JSON manifest cannot be written as UTF-8.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evenhand.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": formats.number,
+        "count": formats.count,
+        "visible": formats.visible,
+        "shorten": formats.shorten,
+        "reason": glossary.reason,
+    }
+    environment.globals |= {
+        "title_of": glossary.title,
+        "strip_width": rows.STRIP_WIDTH,
+        "label_limit": formats.LABEL_LIMIT,
+        "prose_limit": formats.PROSE_LIMIT,
+    }
+    return environment

@@ -1,0 +1,52 @@
+"""What the page carries inside itself: scripts, styles and data, so that it never asks a network for them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+_SCRIPTS = ("values.js", "tables.js", "mistakes.js", "charts.js", "page.js")
+_STYLES = ("page.css", "figures.css", "media.css")
+
+
+def script_json(value: object) -> str:
+    """JSON that is safe between script tags, whatever the labels hold."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def script_hash(script: str) -> str:
+    """The hash by which the page's policy lets this very script run, and no other."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def chart_library() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that leaves only their names behind."""
+    import vl_convert
+
+    source: str = vl_convert.javascript_bundle("window.vega=vega;window.vegaEmbed=vegaEmbed;")
+    return "(function(){" + source.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "})();"
+
+
+@cache
+def own_script() -> str:
+    """The page's own script, which leaves no names behind."""
+    return f'(function(){{\n"use strict";\n{_joined(_SCRIPTS)}}})();'
+
+
+@cache
+def style() -> str:
+    """The page's stylesheet."""
+    return _joined(_STYLES)
+
+
+def _joined(names: Sequence[str]) -> str:
+    folder = files("evenhand.report") / "templates"
+    return "".join((folder / name).read_text(encoding="utf-8") for name in names)

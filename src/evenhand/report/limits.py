@@ -1,0 +1,70 @@
+"""What the reader must be told about every audit: what its numbers are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from evenhand.report.chapters import Chapter
+from evenhand.report.formats import attribute, listing, plural, quoted
+
+_ABOUT_PEOPLE = re.compile(r"gender|sex|race|racial|ethnic|skin|age\b|_age|nationality|religio|disab", re.I)
+EFFECT_SIZE = (
+    "Within the rows of one true class, the effect size (Cramér’s V) says how much the prediction depends "
+    "on the group: 0 not at all, 1 entirely. By chance even a model that treats all groups alike shows more "
+    "than 0."
+)
+CAUTION = (
+    "These are associations, not causes: the audit shows that something differs between groups, not why. "
+    "Which of these differences harm someone is a question of context that no number here answers."
+)
+
+
+def perceived(columns: Iterable[str]) -> list[str]:
+    """What must be said about attributes that people saw in others."""
+    names = list(dict.fromkeys(columns))
+    seen = [name for name in names if "perceived" in name.lower()]
+    unclear = [
+        name
+        for name in names
+        if name not in seen and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
+    ]
+    sentences = []
+    if seen:
+        columns_text = listing(quoted(attribute(name)) for name in seen)
+        sentences.append(
+            f"{columns_text} {'is' if len(seen) == 1 else 'are'} perceived: annotators judged from an image, "
+            "and the people shown may describe themselves differently."
+        )
+    if unclear:
+        columns_text = listing(quoted(attribute(name)) for name in unclear)
+        sentences.append(
+            f"The run does not say who assigned {columns_text}. Unless the people shown said so themselves, "
+            f"read {'it' if len(unclear) == 1 else 'them'} as perceived."
+        )
+    return sentences
+
+
+def cannot_show(chapters: Sequence[Chapter], alpha: float) -> list[str]:
+    """What the audit cannot show."""
+    columns = [column for chapter in chapters for column in chapter.by]
+    weak = sum(part.mde is not None and part.mde >= 0.3 for chapter in chapters for part in chapter.classes)
+    sentences = [
+        "It shows associations, not causes. Groups may differ for reasons that lie outside the model, "
+        "such as how the images were taken or how the truth was assigned.",
+        "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
+        "It speaks only of the rows, classes and groups in this table, and of the attributes annotated there.",
+        *perceived(columns),
+        "A value within its null band is what a model without any group difference would often show by "
+        "chance. It is absence of evidence, not evidence of absence.",
+        f"Tests use level {alpha:g} after correction within each grouping, not across groupings: "
+        "the more groupings are examined, the more will stand out by chance.",
+        "SkewSize ignores how large effect sizes are: two models may share it and differ in every class.",
+    ]
+    if weak:
+        sentences.insert(
+            5,
+            f"Few rows hide much: for {plural(weak, 'class', 'classes')}, counted once per grouping, the "
+            "smallest effect that could reliably be seen is 0.3 or more.",
+        )
+    return sentences

@@ -1,0 +1,46 @@
+// Charts: rows made from a frame, drawn as SVG whose colours the stylesheet owns.
+const CHART_LABEL_LIMIT = 34;
+
+// Two labels that shorten to the same text must not become one line of a chart.
+function uniqueLabels(labels) {
+  const seen = new Map();
+  return labels.map((label) => {
+    const short = isolated(shorten(label, CHART_LABEL_LIMIT));
+    const copies = seen.get(short) ?? 0;
+    seen.set(short, copies + 1);
+    return copies ? `${short} (${copies + 1})` : short;
+  });
+}
+
+function chartRows(frame, limit) {
+  const rows = Array.from({ length: rowCount(frame) }, (_, row) => row)
+    .filter((row) => frame.columns.value[row] !== null)
+    .sort((left, right) => frame.columns.value[right] - frame.columns.value[left])
+    .slice(0, limit ?? undefined);
+  const labels = uniqueLabels(rows.map((row) => valueAt(frame, "label", row)));
+  const keys = ["value", "low", "high", "null_low", "null_high", "n", "accuracy"];
+  return rows.map((row, place) => {
+    const made = { label: labels[place], rank: place + 1, band: valueAt(frame, "band", row) };
+    keys.forEach((key) => { made[key] = valueAt(frame, key, row); });
+    made.interval = span(made.low, made.high);
+    made.null = span(made.null_low, made.null_high);
+    made.reading = valueAt(frame, "reading", row) ?? "no null band";
+    made.outside = made.null_low !== null && (made.value > made.null_high || made.value < made.null_low);
+    return made;
+  });
+}
+
+// The reader's tooltip is plain text in our own style; vega's stylesheet is not wanted.
+const tooltip = { disableDefaultStyle: true };
+
+async function drawChart(host) {
+  const chart = page.charts[host.dataset.chart];
+  const rows = chartRows(page.frames[chart.frame], chart.limit);
+  const datasets = { rows, overall: [{ value: chart.overall ?? null }] };
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: window.vega.Error };
+  const target = element("div", { class: "drawing" });
+  host.replaceChildren(target);
+  const result = await window.vegaEmbed(target, { ...page.specs[chart.spec], datasets }, options);
+  host.dataset.drawn = "yes";
+  return result;
+}

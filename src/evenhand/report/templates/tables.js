@@ -1,0 +1,122 @@
+// Long tables: sorted, searched and grown in the page.
+const FIRST_ROWS = 25;
+const RIGHT_ALIGNED = new Set(["number", "p", "count", "range"]);
+const BAND_ORDER = { negligible: 0, small: 1, medium: 2, large: 3 };
+
+const cellWriters = {
+  label: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH),
+  text: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH, PROSE_LIMIT),
+  band: (frame, column, row) => valueAt(frame, column.key, row) ?? DASH,
+  number: (frame, column, row) => number(valueAt(frame, column.key, row)),
+  p: (frame, column, row) => pValue(valueAt(frame, column.key, row)),
+  count: (frame, column, row) => count(valueAt(frame, column.key, row)),
+  range: (frame, column, row) => span(valueAt(frame, column.key, row), valueAt(frame, column.to, row)),
+};
+
+function sortKey(frame, column, row) {
+  const value = valueAt(frame, column.key, row);
+  return column.kind === "band" && value !== null ? BAND_ORDER[value] ?? -1 : value;
+}
+
+// Missing values stay last in both directions.
+function compare(left, right, factor) {
+  if (left === null || right === null) return (left === null) - (right === null);
+  const order = typeof left === "string" ? left.localeCompare(right) : left - right;
+  return order * factor;
+}
+
+class LongTable {
+  constructor(host, definition) {
+    this.host = host;
+    this.frame = page.frames[definition.frame];
+    this.columns = definition.columns;
+    this.total = rowCount(this.frame);
+    this.sort = { column: this.columns.find((column) => column.key === definition.sort) ?? null, factor: -1 };
+    this.limit = FIRST_ROWS;
+    this.query = "";
+    this.build();
+    this.refresh();
+  }
+
+  build() {
+    this.body = element("tbody");
+    this.heads = this.columns.map((column) => this.head(column));
+    const caption = element("caption", { class: "unseen" }, this.host.dataset.caption);
+    const table = element("table", {}, caption, element("thead", {}, element("tr", {}, ...this.heads)), this.body);
+    this.scroller = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": this.host.dataset.caption }, table);
+    this.status = element("p", { class: "status", "aria-live": "polite" });
+    this.more = element("button", { type: "button", class: "more" });
+    this.more.addEventListener("click", () => {
+      this.limit = this.limit === FIRST_ROWS ? Infinity : FIRST_ROWS;
+      this.refresh();
+    });
+    const tools = this.total > FIRST_ROWS ? [this.searchField()] : [];
+    this.host.replaceChildren(...tools, this.scroller, element("div", { class: "after" }, this.status, this.more));
+  }
+
+  searchField() {
+    const input = element("input", { type: "search", placeholder: "part of a name", autocomplete: "off", spellcheck: "false" });
+    input.addEventListener("input", () => {
+      this.query = input.value.toLocaleLowerCase();
+      this.refresh();
+    });
+    return element("label", { class: "find" }, `Find a ${this.columns[0].title}`, input);
+  }
+
+  head(column) {
+    const button = element("button", { type: "button" }, column.title, element("span", { class: "arrow", "aria-hidden": "true" }));
+    button.addEventListener("click", () => this.sortBy(column));
+    return element("th", { scope: "col", class: RIGHT_ALIGNED.has(column.kind) ? "right" : "left" }, button);
+  }
+
+  // Numbers begin with the highest, p-values and words with the lowest.
+  sortBy(column) {
+    const first = RIGHT_ALIGNED.has(column.kind) && column.kind !== "p" ? -1 : 1;
+    this.sort = { column, factor: this.sort.column === column ? -this.sort.factor : first };
+    this.refresh();
+  }
+
+  rows() {
+    const all = Array.from({ length: this.total }, (_, row) => row);
+    const name = this.columns[0].key;
+    const kept = this.query
+      ? all.filter((row) => valueAt(this.frame, name, row).toLocaleLowerCase().includes(this.query))
+      : all;
+    const { column, factor } = this.sort;
+    if (!column) return kept;
+    const keys = all.map((row) => sortKey(this.frame, column, row));
+    return kept.sort((left, right) => compare(keys[left], keys[right], factor) || left - right);
+  }
+
+  refresh() {
+    const rows = this.rows();
+    const shown = rows.slice(0, this.limit);
+    this.body.replaceChildren(...shown.map((row) => this.line(row)));
+    this.heads.forEach((head, place) => {
+      const active = this.columns[place] === this.sort.column;
+      head.setAttribute("aria-sort", active ? (this.sort.factor > 0 ? "ascending" : "descending") : "none");
+    });
+    const found = this.query ? `${count(rows.length)} found; ` : "";
+    this.status.textContent = `${found}${count(shown.length)} of ${count(this.total)} rows shown`;
+    this.more.hidden = rows.length <= FIRST_ROWS;
+    this.more.textContent = this.limit === FIRST_ROWS ? `Show all ${count(rows.length)}` : `Show the first ${FIRST_ROWS}`;
+  }
+
+  line(row) {
+    const cells = this.columns.map((column, place) => {
+      const written = cellWriters[column.kind](this.frame, column, row);
+      if (place === 0) return element("th", { scope: "row" }, written);
+      const kind = RIGHT_ALIGNED.has(column.kind) ? "right" : column.kind === "text" ? "left words" : "left";
+      const cell = element("td", { class: kind }, written);
+      if (column.kind === "band" && written !== DASH) cell.prepend(bandMark(written));
+      return cell;
+    });
+    return element("tr", {}, ...cells);
+  }
+}
+
+// The same mark as in the list of bands: a shape as well as a colour.
+function bandMark(band) {
+  const mark = document.querySelector(`svg[data-band="${CSS.escape(band)}"]`);
+  return mark ? mark.cloneNode(true) : "";
+}

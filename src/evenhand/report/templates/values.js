@@ -1,0 +1,70 @@
+// Numbers and labels, written as the Python side writes them.
+const DASH = "–";
+const LABEL_LIMIT = 56;
+const PROSE_LIMIT = 240;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+const page = JSON.parse(document.getElementById("run-data").textContent);
+
+function grouped(value, digits) {
+  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+}
+
+function number(value) {
+  if (value === null || value === undefined) return DASH;
+  if (value !== 0 && Math.abs(value) < 0.0005) return value > 0 ? "<0.001" : ">−0.001";
+  return grouped(value, 3);
+}
+
+function pValue(value) {
+  return value !== null && value !== undefined && value < 0.0005 ? "<0.001" : number(value);
+}
+
+function count(value) {
+  if (value === null || value === undefined) return DASH;
+  return grouped(value, Number.isInteger(value) ? 0 : 1);
+}
+
+function span(low, high) {
+  return low === null || low === undefined ? DASH : `${number(low)} to ${number(high)}`;
+}
+
+// Cut by code point, so that an emoji is never halved.
+function shorten(text, limit = LABEL_LIMIT) {
+  if (text.length <= limit) return text;
+  const points = Array.from(text);
+  return points.length <= limit ? text : points.slice(0, limit - 1).join("") + "…";
+}
+
+function isolated(text) {
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
+}
+
+function element(tag, options = {}, ...children) {
+  const made = document.createElement(tag);
+  Object.entries(options).forEach(([name, value]) => made.setAttribute(name, value));
+  made.append(...children);
+  return made;
+}
+
+// A label; a long one opens to its full text.
+function labelElement(text, limit = LABEL_LIMIT) {
+  const short = shorten(text, limit);
+  if (short === text) return element("bdi", {}, text);
+  const details = element("details", { class: "long" }, element("summary", {}, element("bdi", {}, short)));
+  details.addEventListener("toggle", () => {
+    if (details.children.length === 1) details.append(element("bdi", { class: "full" }, text));
+  });
+  return details;
+}
+
+// One value of a frame; text columns hold places among the labels.
+function valueAt(frame, key, row) {
+  const column = frame.columns[key];
+  if (!column) return null;
+  const value = column[row];
+  return value !== null && frame.text.includes(key) ? page.labels[value] : value;
+}
+
+function rowCount(frame) {
+  return Object.values(frame.columns)[0]?.length ?? 0;
+}

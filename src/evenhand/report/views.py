@@ -1,0 +1,138 @@
+"""A chapter as the template and the scripts need it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.report import alternatives, charts, frames, glossary, rows, words
+from evenhand.report.chapters import Chapter
+
+if TYPE_CHECKING:
+    import polars
+
+    from evenhand.core.results import Part
+
+
+@dataclass(frozen=True)
+class View:
+    """What the template needs of one chapter: words, rows, counts, and the names of what scripts draw."""
+
+    chapter: Chapter
+    verdict: str
+    found: Sequence[str]
+    interval_title: str
+    lines: Sequence[rows.Row]
+    bands: Sequence[Mapping[str, Any]]
+    classes: int
+    usable: int
+    outside_interval: int
+    labelled: int
+    groups: int
+    alts: Mapping[str, str]
+    pieces: Sequence[tuple[str, str, str, int]]
+    mistakes: int
+    mistakes_shown: int
+
+
+def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars.DataFrame | None) -> View:
+    """What the template needs of a chapter; its frames, tables and charts go into ``data``."""
+    title = rows.interval_title(chapter.findings)
+    usable = chapter.ranked
+    groups = _add_groups(chapter, data)
+    if chapter.classes:
+        _add_classes(chapter, data)
+    n_mistakes = _add_mistakes(chapter, data, mistakes)
+    return View(
+        chapter=chapter,
+        verdict=words.verdict(chapter, alpha),
+        found=words.found(chapter, alpha),
+        interval_title=title,
+        lines=[rows.row(finding, with_level=title == "Interval") for finding in chapter.findings],
+        bands=rows.bands(chapter),
+        classes=len(chapter.classes),
+        usable=len(usable),
+        outside_interval=sum(_outside_interval(part) for part in usable),
+        labelled=charts.LABELLED,
+        groups=groups,
+        alts={
+            "classes": alternatives.classes(chapter),
+            "histogram": alternatives.histogram(chapter),
+            "scatter": alternatives.scatter(chapter),
+            "groups": alternatives.groups(chapter),
+        },
+        pieces=_add_pieces(chapter, data),
+        mistakes=n_mistakes,
+        mistakes_shown=min(n_mistakes, frames.MISTAKE_CLASSES),
+    )
+
+
+def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
+    """Keep the classes' effect sizes and the charts over them."""
+    frame = f"{chapter.id}-classes"
+    frames.add_parts(data, frame, chapter.classes, value="effect size", sort="value")
+    drawn = [(part.value, part.interval, part.null) for part in chapter.classes if part.value is not None]
+    marks: list[float | None] = [value for value, _, _ in drawn]
+    marks += [interval.high for _, interval, _ in drawn if interval]
+    marks += [null.high for _, _, null in drawn if null]
+    end = charts.axis_end(marks)
+    for name, spec in (
+        ("classes", charts.classes(end)),
+        ("overview", charts.overview(end)),
+        ("histogram", charts.histogram(end)),
+        ("scatter", charts.scatter(end)),
+    ):
+        limit = charts.LABELLED if name == "classes" else None
+        _add_chart(data, f"{chapter.id}-{name}", f"{name}-{end:g}", spec, frame, limit=limit)
+
+
+def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
+    """Keep accuracy by group; tell how many groups there are."""
+    finding = chapter.first("accuracy")
+    groups = [part for part in finding.parts if part.kind == "group"] if finding else []
+    if not finding or not groups:
+        return 0
+    frame = f"{chapter.id}-groups"
+    frames.add_parts(data, frame, groups, value="accuracy", sort="value")
+    _add_chart(data, f"{chapter.id}-groups", "groups", charts.groups(), frame, overall=finding.value)
+    return len(groups)
+
+
+def _add_chart(
+    data: frames.PageData, name: str, spec_name: str, spec: str, frame: str, **options: Any
+) -> None:
+    if spec_name not in data.specs:
+        data.specs[spec_name] = json.loads(spec)
+    data.charts[name] = {"spec": spec_name, "frame": frame, **options}
+
+
+def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFrame | None) -> int:
+    """Keep the chapter's mistakes; tell how many classes the run's table has."""
+    if table is None or not chapter.by:
+        return 0
+    mine = table.filter(table["by"] == "+".join(chapter.by))
+    return frames.add_mistakes(data, f"{chapter.id}-mistakes", mine) if mine.height else 0
+
+
+def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:
+    """Keep the parts that no other section shows: (table, title, metric, how many)."""
+    shown = {id(part) for part in chapter.classes}
+    accuracy = chapter.first("accuracy")
+    shown |= {id(part) for part in accuracy.parts if part.kind == "group"} if accuracy else set()
+    pieces = []
+    for place, finding in enumerate(chapter.findings):
+        rest = [part for part in finding.parts if id(part) not in shown]
+        if rest:
+            name = f"{chapter.id}-parts-{place}"
+            frames.add_parts(data, name, rest)
+            pieces.append((name, glossary.title(finding.name), finding.metric, len(rest)))
+    return pieces
+
+
+def _outside_interval(part: Part) -> bool:
+    inside = (
+        part.interval is None or part.value is None or part.interval.low <= part.value <= part.interval.high
+    )
+    return not inside

@@ -1,0 +1,256 @@
+"""The findings in plain sentences. Nothing here computes a number: it counts, sorts and says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from evenhand.core.results import Finding, Null, Part
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter
+from evenhand.report.formats import (
+    count,
+    key_text,
+    listing,
+    number,
+    percent,
+    plural,
+    quoted,
+    shorten,
+    span,
+)
+
+_CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
+_DIRECTIONS = {
+    "lower is fairer": "↓ lower is fairer",
+    "higher is fairer": "↑ higher is fairer",
+    "higher is better": "↑ higher is better",
+    "descriptive": "descriptive",
+}
+
+
+def alpha_of(manifest: Mapping[str, Any]) -> float:
+    """The significance level of the run; 0.05 where the manifest does not say."""
+    level = manifest.get("alpha")
+    return float(level) if isinstance(level, int | float) and 0 < level < 1 else 0.05
+
+
+def subject(manifest: Mapping[str, Any]) -> str:
+    """What was audited: the model, else the table's file name."""
+    if manifest.get("model"):
+        return shorten(manifest["model"])
+    source = manifest.get("source")
+    path = source.get("path") if isinstance(source, Mapping) else None
+    return shorten(PurePath(str(path)).name) if path else "a table of predictions"
+
+
+def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
+    """What was asked, and of which model or table."""
+    what = (
+        f"the predictions of {quoted(manifest['model'])}"
+        if manifest.get("model")
+        else "a table of predictions"
+    )
+    source = manifest.get("source")
+    path = source.get("path") if isinstance(source, Mapping) else None
+    rows = manifest.get("rows")
+    facts = [
+        *([f"table {quoted(PurePath(str(path)).name)}"] if path else []),
+        *([plural(rows, "row")] if isinstance(rows, int | float) else []),
+        *([f"benchmark {quoted(manifest['benchmark'])}"] if manifest.get("benchmark") else []),
+    ]
+    within = f" ({', '.join(facts)})" if facts else ""
+    titles = [chapter.title for chapter in chapters if chapter.by]
+    if not titles:
+        return f"evenhand examined {what}{within}."
+    return (
+        f"evenhand examined {what}{within} and asked: is the model right equally often for every group, and "
+        f"does it make the same mistakes? The groups are those of {listing(titles)}."
+    )
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """The one line to remember about a grouping."""
+    usable = [part for part in chapter.classes if part.value is not None]
+    if chapter.effect is None:
+        return f"{plural(len(chapter.findings), 'finding')}, listed below."
+    if not usable:
+        return "Could not be estimated. Not estimable is not the same as fair."
+    tested = [part for part in usable if part.p_adjusted is not None]
+    beyond = beyond_chance(usable, alpha)
+    if not tested:
+        return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
+    if beyond:
+        return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}."
+    n_classes = plural(len(usable), "class", "classes")
+    return f"No difference beyond chance in any of {n_classes}. That does not prove fairness."
+
+
+def found(chapter: Chapter, alpha: float) -> list[str]:
+    """What was found for a grouping, how sure it is, and what could not be estimated."""
+    sentences = [
+        *_accuracy(chapter),
+        *_bands(chapter),
+        *_largest(chapter),
+        *_certainty(chapter, alpha),
+        *_skewsize(chapter),
+        *_not_estimable(chapter),
+        *_group_sizes(chapter),
+    ]
+    return sentences or [f"{plural(len(chapter.findings), 'finding')} in the table below."]
+
+
+def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
+    """Parts whose adjusted p-value is at most ``alpha``."""
+    return [part for part in parts if part.p_adjusted is not None and part.p_adjusted <= alpha]
+
+
+def against_chance(value: float | None, null: Null | None) -> str:
+    """Where a value lies relative to what chance alone gives."""
+    if value is None or null is None:
+        return ""
+    if value > null.high:
+        return "above what chance alone gives"
+    if value < null.low:
+        return "below what chance alone gives"
+    return "within what chance alone gives"
+
+
+def reading(value: float | None, null: Null | None, reason: str | None) -> str:
+    """The same in two words for tables, or why there is no value."""
+    place = against_chance(value, null).replace("what chance alone gives", "chance")
+    why = glossary.reason(reason) if value is None or reason else ""
+    return " · ".join(part for part in (place, why) if part)
+
+
+def direction(finding: Finding) -> str:
+    """Which way a metric reads, in words."""
+    return _DIRECTIONS.get(finding.direction, finding.direction)
+
+
+def _group_sizes(chapter: Chapter) -> list[str]:
+    sized = next((finding.groups for finding in chapter.findings if finding.groups), [])
+    if not sized:
+        return []
+    shown = [f"{quoted(key_text(group.key))} ({count(group.n)})" for group in sized[:8]]
+    more = [f"{len(sized) - 8} more"] if len(sized) > 8 else []
+    return [f"{plural(len(sized), 'group')} with usable rows: {listing([*shown, *more])}."]
+
+
+def _accuracy(chapter: Chapter) -> list[str]:
+    finding = chapter.first("accuracy")
+    if finding is None or finding.value is None:
+        return []
+    sentence = f"Accuracy is {number(finding.value)}{_interval(finding)}"
+    groups = chapter.ranked_groups
+    if len(groups) > 1:
+        low, high = groups[-1], groups[0]
+        sentence += (
+            f"; by group it runs from {number(low.value)} for {quoted(key_text(low.key))} "
+            f"to {number(high.value)} for {quoted(key_text(high.key))}"
+        )
+    spread = chapter.first("accuracy_range")
+    if spread is not None and spread.null is not None and spread.value is not None:
+        chance = span(spread.null.low, spread.null.high)
+        sentence += f", a range {against_chance(spread.value, spread.null)} ({chance})"
+    return [sentence + "."]
+
+
+def _bands(chapter: Chapter) -> list[str]:
+    usable = chapter.ranked
+    if not usable:
+        return []
+    estimable = _of(len(usable), len(chapter.classes))
+    return [f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."]
+
+
+def _certainty(chapter: Chapter, alpha: float) -> list[str]:
+    usable = chapter.ranked
+    tested = [part for part in usable if part.p_adjusted is not None]
+    banded = [part for part in usable if part.null is not None]
+    tests, bands = "", ""
+    if tested:
+        correction = chapter.effect.adjustment if chapter.effect else None
+        how = _CORRECTIONS.get(
+            str(correction).lower(), f"correction ({correction})" if correction else "correction"
+        )
+        hits = len(beyond_chance(tested, alpha))
+        tests = (
+            f"The adjusted p is at most {alpha:g} in {hits or 'none'} of the "
+            f"{plural(len(tested), 'class', 'classes')} tested, after {how} for testing many classes"
+        )
+    elif usable:
+        tests = "No tests were made, so nothing here says how far chance alone explains the differences"
+    if banded:
+        inside = sum(against_chance(part.value, part.null).startswith("within") for part in banded)
+        bands = f"taken by themselves, {_of(inside, len(banded))} lie within what chance alone gives"
+    sentence = "; ".join(part for part in (tests, bands) if part)
+    return [f"{sentence}."] if sentence else []
+
+
+def _largest(chapter: Chapter) -> list[str]:
+    usable = chapter.ranked
+    if not usable:
+        return []
+    top = usable[0]
+    chance = ""
+    if top.null is not None:
+        chance = f"; {against_chance(top.value, top.null)}, {span(top.null.low, top.null.high)}"
+    return [f"The largest is {number(top.value)} for {quoted(key_text(top.key))}{_interval(top)}{chance}."]
+
+
+def _skewsize(chapter: Chapter) -> list[str]:
+    finding = chapter.effect
+    if finding is None or finding.value is None:
+        return []
+    companions = [
+        f"{word} {number(other.value)}"
+        for word, name in (("mean", "mean"), ("median", "median"), ("largest", "max"))
+        if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
+    ]
+    beside = f"Read beside it: {listing(companions)} effect size." if companions else ""
+    chance = against_chance(finding.value, finding.null)
+    where = f", {chance} ({span(finding.null.low, finding.null.high)})" if finding.null and chance else ""
+    caveat = f" Note: {glossary.reason(finding.reason)}." if finding.reason else ""
+    return [
+        f"SkewSize, the lopsidedness of these effect sizes, is {number(finding.value)}"
+        f"{_interval(finding)}{where}.{caveat} {beside}".rstrip()
+    ]
+
+
+def _not_estimable(chapter: Chapter) -> list[str]:
+    sentences = []
+    reasons = Counter(part.reason for part in chapter.classes if part.value is None)
+    if reasons:
+        parts = [
+            f"{plural(n, 'class', 'classes')}: {glossary.reason(why)}" for why, n in reasons.most_common()
+        ]
+        sentences.append(f"Not estimable, which is not the same as fair. {'; '.join(parts)}.")
+    missing = [finding for finding in chapter.findings if finding.value is None]
+    by_reason: dict[str, dict[str, None]] = {}
+    for finding in missing:
+        by_reason.setdefault(glossary.reason(finding.reason), {})[glossary.title(finding.name)] = None
+    sentences += [
+        f"No value could be given for {listing(shorten(title) for title in titles)}: {why}."
+        for why, titles in by_reason.items()
+    ]
+    return sentences
+
+
+def band_words(parts: Sequence[Part]) -> str:
+    """How many parts lie in each band, in a sentence."""
+    counts = Counter(part.band for part in parts)
+    words = [f"{counts[band]} {band}" for band in ("negligible", "small", "medium", "large")]
+    return listing([*words, *([f"{counts[None]} without a band"] if counts[None] else [])])
+
+
+def _interval(holder: Finding | Part) -> str:
+    if holder.interval is None:
+        return ""
+    return f" ({percent(holder.interval.level)} interval {span(holder.interval.low, holder.interval.high)})"
+
+
+def _of(some: int, total: int) -> str:
+    return f"{some} of {plural(total, 'class', 'classes')}"

@@ -1,0 +1,121 @@
+"""Accuracy and one-vs-rest rates by group, for one table or for many replicates at once."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """The margins of truth x group x prediction on which accuracy, parity and odds depend.
+
+    Attributes:
+        support: Rows of group z with true label l, shape (Z, L).
+        correct: Those predicted as l, shape (..., Z, L).
+        predicted: Rows of group z predicted as l, whatever the truth, shape (..., Z, L).
+        fewest: Groups that a difference between groups needs; 1 makes it 0 for a single group.
+    """
+
+    support: Floats
+    correct: Floats
+    predicted: Floats
+    fewest: int = 2
+
+    @property
+    def group_size(self) -> Floats:
+        """Rows of each group, shape (Z,)."""
+        return np.asarray(self.support.sum(axis=1))
+
+    def accuracy(self) -> Floats:
+        """Correct rows over rows, shape (...,); in [0, 1]."""
+        return np.asarray(self.correct.sum(axis=(-2, -1)) / self.support.sum())
+
+    def accuracy_by_group(self) -> Floats:
+        """Accuracy of each group pooled over classes, shape (..., Z)."""
+        return _ratio(self.correct.sum(axis=-1), self.group_size)
+
+    def accuracy_by_cell(self) -> Floats:
+        """Accuracy of each (group, class), shape (..., Z, L); NaN where a cell has no rows."""
+        return _ratio(self.correct, self.support)
+
+    def prediction_rate(self) -> Floats:
+        """P(prediction = l | group), shape (..., Z, L)."""
+        return _ratio(self.predicted, self.group_size[:, None])
+
+    def false_positive_rate(self) -> Floats:
+        """P(prediction = l | truth is not l, group), shape (..., Z, L); NaN without such rows."""
+        return _ratio(self.predicted - self.correct, self.group_size[:, None] - self.support)
+
+    def parity_by_class(self) -> Floats:
+        """Range over groups of the prediction rate of each class, shape (..., L)."""
+        return range_over_groups(self.prediction_rate(), self.fewest)
+
+    def odds_by_class(self, how: str) -> Floats:
+        """Range over groups of the true and of the false positive rate, their ``max`` or ``avg``.
+
+        A label that is never a truth has no true positive rate: then its false positive rate alone counts.
+
+        Returns:
+            Shape (..., L); NaN where neither rate is defined in enough groups.
+        """
+        true = range_over_groups(self.accuracy_by_cell(), self.fewest)
+        false = range_over_groups(self.false_positive_rate(), self.fewest)
+        if how == "max":
+            return np.fmax(true, false)
+        return (np.where(np.isnan(true), false, true) + np.where(np.isnan(false), true, false)) / 2
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))
+
+
+def range_over_groups(rates: Floats, fewest: int) -> Floats:
+    """Largest minus smallest rate over groups (axis -2); NaN where fewer than ``fewest`` have one."""
+    enough = (~np.isnan(rates)).sum(axis=-2) >= fewest
+    low = np.fmin.reduce(rates, axis=-2)
+    high = np.fmax.reduce(rates, axis=-2)
+    return np.where(enough, high - low, np.nan)
+
+
+def over_classes(per_class: Floats, aggregate: str) -> Floats:
+    """``max`` or ``mean`` over classes (last axis), NaN left out; NaN where no class is defined."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # an all-NaN line is a NaN here, by contract
+        return np.asarray((np.nanmax if aggregate == "max" else np.nanmean)(per_class, axis=-1))
+
+
+def summaries(confusion: Confusion) -> dict[str, Floats]:
+    """Every scalar of the accuracy and parity families, each of shape (...,).
+
+    Keys are ``name`` or ``name/aggregate`` or ``name/how/aggregate``. Groups without rows are left out.
+
+    Source: Albuquerque et al. 2024, section 2.1 and Appendix A.
+    """
+    by_group = confusion.accuracy_by_group()
+    overall = confusion.accuracy()
+    worst = np.fmin.reduce(by_group, axis=-1)
+    cells = confusion.accuracy_by_cell()
+    worst_cell = np.fmin.reduce(cells.reshape(*cells.shape[:-2], -1), axis=-1)
+    differ = np.nan if len(confusion.support) < confusion.fewest else 0.0  # adds NaN to what needs two groups
+    parity = confusion.parity_by_class()
+    odds = {how: confusion.odds_by_class(how) for how in ("max", "avg")}
+    result = {
+        "accuracy": overall,
+        "mean_group_accuracy": over_classes(by_group, "mean"),
+        "worst_group_accuracy": worst,
+        "worst_class_group_accuracy": worst_cell,
+        "accuracy_gap": overall - worst + differ,
+        "class_group_accuracy_gap": overall - worst_cell + differ,
+        "accuracy_range": np.fmax.reduce(by_group, axis=-1) - worst + differ,
+    }
+    for aggregate in ("max", "mean"):
+        result[f"demographic_parity/{aggregate}"] = over_classes(parity, aggregate)
+        for how, per_class in odds.items():
+            result[f"equalized_odds/{how}/{aggregate}"] = over_classes(per_class, aggregate)
+    return result

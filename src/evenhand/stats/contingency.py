@@ -1,0 +1,280 @@
+"""Many contingency tables at once, as sorted occupied cells, and their measures of association."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
+
+_DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns
+
+
+def sum_by(index: Ints, values: Floats, size: int = 0) -> Floats:
+    """Sum of ``values`` for every index 0, 1, ..., at least ``size`` of them."""
+    return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class TableBatch:
+    """T contingency tables (rows: groups, columns: predictions) as K occupied cells.
+
+    Only rows and columns that occur in a table belong to it, so tables differ in shape and zero rows
+    and columns cannot arise.
+
+    Attributes:
+        table: Index of each cell's table, shape (K,), sorted.
+        row: Row of each cell, shape (K,), sorted within its table.
+        column: Column of each cell, shape (K,).
+        n: Count (or weight) of each cell, float64, shape (K,), > 0.
+        n_tables: T; tables without any cell are allowed.
+        integral: Whether the cells are counts; Yates' correction is meant for counts only.
+    """
+
+    table: Ints
+    row: Ints
+    column: Ints
+    n: Floats
+    n_tables: int
+    integral: bool = True
+
+    @classmethod
+    def from_cells(
+        cls, table: Ints, row: Ints, column: Ints, n: npt.NDArray[np.generic], n_tables: int
+    ) -> TableBatch:
+        """Sort cells, add up duplicates and leave out empty ones."""
+        integral = bool(np.issubdtype(n.dtype, np.integer))
+        weights = n.astype(np.float64)
+        keep = weights > 0
+        table, row, column, weights = table[keep], row[keep], column[keep], weights[keep]
+        if not table.size:
+            return cls(table, row, column, weights, n_tables, integral)
+        order = np.lexsort((column, row, table))
+        table, row, column, weights = table[order], row[order], column[order], weights[order]
+        first = np.r_[True, (np.diff(table) != 0) | (np.diff(row) != 0) | (np.diff(column) != 0)]
+        if not first.all():
+            weights = np.add.reduceat(weights, np.flatnonzero(first))
+            table, row, column = table[first], row[first], column[first]
+        return cls(table, row, column, weights, n_tables, integral)
+
+    @classmethod
+    def from_dense(cls, tables: npt.NDArray[np.generic]) -> TableBatch:
+        """Tables of shape (T, R, C)."""
+        table, row, column = np.nonzero(tables)
+        return cls.from_cells(table, row, column, tables[table, row, column], len(tables))
+
+    @cached_property
+    def row_start(self) -> Ints:
+        """First cell of every occupied row, shape (rows of all tables,)."""
+        if not self.table.size:
+            return np.zeros(0, dtype=np.int64)
+        change = (self.table[1:] != self.table[:-1]) | (self.row[1:] != self.row[:-1])
+        return np.concatenate(([0], np.flatnonzero(change) + 1))
+
+    @cached_property
+    def row_of_cell(self) -> Ints:
+        """Index of each cell's occupied row, shape (K,)."""
+        sizes = np.diff(np.append(self.row_start, self.table.size))
+        return np.repeat(np.arange(self.row_start.size), sizes)
+
+    @cached_property
+    def column_of_cell(self) -> Ints:
+        """Index of each cell's (table, column) pair, shape (K,); indices need not be contiguous."""
+        width = int(self.column.max()) + 1 if self.column.size else 1
+        key = self.table.astype(np.int64) * width + self.column
+        if self.n_tables * width <= _DENSE_LIMIT:
+            return key
+        return np.asarray(np.unique(key, return_inverse=True)[1])
+
+    @cached_property
+    def row_total(self) -> Floats:
+        """Count of every occupied row."""
+        return np.add.reduceat(self.n, self.row_start) if self.n.size else np.zeros(0)
+
+    @cached_property
+    def row_table(self) -> Ints:
+        """Table of every occupied row."""
+        return self.table[self.row_start]
+
+    @cached_property
+    def column_total(self) -> Floats:
+        """Count of every (table, column) pair; 0 where a pair does not occur."""
+        return sum_by(self.column_of_cell, self.n)
+
+    @cached_property
+    def column_table(self) -> Ints:
+        """Table of every (table, column) pair; 0 where a pair does not occur."""
+        owner = np.zeros(self.column_total.size, dtype=np.int64)
+        owner[self.column_of_cell] = self.table
+        return owner
+
+    @cached_property
+    def total(self) -> Floats:
+        """Count of every table, shape (T,)."""
+        return sum_by(self.row_table, self.row_total, self.n_tables)
+
+    @cached_property
+    def n_rows(self) -> Ints:
+        """Rows that occur in every table, shape (T,)."""
+        return np.bincount(self.row_table, minlength=self.n_tables)
+
+    @cached_property
+    def n_columns(self) -> Ints:
+        """Columns that occur in every table, shape (T,)."""
+        occupied = self.column_total > 0
+        return np.bincount(self.column_table[occupied], minlength=self.n_tables)
+
+    def sum_over_tables(self, values: Floats) -> Floats:
+        """Sum of one value per cell, for every table, shape (T,)."""
+        return sum_by(self.table, values, self.n_tables)
+
+    def select(self, tables: Ints) -> TableBatch:
+        """The given tables, renumbered 0, 1, ... in the order given (which must be sorted)."""
+        number = np.full(self.n_tables, -1)
+        number[tables] = np.arange(len(tables))
+        keep = number[self.table] >= 0
+        picked = number[self.table[keep]]
+        return TableBatch(picked, self.row[keep], self.column[keep], self.n[keep], len(tables), self.integral)
+
+
+@dataclass(frozen=True, eq=False)
+class Association:
+    """Measures of association of T tables; every array has shape (T,), NaN where undefined.
+
+    Attributes:
+        chi2: Pearson's chi-squared without correction.
+        n: Total count.
+        n_rows: Rows that occur.
+        n_columns: Columns that occur.
+        yates_scale: For 2x2 tables of counts the factor S with chi2 = S (|O-E|)^2, else NaN.
+    """
+
+    chi2: Floats
+    n: Floats
+    n_rows: Ints
+    n_columns: Ints
+    yates_scale: Floats
+
+    @property
+    def dof(self) -> Ints:
+        """min(rows, columns) - 1: the divisor of V (not the degrees of freedom of chi-squared)."""
+        return np.minimum(self.n_rows, self.n_columns) - 1
+
+    def statistic(self, kind: str, chi2: Floats | None = None) -> Floats:
+        """A measure of association, from these tables' chi-squared or from another with equal margins.
+
+        Args:
+            kind: ``cramers_v``, ``cramers_v_yates`` (as the listing of Appendix G.2), ``phi`` or ``bergsma``.
+            chi2: Uncorrected chi-squared values, shape (..., T); default: the observed ones.
+
+        Returns:
+            Values in [0, 1] (phi: [0, sqrt(dof)]), shape (..., T).
+        """
+        observed = self.chi2 if chi2 is None else chi2
+        return _STATISTICS[kind](self, observed)
+
+
+def association(batch: TableBatch) -> Association:
+    r"""Chi-squared of every table: ``sum (o - e)^2 / e`` with ``e = row total * column total / n``.
+
+    Occupied cells are summed as they stand; an empty cell adds its expected count, and those add up to
+    ``n - sum of e over occupied cells``. This avoids the cancellation of ``n (sum o^2 / (R C) - 1)``.
+
+    Source: Albuquerque et al. 2024, eq. 3.
+    """
+    rows = batch.row_total[batch.row_of_cell]
+    columns = batch.column_total[batch.column_of_cell]
+    expected = rows * columns / batch.total[batch.table]
+    occupied = batch.sum_over_tables((batch.n - expected) ** 2 / expected)
+    cells = np.bincount(batch.table, minlength=batch.n_tables)
+    full = cells == batch.n_rows * batch.n_columns
+    unoccupied = np.where(full, 0.0, batch.total - batch.sum_over_tables(expected))
+    chi2 = np.where(batch.total > 0, occupied + unoccupied, np.nan)
+    return Association(chi2, batch.total, batch.n_rows, batch.n_columns, _yates_scale(batch))
+
+
+def _yates_scale(batch: TableBatch) -> Floats:
+    """S of 2x2 tables of counts: the sum of 1/e over the four cells, n (sum 1/R) (sum 1/C)."""
+    square = (batch.n_rows == 2) & (batch.n_columns == 2) & batch.integral
+    occupied = batch.column_total > 0
+    per_row = np.bincount(batch.row_table, 1 / batch.row_total, batch.n_tables)
+    per_column = np.bincount(batch.column_table[occupied], 1 / batch.column_total[occupied], batch.n_tables)
+    return np.where(square, batch.total * per_row * per_column, np.nan)
+
+
+def _cramers_v(tables: Association, chi2: Floats) -> Floats:
+    dof = np.where(tables.dof > 0, tables.dof, np.nan)
+    return np.sqrt(chi2 / (tables.n * dof))
+
+
+def _cramers_v_yates(tables: Association, chi2: Floats) -> Floats:
+    scale = tables.yates_scale
+    deviation = np.maximum(np.sqrt(chi2 / scale) - 0.5, 0)
+    return _cramers_v(tables, np.where(np.isnan(scale), chi2, scale * deviation**2))
+
+
+def _phi(tables: Association, chi2: Floats) -> Floats:
+    return np.sqrt(np.divide(chi2, tables.n, out=np.full_like(chi2, np.nan), where=tables.n > 0))
+
+
+def _bergsma(tables: Association, chi2: Floats) -> Floats:
+    r"""Bergsma (2013), eq. 6-7: ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``."""
+    n, rows, columns = tables.n, tables.n_rows, tables.n_columns
+    fewer = np.where(n > 1, n - 1, np.nan)
+    corrected = np.maximum(0, chi2 / np.where(n > 0, n, np.nan) - (rows - 1) * (columns - 1) / fewer)
+    smallest = np.minimum(rows - (rows - 1) ** 2 / fewer, columns - (columns - 1) ** 2 / fewer) - 1
+    return np.sqrt(corrected / np.where(smallest > 0, smallest, np.nan))
+
+
+_STATISTICS = {
+    "cramers_v": _cramers_v,
+    "cramers_v_yates": _cramers_v_yates,
+    "phi": _phi,
+    "bergsma": _bergsma,
+}
+
+
+def filter_by_expected(batch: TableBatch, minimum: float, rule: str, *, pool: bool = False) -> TableBatch:
+    """Remove (or pool) the columns whose expected count is below ``minimum``.
+
+    A column has one expected count per row. Which one counts is the rule: ``min`` (every cell passes, the
+    chi-squared rule of thumb), ``mean`` or ``max``. One pass; emptied rows disappear with their cells.
+
+    Args:
+        batch: The tables.
+        minimum: Smallest expected count that stays.
+        rule: ``min``, ``mean`` or ``max``.
+        pool: Put rare columns together into one column per table instead of removing them.
+
+    Source: Albuquerque et al. 2024, Appendix D.3.
+    """
+    shares = batch.row_total / batch.total[batch.row_table]
+    share = _row_share(batch, shares, rule)
+    rare_column = batch.column_total * share[batch.column_table] < minimum
+    rare = rare_column[batch.column_of_cell]
+    if not rare.any():
+        return batch
+    if pool:
+        other = int(batch.column.max()) + 1
+        column = np.where(rare, other, batch.column)
+        return _with_cells(batch, np.ones(rare.size, dtype=bool), column)
+    return _with_cells(batch, ~rare, batch.column)
+
+
+def _row_share(batch: TableBatch, shares: Floats, rule: str) -> Floats:
+    """The share of a table's rows that turns a column total into its smallest, mean or largest e."""
+    if rule == "mean":
+        return 1 / np.maximum(batch.n_rows, 1)
+    extreme = np.full(batch.n_tables, np.inf if rule == "min" else -np.inf)
+    ufunc = np.minimum if rule == "min" else np.maximum
+    ufunc.at(extreme, batch.row_table, shares)
+    return extreme
+
+
+def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) -> TableBatch:
+    weights = batch.n[keep].astype(np.int64) if batch.integral else batch.n[keep]
+    return TableBatch.from_cells(batch.table[keep], batch.row[keep], column[keep], weights, batch.n_tables)

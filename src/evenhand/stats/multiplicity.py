@@ -1,0 +1,34 @@
+"""Corrections for testing many things at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def adjust(p_values: Floats, method: str) -> Floats:
+    """Adjusted p-values of one family.
+
+    Args:
+        p_values: Shape (m,), in [0, 1]; NaN means not tested and does not count towards m.
+        method: ``holm`` (family-wise error, Holm 1979), ``bh`` (false discovery rate, Benjamini and
+            Hochberg 1995) or ``none``.
+
+    Returns:
+        Shape (m,), in [0, 1], NaN where the input is NaN, never smaller than the input.
+    """
+    result = np.full(p_values.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    if method == "none" or not tested.size:
+        result[tested] = p_values[tested]
+        return result
+    order = tested[np.argsort(p_values[tested], kind="stable")]
+    ranked, m = p_values[order], tested.size
+    if method == "holm":
+        scaled = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
+    else:
+        scaled = np.minimum.accumulate((ranked * m / np.arange(1, m + 1))[::-1])[::-1]
+    result[order] = np.minimum(scaled, 1)
+    return result

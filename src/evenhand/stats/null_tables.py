@@ -1,0 +1,123 @@
+"""What chance alone gives: chi-squared of a table whose margins are fixed and whose rows are exchangeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.contingency import Association, TableBatch, sum_by
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GammaNull:
+    """Gamma distributions with the exact permutation mean and variance of chi-squared, shape (T,) each.
+
+    NaN where a table has a single row or column or fewer than four counts.
+    """
+
+    shape: Floats
+    scale: Floats
+
+    def p_value(self, chi2: Floats) -> Floats:
+        """P(chi-squared >= observed) under the null."""
+        from scipy import special
+
+        return np.asarray(special.gammaincc(self.shape, chi2 / self.scale))
+
+    def quantile(self, q: float) -> Floats:
+        """The q-quantile of chi-squared under the null."""
+        from scipy import special
+
+        return np.asarray(special.gammaincinv(self.shape, q) * self.scale)
+
+    def draw(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Draws of chi-squared, shape (replicates, T)."""
+        defined = ~np.isnan(self.shape)
+        draws = np.full((replicates, self.shape.size), np.nan)
+        shape, scale = self.shape[defined], self.scale[defined]
+        draws[:, defined] = rng.gamma(shape, scale, (replicates, shape.size))
+        return draws
+
+
+def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Floats]:
+    r"""Exact mean and variance of chi-squared over all assignments of rows with fixed margins.
+
+    With N counts, r rows, c columns, ``v1 = (r-1)(N-r)/(N-1)``, ``w1 = (N sum 1/R - r^2)/(N-2)`` and
+    v2, w2 likewise from the columns: mean ``N/(N-1) (r-1)(c-1)`` and variance
+    ``2N/(N-3) (v1-w1)(v2-w2) + N^2/(N-1) w1 w2``.
+
+    Source: Dawson 1954.
+
+    Returns:
+        Mean and variance, shape (T,); NaN below four counts.
+    """
+    n = np.where(tables.n > 3, tables.n, np.nan)
+    rows, columns = tables.n_rows, tables.n_columns
+    occupied = batch.column_total > 0
+    inverse_rows = sum_by(batch.row_table, 1 / batch.row_total, batch.n_tables)
+    inverse_columns = sum_by(batch.column_table[occupied], 1 / batch.column_total[occupied], batch.n_tables)
+    v1, v2 = (rows - 1) * (n - rows) / (n - 1), (columns - 1) * (n - columns) / (n - 1)
+    w1 = (n * inverse_rows - rows**2) / (n - 2)
+    w2 = (n * inverse_columns - columns**2) / (n - 2)
+    mean = n / (n - 1) * (rows - 1) * (columns - 1)
+    variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
+    return mean, variance
+
+
+def gamma_null(batch: TableBatch, tables: Association) -> GammaNull:
+    """The gamma distribution with the exact permutation moments; good at any density above 2x2."""
+    mean, variance = permutation_moments(batch, tables)
+    usable = (mean > 0) & (variance > 0)
+    mean, variance = np.where(usable, mean, np.nan), np.where(usable, variance, np.nan)
+    return GammaNull(mean**2 / variance, variance / mean)
+
+
+def exact_2x2(table: Floats) -> tuple[Floats, Floats]:
+    """The permutation distribution of chi-squared of one 2x2 table, by enumeration.
+
+    The upper left cell is hypergeometric given the margins.
+
+    Args:
+        table: Counts, shape (2, 2).
+
+    Returns:
+        Chi-squared of every possible table, ascending, and their probabilities (sum 1).
+    """
+    from scipy import special
+
+    rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
+    low, high = max(0.0, columns[0] - rows[1]), min(rows[0], columns[0])
+    cell = np.arange(low, high + 1)
+
+    def log_choose(total: float, part: Floats) -> Floats:
+        return np.asarray(
+            special.gammaln(total + 1) - special.gammaln(part + 1) - special.gammaln(total - part + 1)
+        )
+
+    log_weight = log_choose(rows[0], cell) + log_choose(rows[1], columns[0] - cell)
+    weight = np.exp(log_weight - log_weight.max())
+    deviation = cell - rows[0] * columns[0] / n
+    chi2 = deviation**2 * n * (1 / rows).sum() * (1 / columns).sum()
+    order = np.argsort(chi2, kind="stable")
+    return chi2[order], weight[order] / weight.sum()
+
+
+def draw_tables(
+    rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int
+) -> npt.NDArray[np.int64]:
+    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
+    from scipy.stats import random_table
+
+    sampler = random_table(rows.astype(np.int64), columns.astype(np.int64))
+    tables = np.asarray(sampler.rvs(size=replicates, random_state=rng), dtype=np.int64)
+    return tables.reshape(replicates, rows.size, columns.size)
+
+
+def chi2_of(tables: npt.NDArray[np.int64], rows: Floats, columns: Floats) -> Floats:
+    """Chi-squared of tables (replicates, r, c) that share their margins, shape (replicates,)."""
+    expected = np.outer(rows, columns) / rows.sum()
+    return np.asarray(((tables - expected) ** 2 / expected).sum(axis=(1, 2)))

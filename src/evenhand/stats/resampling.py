@@ -1,0 +1,182 @@
+"""Replicates of counts.
+
+A stratified bootstrap says what else the data could have been; null draws say what a model without group
+differences would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.confusion import Confusion
+from evenhand.stats.null_tables import draw_tables
+
+Ints = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
+Streams = Callable[[object], np.random.Generator]
+
+CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
+_CHUNK = 4_000_000  # numbers of one array of replicates held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCells:
+    """The occupied cells of one true class.
+
+    Attributes:
+        label: Index of the class among the labels.
+        group: Group of each cell, shape (K,), sorted.
+        prediction: Predicted label of each cell, shape (K,).
+        n: Count of each cell, shape (K,).
+    """
+
+    label: int
+    group: Ints
+    prediction: Ints
+    n: Floats
+
+    def dense(self) -> tuple[Floats, Ints, Ints]:
+        """The group x prediction table without empty rows and columns, with its groups and labels."""
+        groups, rows = np.unique(self.group, return_inverse=True)
+        labels, columns = np.unique(self.prediction, return_inverse=True)
+        table = np.zeros((groups.size, labels.size))
+        np.add.at(table, (rows, columns), self.n)
+        return table, groups, labels
+
+
+def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int) -> Floats:
+    """Multinomial resamples of one class within each of its groups, shape (replicates, K)."""
+    draws = np.empty((replicates, cells.n.size))
+    starts = np.flatnonzero(np.r_[True, np.diff(cells.group) != 0])
+    for start, stop in zip(starts, np.append(starts[1:], cells.n.size), strict=True):
+        n = cells.n[start:stop]
+        draws[:, start:stop] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
+    return draws
+
+
+def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
+    """Chi-squared and number of columns of resampled tables, shape (replicates,) each."""
+    order = np.argsort(cells.prediction, kind="stable")
+    sorted_labels = cells.prediction[order]
+    starts = np.flatnonzero(np.r_[True, np.diff(sorted_labels) != 0])
+    sizes = np.diff(np.append(starts, order.size))
+    column = np.empty(order.size, dtype=np.int64)
+    column[order] = np.repeat(np.arange(starts.size), sizes)
+    columns = np.add.reduceat(draws[:, order], starts, axis=1)
+    rows = np.bincount(np.unique(cells.group, return_inverse=True)[1], cells.n)
+    row = rows[np.unique(cells.group, return_inverse=True)[1]]
+    expected = np.maximum(row * columns[:, column] / cells.n.sum(), 1e-300)
+    occupied = (np.square(draws - expected) / expected).sum(axis=1, where=columns[:, column] > 0)
+    present = (columns > 0).sum(axis=1)
+    return occupied + np.maximum(cells.n.sum() - expected.sum(axis=1), 0), present
+
+
+def scatter(cells: ClassCells, draws: Floats, correct: Floats, predicted: Floats) -> None:
+    """Add one class's replicates (R, K) to the margins (R, Z, L) in place."""
+    predicted[:, cells.group, cells.prediction] += draws
+    hit = cells.prediction == cells.label
+    correct[:, cells.group[hit], cells.label] += draws[:, hit]
+
+
+def cellwise_bootstrap(
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
+) -> Iterator[Confusion]:
+    """Chunks of replicates of the margins, every class resampled within its groups."""
+    for start, size in _chunks(replicates, support.size):
+        correct, predicted = np.zeros((2, size, *support.shape))
+        for cells in classes:
+            rng = streams((cells.label, start))
+            scatter(cells, bootstrap_cells(rng, cells, size), correct, predicted)
+        yield Confusion(support, correct, predicted)
+
+
+def cellwise_null(
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
+) -> Iterator[Confusion]:
+    """Chunks of replicates of the margins with groups exchanged at random within each class."""
+    for start, size in _chunks(replicates, support.size):
+        correct, predicted = np.zeros((2, size, *support.shape))
+        for cells in classes:
+            table, groups, labels = cells.dense()
+            tables = draw_tables(streams((cells.label, start)), table.sum(1), table.sum(0), size)
+            predicted[:, groups[:, None], labels] += tables
+            hit = labels == cells.label
+            correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]
+        yield Confusion(support, correct, predicted)
+
+
+def marginal_bootstrap(
+    confusion: Confusion, replicates: int, rng: np.random.Generator
+) -> Iterator[Confusion]:
+    """As cellwise_bootstrap, for tables too large to resample cell by cell.
+
+    Hits are binomial within (class, group), which is exact; the errors that land on a label are Poisson
+    around their count, which ignores that errors of one class exclude each other (conservative).
+    """
+    rate = confusion.correct / np.maximum(confusion.support, 1)
+    support = confusion.support.astype(np.int64)
+    wrong = confusion.predicted - confusion.correct
+    for _, size in _chunks(replicates, support.size):
+        correct = rng.binomial(support, rate, (size, *support.shape)).astype(np.float64)
+        errors = rng.poisson(wrong, (size, *support.shape))
+        yield Confusion(confusion.support, correct, correct + errors)
+
+
+def marginal_null(
+    confusion: Confusion, expected_wrong: Floats, replicates: int, rng: np.random.Generator
+) -> Iterator[Confusion]:
+    """As cellwise_null, for tables too large to permute cell by cell.
+
+    The hits of a class fall to groups by the multivariate hypergeometric distribution, which is exact;
+    the errors that land on a label are split multinomially by their expected shares (conservative).
+
+    Args:
+        confusion: The observed margins.
+        expected_wrong: Expected errors under the null by (group, label), shape (Z, L).
+        replicates: How many.
+        rng: The stream.
+    """
+    hits = confusion.correct.sum(axis=0)
+    wrong = (confusion.predicted - confusion.correct).sum(axis=0)
+    for _, size in _chunks(replicates, confusion.support.size):
+        correct = _split_hypergeometric(rng, hits, confusion.support, size)
+        errors = _split_multinomial(rng, wrong, expected_wrong, size)
+        yield Confusion(confusion.support, correct, correct + errors)
+
+
+def _split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
+    """Split ``total`` (L,) drawn without replacement from ``sizes`` (Z, L): shape (replicates, Z, L)."""
+    parts = np.zeros((replicates, *sizes.shape))
+    left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
+    behind = sizes.sum(axis=0).astype(np.int64)
+    for z, size in enumerate(sizes.astype(np.int64)):
+        behind = behind - size
+        part = rng.hypergeometric(size, behind, left)
+        parts[:, z] = part
+        left -= part
+    return parts
+
+
+def _split_multinomial(rng: np.random.Generator, total: Floats, weights: Floats, replicates: int) -> Floats:
+    """Split ``total`` (L,) with probabilities proportional to ``weights`` (Z, L)."""
+    parts = np.zeros((replicates, *weights.shape))
+    left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
+    behind = weights.sum(axis=0)
+    for z, weight in enumerate(weights):
+        share = np.clip(np.divide(weight, behind, out=np.zeros_like(weight), where=behind > 0), 0, 1)
+        last = z == len(weights) - 1
+        part = left.copy() if last else rng.binomial(left, share)
+        parts[:, z] = part
+        left -= part
+        behind = np.maximum(behind - weight, 0)
+    return parts
+
+
+def _chunks(replicates: int, width: int) -> Iterator[tuple[int, int]]:
+    size = max(1, min(replicates, _CHUNK // max(width, 1)))
+    for start in range(0, replicates, size):
+        yield start, min(size, replicates - start)
