@@ -1,1 +1,5 @@
 """Pure functions of evidence that return a Finding; one file per family."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

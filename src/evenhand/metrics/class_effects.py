@@ -14,7 +14,7 @@ from evenhand.metrics.null_effects import NullEffects, null_effects
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared, check_common
 from evenhand.stats import resampling
 from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
-from evenhand.stats.effect_intervals import delta_interval, noncentral_interval
+from evenhand.stats.effect_intervals import delta_draws, delta_interval, noncentral_interval
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.power import minimum_detectable_v
 
@@ -231,15 +231,29 @@ def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassE
     """Replicates of the effect sizes, shape (replicates, k), and how they were made.
 
     Rows are resampled within class and group. Where that would take too long, phi-squared is drawn from its
-    delta-method normal distribution instead.
+    delta-method normal distribution instead. Replicates contain the noise of the sample once more, so they
+    serve the shape of the distribution (SkewSize), not its location.
     """
     key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
     if key not in prepared.memo:
-        small = effects.batch.table.size * REPLICATES <= resampling.CELL_BUDGET
-        maker = _resampled if small else _drawn
-        prepared.memo[key] = maker(prepared, options, effects)
-    draws: tuple[Floats, str] = prepared.memo[key]
-    return draws
+        if effects.batch.table.size * REPLICATES <= resampling.CELL_BUDGET:
+            prepared.memo[key] = _resampled(prepared, options, effects)
+        else:
+            draws = effect_draws(prepared, options, effects, corrected=False)
+            prepared.memo[key] = draws, "each class from its delta-method distribution"
+    draws_and_method: tuple[Floats, str] = prepared.memo[key]
+    return draws_and_method
+
+
+def effect_draws(
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, *, corrected: bool
+) -> Floats:
+    """Effect sizes drawn from each class's delta-method distribution, shape (replicates, k)."""
+    rng = prepared.stream("effect draws", options.form)
+    noise = rng.standard_normal((REPLICATES, effects.values.size))
+    draws = delta_draws(effects.batch, effects.tables, noise, corrected=corrected)
+    scale = np.sqrt(np.maximum(effects.tables.dof, 0)) if options.statistic == "phi" else 1.0
+    return draws * scale
 
 
 def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
@@ -256,13 +270,3 @@ def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects
         # a replicate may lose columns: rescale so that the observed divisor gives the replicate's V
         chi2[usable, table] = values[usable] * (tables.dof[table] / dof[usable])
     return tables.statistic(options.kind, chi2), "stratified bootstrap within class and group"
-
-
-def _drawn(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
-    tables = effects.tables
-    low, high = delta_interval(effects.batch, tables, 0.6826894921370859)  # one standard error each way
-    rng = prepared.stream("effect bootstrap", options.form)
-    spread = (high**2 - low**2) / 2 * tables.dof * tables.n  # of chi-squared
-    noise = rng.standard_normal((REPLICATES, effects.values.size))
-    chi2 = np.maximum(tables.chi2 + noise * spread, 0)
-    return tables.statistic(options.kind, chi2), "normal draws around each class by the delta method"

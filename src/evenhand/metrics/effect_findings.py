@@ -11,12 +11,19 @@ import numpy.typing as npt
 
 from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
 from evenhand.metrics.building import band_of, build, null_band, number, percentile_interval, resampled_p
-from evenhand.metrics.class_effects import ClassEffects, EffectOptions, class_effects, effect_bootstrap
+from evenhand.metrics.class_effects import (
+    ClassEffects,
+    EffectOptions,
+    class_effects,
+    effect_bootstrap,
+    effect_draws,
+)
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
 from evenhand.stats.skewness import skewness, skewness_bound
 
 Floats = npt.NDArray[np.float64]
 
+_CORRECTED = "delta method around each class's bias-corrected value"
 _INTERVALS = {
     "delta": "delta method around the bias-corrected value",
     "noncentral": "inversion of the noncentral chi-squared distribution",
@@ -27,22 +34,38 @@ _INTERVALS = {
 def skewness_finding(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
     """SkewSize over the class effects of one form."""
     effects = class_effects(prepared, options)
+
+    def bootstrap() -> tuple[Floats, str]:
+        return effect_bootstrap(prepared, options, effects)
+
+    return skewness_of(prepared, name, options, effects, bootstrap)
+
+
+def skewness_of(
+    prepared: Prepared,
+    name: str,
+    options: EffectOptions,
+    effects: ClassEffects,
+    bootstrap: Callable[[], tuple[Floats, str]],
+    **more: Any,
+) -> Finding:
+    """SkewSize over given class effects, whose bootstrap replicates are made only when needed."""
     value, reason = _skewness_of(effects.values, options.mode)
     used = int((~np.isnan(effects.values)).sum())
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"params": options.changed, **more}
     if effects.null is not None and value is not None and reason is None:
-        draws, method = effect_bootstrap(prepared, options, effects)
-        fields = _resampled(prepared, skewness(draws), skewness(effects.null.draws), value, method, "both")
+        draws, method = bootstrap()
+        fields |= _resampled(prepared, skewness(draws), skewness(effects.null.draws), value, method, "both")
     return build(
         prepared.grouped,
         name,
-        options.changed,
+        fields.pop("params"),
         value,
         reason=reason,
         parts=class_parts(prepared, options, effects),
         adjustment=options.adjustment if effects.null is not None else None,
         dropped=_dropped_classes(effects),
-        contrasts=_contrasts(prepared, options, effects, value),
+        contrasts=[] if more else _contrasts(prepared, options, effects, value),
         notes=_skewness_notes(used, effects.values.size),
         **fields,
     )
@@ -56,7 +79,8 @@ def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fi
     value = number(float(summarise(effects.values[usable]))) if usable.any() else None
     fields: dict[str, Any] = {}
     if effects.null is not None and value is not None:
-        draws, method = effect_bootstrap(prepared, options, effects)
+        # a bootstrap of V adds the sample's noise a second time: its interval would not even hold the value
+        draws, method = effect_draws(prepared, options, effects, corrected=True), _CORRECTED
         columns = np.flatnonzero(usable)
         fields = _resampled(
             prepared,
@@ -66,6 +90,7 @@ def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fi
             method,
             "high",
         )
+        fields["notes"] = _outside(value, fields["interval"])
     with_parts = name in ("cramers_v_corrected", "phi")
     return build(
         prepared.grouped,
@@ -223,14 +248,25 @@ def _contrasts(
         return []
     square = int((~np.isnan(effects.tables.yates_scale)).sum())
     used = int((~np.isnan(effects.values)).sum())
+    have = "class has a 2x2 table" if square == 1 else "classes have 2x2 tables"
     why = (
-        f"{square} of {used} classes have 2x2 tables (two groups, two predicted labels). There the paper's "
+        f"{square} of {used} {have} (two groups, two predicted labels). There the paper's "
         "listing applies Yates' continuity correction, which shrinks V, most of all in small classes; the "
         "default does not, so that tables of different shape are measured alike."
     )
     if square == 0:
         why = "with two usable classes the paper's listing returns 0, which says nothing."
     return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+
+
+def _outside(value: float, interval: Interval | None) -> list[str]:
+    """Say so where a plain value lies outside its bias-corrected interval."""
+    if interval is None or interval.low <= value <= interval.high:
+        return []
+    return [
+        "the value lies outside its interval: it contains the noise floor of small tables, which the interval "
+        "leaves out; compare it with the null band"
+    ]
 
 
 def _skewness_notes(used: int, classes: int) -> list[str]:

@@ -7,9 +7,11 @@ import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
 from evenhand.core.results import Finding, Part
-from evenhand.metrics.building import number
+from evenhand.metrics.building import build, number
 from evenhand.metrics.margin_findings import margin_finding, observed
-from evenhand.metrics.prepared import By, Evidence, Prepared
+from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
+from evenhand.stats.confusion import over_classes
+from evenhand.stats.contingency import range_by_column
 
 
 def demographic_parity(
@@ -68,14 +70,16 @@ def equalized_odds(
 
     Per label c: the range over groups of P(pred = c | truth = c, z), and of P(pred = c | truth != c, z);
     ``eo="max"`` takes the larger (eq. 6 as intended: read literally it mixes the two rates and gives 1 for
-    a perfect classifier), ``eo="avg"`` their average, which the numbers of Table 1 follow. A label that
+    a perfect classifier), ``eo="avg"`` their average, which the numbers of Table 1 follow. ``eo="full"``
+    looks at every truth k apart: the largest range over groups of P(pred = c | truth = k, z); it has no
+    interval or null band. A label that
     fewer than two groups have as truth has no true positive rate to compare: its false positive rate alone
     counts. Parts are the labels. Fair at 0.
 
     Args:
         evidence: Predictions or Counts.
         by: Attribute, or list of attributes to cross.
-        eo: ``max`` or ``avg``.
+        eo: ``max``, ``avg`` or ``full``.
         aggregate: Over labels: ``max`` or ``mean``.
         mode: ``default`` or ``paper``.
         inference: ``none`` skips interval, null band and p.
@@ -86,9 +90,11 @@ def equalized_odds(
 
     Source: Albuquerque et al. 2024, eq. 6 and Table 1.
     """
-    check_choice("eo", eo, ("max", "avg"))
+    check_choice("eo", eo, ("max", "avg", "full"))
     check_choice("aggregate", aggregate, ("max", "mean"))
     prepared = Prepared.of(evidence, by, seed)
+    if eo == "full":
+        return _full_odds(prepared, aggregate, mode, inference)
     return margin_finding(
         prepared,
         "equalized_odds",
@@ -98,6 +104,25 @@ def equalized_odds(
         inference=inference,
         params={"eo": eo, "aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).odds_by_class(eo)),
+    )
+
+
+def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) -> Finding:
+    check_common(mode, inference)
+    batch = prepared.separation
+    ranges, columns = range_by_column(batch)
+    per_label = np.full(len(prepared.grouped.labels), -np.inf)
+    np.maximum.at(per_label, columns, ranges)
+    single = len(prepared.grouped.groups) < 2 and mode == "default"
+    values = np.where(np.isinf(per_label) | single, np.nan, per_label)
+    value = number(float(over_classes(np.nan_to_num(values) if not single else values, aggregate)))
+    return build(
+        prepared.grouped,
+        "equalized_odds",
+        {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})},
+        value,
+        reason="single_group" if single else None,
+        parts=_label_parts(prepared, values),
     )
 
 

@@ -14,6 +14,8 @@ import altair as alt
 ROWS = "rows"
 OVERALL = "overall"
 LABELLED = 40
+DRAWN = 3000
+LINE_HEIGHT = 22
 
 _FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 _ACCENT, _INK, _MUTED, _LINE, _PAPER, _CHANCE = (
@@ -24,7 +26,8 @@ _BAND_COLOURS = [f"var(--{band})" for band in _BANDS]
 _BAND_SHAPES = ["circle", "square", "triangle-up", "diamond"]
 _TICKS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
 
-_FEW = alt.Axis(tickCount=6, labelFlush=False, labelOverlap=True)
+_FEW = alt.Axis(tickCount=6, format=".3~f", labelFlush=False, labelOverlap=True)
+_WHOLE = alt.Axis(tickCount=5, labelExpr="datum.value % 1 ? '' : format(datum.value, ',')")
 
 Spec = dict[str, Any]
 
@@ -36,7 +39,7 @@ def axis_end(values: Iterable[float | None]) -> float:
 
 
 @cache
-def classes(end: float) -> str:
+def classes(end: float) -> Spec:
     """Effect size of each class by name, with interval and null band."""
     y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, domain=False, ticks=False))
     x = _effect(alt.X, "value:Q", end)
@@ -47,12 +50,12 @@ def classes(end: float) -> str:
     interval = base.mark_rule(strokeWidth=1.6, color=_INK, clip=True).encode(
         x=_effect(alt.X, "low:Q", end), x2="high:Q"
     )
-    point = _point(base, size=64).encode(x=x)
-    return _finish(alt.layer(band, interval, point).properties(width="container", height=alt.Step(21)))
+    point = _point(base, size=64, stroke=1.5).encode(x=x)
+    return _finish(alt.layer(band, interval, point).properties(width="container"))
 
 
 @cache
-def overview(end: float) -> str:
+def overview(end: float) -> Spec:
     """Effect sizes of all classes in order, for runs with more classes than names fit."""
     x = alt.X("rank:Q", title="classes, highest effect size first", axis=alt.Axis(grid=False, format=",d"))
     x = x.scale(nice=False, zero=False, padding=6)
@@ -60,15 +63,15 @@ def overview(end: float) -> str:
     band = base.mark_rule(strokeWidth=2, color=_CHANCE).encode(
         y=_effect(alt.Y, "null_low:Q", end), y2="null_high:Q"
     )
-    interval = base.mark_rule(strokeWidth=0.8, color=_MUTED, opacity=0.55, clip=True).encode(
+    interval = base.mark_rule(strokeWidth=0.8, color=_MUTED, opacity=0.45, clip=True).encode(
         y=_effect(alt.Y, "low:Q", end), y2="high:Q"
     )
-    point = _point(base, size=14).encode(y=_effect(alt.Y, "value:Q", end))
+    point = _point(base, size=12, stroke=0.9).encode(y=_effect(alt.Y, "value:Q", end))
     return _finish(alt.layer(band, interval, point).properties(width="container", height=260))
 
 
 @cache
-def histogram(end: float) -> str:
+def histogram(end: float) -> Spec:
     """How many classes have which effect size; bins never cross a band edge."""
     step = {0.3: 0.02, 0.5: 0.025}.get(end, 0.05)
     chart = (
@@ -76,7 +79,7 @@ def histogram(end: float) -> str:
         .mark_bar(binSpacing=1.5, cornerRadiusTopLeft=2, cornerRadiusTopRight=2)
         .encode(
             x=_effect(alt.X, "value:Q", end).bin(alt.Bin(step=step, extent=[0, 1])),
-            y=alt.Y("count():Q", title="classes", axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
+            y=alt.Y("count():Q", title="classes", axis=_WHOLE),
             color=_band_colour(),
             tooltip=[
                 alt.Tooltip("value:Q", bin=alt.Bin(step=step, extent=[0, 1]), title="effect size"),
@@ -89,7 +92,7 @@ def histogram(end: float) -> str:
 
 
 @cache
-def scatter(end: float) -> str:
+def scatter(end: float) -> Spec:
     """Accuracy of each class against its effect size; bands differ in shape as well as colour."""
     shape = alt.Shape("band:N", scale=alt.Scale(domain=_BANDS, range=_BAND_SHAPES), legend=None)
     chart = (
@@ -112,7 +115,7 @@ def scatter(end: float) -> str:
 
 
 @cache
-def groups() -> str:
+def groups() -> Spec:
     """Accuracy of each group with its interval, and a line at the overall accuracy."""
     y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, domain=False, ticks=False))
     tooltip = [
@@ -134,7 +137,7 @@ def groups() -> str:
         .mark_rule(strokeDash=[4, 3], color=_MUTED)
         .encode(x="value:Q", tooltip=[alt.Tooltip("value:Q", title="overall accuracy", format=".3f")])
     )
-    return _finish(alt.layer(line, interval, point).properties(width="container", height=alt.Step(24)))
+    return _finish(alt.layer(line, interval, point).properties(width="container"))
 
 
 def _effect(channel: Any, field: str, end: float) -> Any:
@@ -146,10 +149,10 @@ def _effect(channel: Any, field: str, end: float) -> Any:
     return channel(field, title="effect size (Cramér’s V)", scale=scale, axis=axis)
 
 
-def _point(base: alt.Chart, size: int) -> Any:
+def _point(base: alt.Chart, size: int, stroke: float) -> Any:
     """Filled outside the null band, hollow inside it."""
     fill = alt.condition("datum.outside", alt.value(_ACCENT), alt.value(_PAPER))
-    return base.mark_point(size=size, opacity=1, stroke=_ACCENT, strokeWidth=1.5).encode(fill=fill)
+    return base.mark_point(size=size, opacity=1, stroke=_ACCENT, strokeWidth=stroke).encode(fill=fill)
 
 
 def _band_colour() -> alt.Color:
@@ -168,20 +171,18 @@ def _tooltip() -> list[alt.Tooltip]:
     ]
 
 
-def _finish(chart: Any) -> str:
-    """The specification as JSON text, without the schema's address."""
-    import json
-
+def _finish(chart: Any) -> Spec:
+    """The specification without the schema's address, which a page without a network has no use for."""
     spec: Spec = chart.to_dict()
     spec.pop("$schema", None)
     spec["config"] = _CONFIG
-    return json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return spec
 
 
 _CONFIG: Spec = {
     "aria": False,
     "background": None,
-    "autosize": {"type": "fit-x", "contains": "padding"},
     "font": _FONT,
     "view": {"stroke": None},
     "axis": {

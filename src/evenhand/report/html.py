@@ -58,7 +58,7 @@ def render_html(content: RunContent) -> str:
             findings=content.findings,
             facts=provenance.facts(manifest, parts),
             entries=provenance.entries(manifest),
-            manifest_json=json.dumps(manifest, indent=2, ensure_ascii=False, default=str),
+            manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
             card=provenance.paragraphs(manifest.get("card")),
             tables=[(name, table.height) for name, table in content.tables.items()],
             data=inline.script_json(data.as_json()),

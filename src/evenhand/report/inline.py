@@ -28,10 +28,10 @@ def script_hash(script: str) -> str:
 
 @cache
 def chart_library() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that leaves only their names behind."""
+    """Vega, Vega-Lite and Vega-Embed as one script that leaves one name behind: ``vegaEmbed``."""
     import vl_convert
 
-    source: str = vl_convert.javascript_bundle("window.vega=vega;window.vegaEmbed=vegaEmbed;")
+    source: str = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
     return "(function(){" + source.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "})();"
 
 

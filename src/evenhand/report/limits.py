@@ -53,7 +53,7 @@ def cannot_show(chapters: Sequence[Chapter], alpha: float) -> list[str]:
         "It shows associations, not causes. Groups may differ for reasons that lie outside the model, "
         "such as how the images were taken or how the truth was assigned.",
         "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
-        "It speaks only of the rows, classes and groups in this table, and of the attributes annotated there.",
+        "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
         *perceived(columns),
         "A value within its null band is what a model without any group difference would often show by "
         "chance. It is absence of evidence, not evidence of absence.",

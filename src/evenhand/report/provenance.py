@@ -14,14 +14,14 @@ def facts(manifest: Mapping[str, Any], parts: Sequence[Chapter]) -> list[tuple[s
     """The line of facts under the title."""
     created, version, mode, n = (manifest.get(key) for key in ("created", "evenhand", "mode", "rows"))
     by = [grouping_title(str(name).split("+")) for name in manifest.get("by") or []]
-    facts = [
+    lines = [
         ("Made", formats.moment(created) if created else ""),
         ("Rows", formats.count(n) if isinstance(n, int | float) else ""),
         ("Groupings", formats.listing(by or [chapter.title for chapter in parts])),
         ("Mode", str(mode or "")),
         ("evenhand", str(version or "")),
     ]
-    return [(name, text) for name, text in facts if text]
+    return [(name, text) for name, text in lines if text]
 
 
 def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -30,6 +30,7 @@ def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     source = source if isinstance(source, Mapping) else {}
     command = manifest.get("command")
     versions = manifest.get("versions")
+    versions = versions if isinstance(versions, Mapping) else {}
     n_rows = manifest.get("rows")
     formatted = {
         "created": formats.moment(manifest["created"]) if manifest.get("created") else "",
@@ -41,12 +42,7 @@ def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("source", str(source.get("path") or "")),
         ("source size", formats.size(source["size"]) if isinstance(source.get("size"), int | float) else ""),
         ("source sha256", str(source.get("sha256") or "")),
-        (
-            "versions",
-            ", ".join(f"{key} {value}" for key, value in versions.items())
-            if isinstance(versions, Mapping)
-            else "",
-        ),
+        ("versions", ", ".join(f"{key} {value}" for key, value in versions.items())),
     ]
     return _plain(manifest, formatted) + [(key, text) for key, text in nested if text]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ class View:
     usable: int
     outside_interval: int
     labelled: int
+    drawn: int
     groups: int
     alts: Mapping[str, str]
     pieces: Sequence[tuple[str, str, str, int]]
@@ -56,6 +56,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
         usable=len(usable),
         outside_interval=sum(_outside_interval(part) for part in usable),
         labelled=charts.LABELLED,
+        drawn=min(len(usable), charts.DRAWN),
         groups=groups,
         alts={
             "classes": alternatives.classes(chapter),
@@ -78,33 +79,45 @@ def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
     marks += [interval.high for _, interval, _ in drawn if interval]
     marks += [null.high for _, _, null in drawn if null]
     end = charts.axis_end(marks)
+    limits = {"overview": charts.DRAWN, "scatter": charts.DRAWN}
     for name, spec in (
         ("classes", charts.classes(end)),
         ("overview", charts.overview(end)),
         ("histogram", charts.histogram(end)),
         ("scatter", charts.scatter(end)),
     ):
-        limit = charts.LABELLED if name == "classes" else None
-        _add_chart(data, f"{chapter.id}-{name}", f"{name}-{end:g}", spec, frame, limit=limit)
+        options = _lines(len(drawn), charts.LABELLED) if name == "classes" else {"limit": limits.get(name)}
+        _add_chart(data, f"{chapter.id}-{name}", f"{name}-{end:g}", spec, frame, **options)
+
+
+def _lines(n: int, limit: int) -> dict[str, int]:
+    """How many named lines a chart shows, and the height that they need."""
+    return {"limit": limit, "height": charts.LINE_HEIGHT * max(1, min(n, limit))}
 
 
 def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
     """Keep accuracy by group; tell how many groups there are."""
-    finding = chapter.first("accuracy")
-    groups = [part for part in finding.parts if part.kind == "group"] if finding else []
-    if not finding or not groups:
+    groups, accuracy = chapter.groups, chapter.first("accuracy")
+    if not groups or accuracy is None:
         return 0
     frame = f"{chapter.id}-groups"
     frames.add_parts(data, frame, groups, value="accuracy", sort="value")
-    _add_chart(data, f"{chapter.id}-groups", "groups", charts.groups(), frame, overall=finding.value)
+    _add_chart(
+        data,
+        f"{chapter.id}-groups",
+        "groups",
+        charts.groups(),
+        frame,
+        overall=accuracy.value,
+        **_lines(len(groups), len(groups)),
+    )
     return len(groups)
 
 
 def _add_chart(
-    data: frames.PageData, name: str, spec_name: str, spec: str, frame: str, **options: Any
+    data: frames.PageData, name: str, spec_name: str, spec: charts.Spec, frame: str, **options: Any
 ) -> None:
-    if spec_name not in data.specs:
-        data.specs[spec_name] = json.loads(spec)
+    data.specs[spec_name] = spec
     data.charts[name] = {"spec": spec_name, "frame": frame, **options}
 
 
@@ -118,9 +131,7 @@ def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFra
 
 def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:
     """Keep the parts that no other section shows: (table, title, metric, how many)."""
-    shown = {id(part) for part in chapter.classes}
-    accuracy = chapter.first("accuracy")
-    shown |= {id(part) for part in accuracy.parts if part.kind == "group"} if accuracy else set()
+    shown = {id(part) for part in [*chapter.classes, *chapter.groups]}
     pieces = []
     for place, finding in enumerate(chapter.findings):
         rest = [part for part in finding.parts if id(part) not in shown]
@@ -132,7 +143,6 @@ def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str,
 
 
 def _outside_interval(part: Part) -> bool:
-    inside = (
-        part.interval is None or part.value is None or part.interval.low <= part.value <= part.interval.high
-    )
-    return not inside
+    if part.interval is None or part.value is None:
+        return False
+    return not part.interval.low <= part.value <= part.interval.high

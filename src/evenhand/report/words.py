@@ -185,7 +185,7 @@ def _certainty(chapter: Chapter, alpha: float) -> list[str]:
         tests = "No tests were made, so nothing here says how far chance alone explains the differences"
     if banded:
         inside = sum(against_chance(part.value, part.null).startswith("within") for part in banded)
-        bands = f"taken by themselves, {_of(inside, len(banded))} lie within what chance alone gives"
+        bands = f"each taken by itself, within what chance alone gives: {_of(inside, len(banded))}"
     sentence = "; ".join(part for part in (tests, bands) if part)
     return [f"{sentence}."] if sentence else []
 
@@ -207,10 +207,10 @@ def _skewsize(chapter: Chapter) -> list[str]:
         return []
     companions = [
         f"{word} {number(other.value)}"
-        for word, name in (("mean", "mean"), ("median", "median"), ("largest", "max"))
+        for word, name in (("mean", "mean"), ("median", "median"), ("maximum", "max"))
         if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
     ]
-    beside = f"Read beside it: {listing(companions)} effect size." if companions else ""
+    beside = f"Beside it stand their {listing(companions)}." if companions else ""
     chance = against_chance(finding.value, finding.null)
     where = f", {chance} ({span(finding.null.low, finding.null.high)})" if finding.null and chance else ""
     caveat = f" Note: {glossary.reason(finding.reason)}." if finding.reason else ""
@@ -224,10 +224,9 @@ def _not_estimable(chapter: Chapter) -> list[str]:
     sentences = []
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
     if reasons:
-        parts = [
-            f"{plural(n, 'class', 'classes')}: {glossary.reason(why)}" for why, n in reasons.most_common()
-        ]
-        sentences.append(f"Not estimable, which is not the same as fair. {'; '.join(parts)}.")
+        whole = plural(sum(reasons.values()), "class", "classes")
+        parts = "; ".join(f"in {n}, {glossary.reason(why)}" for why, n in reasons.most_common())
+        sentences.append(f"{whole} could not be estimated, which is not the same as fair: {parts}.")
     missing = [finding for finding in chapter.findings if finding.value is None]
     by_reason: dict[str, dict[str, None]] = {}
     for finding in missing:
@@ -253,4 +252,4 @@ def _interval(holder: Finding | Part) -> str:
 
 
 def _of(some: int, total: int) -> str:
-    return f"{some} of {plural(total, 'class', 'classes')}"
+    return f"{some or 'none'} of {plural(total, 'class', 'classes')}"

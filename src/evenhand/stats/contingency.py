@@ -278,3 +278,22 @@ def _row_share(batch: TableBatch, shares: Floats, rule: str) -> Floats:
 def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) -> TableBatch:
     weights = batch.n[keep].astype(np.int64) if batch.integral else batch.n[keep]
     return TableBatch.from_cells(batch.table[keep], batch.row[keep], column[keep], weights, batch.n_tables)
+
+
+def range_by_column(batch: TableBatch) -> tuple[Floats, Ints]:
+    """Range over a table's rows of each column's share of its row; a row without the column counts as 0.
+
+    Returns:
+        The range for every (table, column) pair that occurs, and the pair's column.
+    """
+    share = batch.n / batch.row_total[batch.row_of_cell]
+    pairs = batch.column_total.size
+    high, low = np.zeros(pairs), np.full(pairs, np.inf)
+    np.maximum.at(high, batch.column_of_cell, share)
+    np.minimum.at(low, batch.column_of_cell, share)
+    present = np.bincount(batch.column_of_cell, minlength=pairs)
+    missing_row = present < batch.n_rows[batch.column_table]
+    occurs = present > 0
+    column = np.zeros(pairs, dtype=np.int64)
+    column[batch.column_of_cell] = batch.column
+    return np.where(missing_row, high, high - low)[occurs], column[occurs]

@@ -10,22 +10,18 @@ from evenhand.stats.contingency import Association, TableBatch, sum_by
 Floats = npt.NDArray[np.float64]
 
 
-def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
-    r"""Delta-method interval for phi-squared with rows fixed, around Bergsma's corrected value.
+def delta_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Floats]:
+    r"""Bias-corrected phi-squared of every table, and its standard error by the delta method.
 
-    With row shares ``w_i``, row-wise proportions ``q_ij`` and column shares ``m_j``, the derivative of
-    ``phi^2 = sum w_i q_ij^2 / m_j - 1`` by ``q_ij`` is ``w_i h_ij``,
+    With row shares ``w_i`` (fixed), row-wise proportions ``q_ij`` and column shares ``m_j``, the derivative
+    of ``phi^2 = sum w_i q_ij^2 / m_j - 1`` by ``q_ij`` is ``w_i h_ij``,
     ``h_ij = 2 q_ij / m_j - sum_k w_k q_kj^2 / m_j^2``; the variance of the estimate is
-    ``(1/n) sum_i w_i Var_{q_i}(h_i)``. The centre is ``phi^2 - (r-1)(c-1)/(n-1)``, the part of phi-squared
-    that noise alone makes. The ends are cut at 0 and 1 after division by ``min(r, c) - 1``.
-
-    Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
+    ``(1/n) sum_i w_i Var_{q_i}(h_i)``. The correction subtracts ``(r-1)(c-1)/(n-1)``, the part of
+    phi-squared that noise alone makes (Bergsma 2013); the result may be negative.
 
     Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
+        Corrected value and standard error, shape (T,) each; NaN where phi-squared is undefined.
     """
-    from scipy import special
-
     rows = batch.row_total[batch.row_of_cell]
     share = batch.n / rows
     column_share = batch.column_total[batch.column_of_cell] / batch.total[batch.table]
@@ -37,9 +33,39 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
     spread = (batch.row_total / batch.total[batch.row_table]) * np.maximum(second - first**2, 0)
     variance = sum_by(batch.row_table, spread, batch.n_tables) / np.maximum(tables.n, 1)
     noise = (tables.n_rows - 1) * (tables.n_columns - 1) / np.where(tables.n > 1, tables.n - 1, np.nan)
-    centre = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan) - noise
-    half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
+    return tables.chi2 / np.where(tables.n > 0, tables.n, np.nan) - noise, np.sqrt(variance)
+
+
+def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Normal interval for phi-squared around its bias-corrected value, on the scale of V, cut at 0 and 1.
+
+    Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
+
+    Returns:
+        Low and high ends for V, shape (T,) each; NaN where V is undefined.
+    """
+    from scipy import special
+
+    centre, error = delta_moments(batch, tables)
+    half = special.ndtri((1 + level) / 2) * error
     return _as_v(centre - half, tables), _as_v(centre + half, tables)
+
+
+def delta_draws(batch: TableBatch, tables: Association, noise: Floats, *, corrected: bool) -> Floats:
+    """Draws of V from each table's delta-method distribution, for summaries over tables.
+
+    Args:
+        batch: The tables.
+        tables: Their chi-squared and shapes.
+        noise: Standard normal numbers, shape (replicates, T).
+        corrected: Around the bias-corrected value (what the population shows), or the plain one.
+
+    Returns:
+        Shape (replicates, T), in [0, 1]; NaN where V is undefined.
+    """
+    centre, error = delta_moments(batch, tables)
+    plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
+    return _as_v((centre if corrected else plain) + noise * error, tables)
 
 
 def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:

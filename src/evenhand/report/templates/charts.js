@@ -31,16 +31,18 @@ function chartRows(frame, limit) {
 }
 
 // The reader's tooltip is plain text in our own style; vega's stylesheet is not wanted.
+const ERRORS_ONLY = 1;
 const tooltip = { disableDefaultStyle: true };
 
 async function drawChart(host) {
   const chart = page.charts[host.dataset.chart];
   const rows = chartRows(page.frames[chart.frame], chart.limit);
   const datasets = { rows, overall: [{ value: chart.overall ?? null }] };
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: window.vega.Error };
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
   const target = element("div", { class: "drawing" });
   host.replaceChildren(target);
-  const result = await window.vegaEmbed(target, { ...page.specs[chart.spec], datasets }, options);
+  const spec = { ...page.specs[chart.spec], datasets };
+  if (chart.height) spec.height = chart.height;
+  await window.vegaEmbed(target, spec, options);
   host.dataset.drawn = "yes";
-  return result;
 }

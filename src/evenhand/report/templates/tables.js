@@ -1,6 +1,7 @@
 // Long tables: sorted, searched and grown in the page.
 const FIRST_ROWS = 25;
 const RIGHT_ALIGNED = new Set(["number", "p", "count", "range"]);
+const EMPTY_WITHOUT_VALUE = new Set(["low", "null_low", "reading", "p", "p_adjusted", "band"]);
 const BAND_ORDER = { negligible: 0, small: 1, medium: 2, large: 3 };
 
 const cellWriters = {
@@ -102,8 +103,11 @@ class LongTable {
     this.more.textContent = this.limit === FIRST_ROWS ? `Show all ${count(rows.length)}` : `Show the first ${FIRST_ROWS}`;
   }
 
+  // Where there is no value, one wide cell says why in place of the cells that would all be empty.
   line(row) {
-    const cells = this.columns.map((column, place) => {
+    const reason = valueAt(this.frame, "value", row) === null ? valueAt(this.frame, "reading", row) : null;
+    const columns = reason === null ? this.columns : this.columns.filter((column) => !EMPTY_WITHOUT_VALUE.has(column.key));
+    const cells = columns.map((column, place) => {
       const written = cellWriters[column.kind](this.frame, column, row);
       if (place === 0) return element("th", { scope: "row" }, written);
       const kind = RIGHT_ALIGNED.has(column.kind) ? "right" : column.kind === "text" ? "left words" : "left";
@@ -111,6 +115,12 @@ class LongTable {
       if (column.kind === "band" && written !== DASH) cell.prepend(bandMark(written));
       return cell;
     });
+    if (reason !== null) {
+      const span = this.columns.length - columns.length;
+      const after = columns.findIndex((column) => column.key === "value") + 1;
+      const words = element("em", {}, "not estimable: ", labelElement(reason, PROSE_LIMIT));
+      cells.splice(after, 0, element("td", { class: "left words", colspan: String(span) }, words));
+    }
     return element("tr", {}, ...cells);
   }
 }

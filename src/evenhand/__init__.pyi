@@ -1,0 +1,9 @@
+from . import metrics as metrics
+from .core.errors import EvenhandError as EvenhandError
+from .core.errors import UserError as UserError
+from .core.results import Finding as Finding
+from .core.results import Findings as Findings
+from .evidence.counts import Counts as Counts
+from .evidence.predictions import Predictions as Predictions
+from .runner.audit_engine import audit as audit
+from .runner.outcome import Run as Run

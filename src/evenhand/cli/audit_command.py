@@ -1,0 +1,64 @@
+"""``evenhand audit``: a table in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from evenhand.cli.summary import print_summary
+from evenhand.evidence.predictions import Predictions
+from evenhand.runner.audit_engine import Progress, audit
+from evenhand.runner.gates import check_gates, parse_gate
+
+
+def run_audit(
+    table: str,
+    *,
+    columns: dict[str, str | None],
+    by: Sequence[str],
+    options: dict[str, Any],
+    gates: Sequence[str],
+    quiet: bool,
+    out: Path | None,
+) -> None:
+    """Read, audit, print, write, and check the gates."""
+    for gate in gates:
+        parse_gate(gate)  # refuse before an hour of counting
+    predictions = Predictions.read(
+        table,
+        truth=str(columns["truth"]),
+        prediction=str(columns["prediction"]),
+        id=columns["id"],
+        rank=columns["rank"],
+    )
+    groupings = [grouping(predictions, entry) for entry in by]
+    with progress(quiet) as say:
+        run = audit(predictions, by=groupings, out=out, progress=say, **options)
+    if not quiet:
+        print_summary(run, out)
+    check_gates(run.findings.findings, gates)
+
+
+def grouping(predictions: Predictions, entry: str) -> tuple[str, ...]:
+    """``A+B`` as a crossing, unless a column is called just that."""
+    if entry in predictions.columns:
+        return (entry,)
+    names = tuple(entry.split("+"))
+    for name in names:
+        predictions.check_column(name)
+    return names
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Progress]:
+    """A status line on stderr; silent when quiet or not a terminal."""
+    console = Console(stderr=True, quiet=quiet)
+    if not console.is_terminal or quiet:
+        yield lambda _: None
+        return
+    with console.status("reading") as status:
+        yield status.update

@@ -1,0 +1,159 @@
+"""The command line: thin commands; what they need is imported when they run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="evenhand",
+    help="Audits vision and vision-language models for bias.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
+Gates = Annotated[
+    list[str] | None,
+    typer.Option("--fail-if", metavar="GATE", help='Exit 4 if it holds: "name[@by] OP number".'),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
+
+
+@app.callback()
+def root() -> None:
+    """Audits vision and vision-language models for bias."""
+
+
+@app.command()
+def audit(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL.")
+    ],
+    truth: Annotated[str, typer.Option(metavar="COL", help="Column of true labels.")],
+    prediction: Annotated[str, typer.Option(metavar="COL", help="Column of predicted labels.")],
+    by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
+    id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
+    rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
+    mode: Annotated[str, typer.Option(help="default, or paper: the published listing.")] = "default",
+    mev: Annotated[float, typer.Option(help="Minimum expected value of a column; 0 keeps all.")] = 0.0,
+    mev_rule: Annotated[str, typer.Option(help="min, mean or max over groups.")] = "min",
+    rare: Annotated[str, typer.Option(help="drop or pool columns below --mev.")] = "drop",
+    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    adjustment: Annotated[str, typer.Option(help="holm, bh or none, over classes.")] = "holm",
+    seed: Seed = 0,
+    fail_if: Gates = None,
+    quiet: Quiet = False,
+    out: Out = None,
+) -> None:
+    """Audit a table of predictions."""
+    from evenhand.cli.audit_command import run_audit
+
+    run_audit(
+        table,
+        columns={"truth": truth, "prediction": prediction, "id": id, "rank": rank},
+        by=by,
+        options={
+            "mode": mode,
+            "mev": mev,
+            "mev_rule": mev_rule,
+            "rare": rare,
+            "alpha": alpha,
+            "adjustment": adjustment,
+            "seed": seed,
+        },
+        gates=fail_if or [],
+        quiet=quiet,
+        out=out,
+    )
+
+
+@app.command()
+def run(
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="See: evenhand ls benchmarks.")],
+    model: Annotated[str, typer.Option(metavar="URI", help="file.py:object or py:module:object.")],
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="KEY=VALUE", help="Tag of the run.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask about the first N samples only.")] = None,
+    seed: Seed = 0,
+    fail_if: Gates = None,
+    quiet: Quiet = False,
+    out: Out = None,
+) -> None:
+    """Ask a model a benchmark's questions and audit the answers."""
+    from evenhand.cli.run_command import run_benchmark
+
+    run_benchmark(
+        benchmark,
+        model,
+        parameters=parameters or [],
+        tags=tags or [],
+        limit=limit,
+        seed=seed,
+        gates=fail_if or [],
+        quiet=quiet,
+        out=out,
+    )
+
+
+@app.command()
+def artifact(
+    name: Annotated[str, typer.Argument(metavar="ID", help="See: evenhand ls artifacts.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="csv, parquet or html; default: print.")
+    ] = None,
+) -> None:
+    """Make a table or figure of a paper from runs."""
+    from evenhand.cli.artifact_command import make_artifact
+
+    make_artifact(name, runs, out)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: in RUN.")] = None,
+) -> None:
+    """Render a run's report again."""
+    from evenhand.runner.outcome import Run
+
+    run_ = Run.read(folder)
+    run_.report(out or folder / "report.html")
+
+
+@app.command(name="ls")
+def ls(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="benchmarks, metrics or artifacts.")],
+) -> None:
+    """List what there is."""
+    from evenhand.cli.listing import show
+
+    show(kind)
+
+
+def main() -> None:
+    """Run the command line; mistakes of the user become one line on stderr and an exit code."""
+    from evenhand.core.errors import EvenhandError
+
+    try:
+        app()
+    except EvenhandError as problem:
+        typer.echo(f"evenhand: {problem}", err=True)
+        sys.exit(problem.exit_code)
+    except BrokenPipeError:
+        sys.exit(0)  # whoever read the output has seen enough
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""What a person sees on stdout after an audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenhand.core.errors import one_line
+from evenhand.core.reasons import explain
+from evenhand.core.results import Finding, Interval, Null, Part
+from evenhand.evidence.run_folder import Run
+
+_MOST_CLASSES = 5
+_WIDTH = 100
+_HEADLINES = (
+    "accuracy",
+    "worst_group_accuracy",
+    "accuracy_gap",
+    "demographic_parity",
+    "equalized_odds",
+    "skewsize",
+    "cramers_v_mean",
+    "cramers_v_median",
+    "cramers_v_max",
+    "cramers_v_corrected",
+)
+
+
+def print_summary(run: Run, out: Path | None) -> None:
+    """Per grouping: headline findings, the classes that stand out, contrasts; then what was dropped."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    findings = run.findings.findings
+    for grouping in dict.fromkeys(finding.grouping for finding in findings):
+        _print_grouping(console, [f for f in findings if f.grouping == grouping], grouping)
+    _print_dropped(console, findings)
+    console.print("Associations, not causes; which of them harm is a question of context.")
+    if out is not None:
+        console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def _print_grouping(console: Console, findings: list[Finding], grouping: str) -> None:
+    groups = ", ".join(f"{clean(g.key)} {g.n:,.0f}" for g in findings[0].groups[:8])
+    more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
+    title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
+    console.print(title, style="bold")
+    table = Table(box=None, pad_edge=False)
+    for name in ("finding", "value", "95 % interval", "by chance alone", "p", "p adj."):
+        table.add_column(name, justify="left" if name == "finding" else "right", no_wrap=True)
+    for finding in findings:
+        if _shown(finding):
+            table.add_row(*_row(finding))
+    console.print(table)
+    for finding in findings:
+        if finding.name == "skewsize":
+            _print_classes(console, finding)
+            _print_contrasts(console, finding)
+    console.print()
+
+
+def _shown(finding: Finding) -> bool:
+    plain = finding.params.get("aggregate", "max") == "max" and finding.params.get("eo", "max") == "max"
+    return finding.name in _HEADLINES and plain
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    if finding.value is None:
+        return finding.name, "–", escape(explain(finding.reason or "undefined")), "", "", ""
+    return (
+        finding.name,
+        f"{finding.value:.4f}",
+        span(finding.interval),
+        span(finding.null),
+        probability(finding.p_value),
+        probability(finding.p_adjusted),
+    )
+
+
+def _print_classes(console: Console, finding: Finding) -> None:
+    measured = [part for part in finding.parts if part.value is not None]
+    found = [p for p in measured if p.p_adjusted is not None and p.p_adjusted < 0.05]
+    ranked = sorted(found or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
+    lead = (
+        f"{len(found)} of {len(measured)} classes show a difference beyond chance (adjusted p < .05); largest"
+        if found
+        else f"no class of {len(measured)} shows a difference beyond chance (adjusted p < .05); largest"
+    )
+    if ranked:
+        console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")
+
+
+def _class_text(part: Part) -> str:
+    return f"{clean(part.key)} V = {part.value:.3f} (chance {span(part.null)})"
+
+
+def _print_contrasts(console: Console, finding: Finding) -> None:
+    for contrast in finding.contrasts:
+        value = "–" if contrast.value is None else f"{contrast.value:.4f}"
+        mine = "–" if finding.value is None else f"{finding.value:.4f}"
+        console.print(f"  SkewSize here is {mine}, in {contrast.label} {value}: {escape(contrast.reason)}")
+
+
+def _print_dropped(console: Console, findings: list[Finding]) -> None:
+    dropped = {
+        (f.grouping, d.reason): d.count for f in findings for d in f.dropped if "class:" not in d.reason
+    }
+    for (grouping, reason), count in dropped.items():
+        console.print(f"dropped: {count:,.0f} rows with {escape(one_line(reason))} (by {escape(grouping)})")
+
+
+def span(band: Interval | Null | None) -> str:
+    """A band as two numbers; an en dash where there is none."""
+    return "–" if band is None else f"{band.low:.3f} … {band.high:.3f}"
+
+
+def probability(p: float | None) -> str:
+    """A p-value with three digits."""
+    if p is None:
+        return "–"
+    return "<.001" if p < 0.001 else f"{p:.3f}"
+
+
+def clean(key: str | list[str]) -> str:
+    """A key as short, harmless terminal text."""
+    text = one_line(key if isinstance(key, str) else " · ".join(key))
+    return escape(text if len(text) <= 40 else text[:39] + "…")

@@ -1,0 +1,84 @@
+"""Reading a run folder: findings, manifest, counts and tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.results import SCHEMA_VERSION, Finding, Findings
+from evenhand.evidence.counts import Counts
+
+FINDINGS = "findings.json"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One model's (or table's) findings with what they rest on.
+
+    Attributes:
+        findings: The findings.
+        manifest: What was done, when and with which versions.
+        counts: Counts by name.
+        tables: Tidy tables by name, such as ``mistakes``.
+    """
+
+    findings: Findings
+    manifest: dict[str, Any]
+    counts: dict[str, Counts] = field(default_factory=dict)
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Run:
+        """Read a run folder.
+
+        Raises:
+            InputError: Not a run folder, or one written by a newer major version.
+        """
+        path = Path(folder)
+        if not (path / FINDINGS).is_file():
+            raise InputError(f"{str(folder)!r} is no run folder (it has no {FINDINGS}); give what -o wrote")
+        return cls(
+            _findings(path / FINDINGS),
+            json.loads((path / MANIFEST).read_text(encoding="utf-8")),
+            {file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
+            {file.stem: pl.read_parquet(file) for file in sorted((path / "tables").glob("*.parquet"))},
+        )
+
+    def finding(self, name: str, by: str | list[str] | tuple[str, ...] = (), **params: object) -> Finding:
+        """The one finding of this name and grouping whose parameters include ``params``.
+
+        Args:
+            name: The metric.
+            by: ``"gender"``, ``"gender+race"``, or a list; nothing matches the first of that name.
+            params: Parameters that must be equal.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        grouping = by if isinstance(by, str) else "+".join(by)
+        for candidate in self.findings.findings:
+            fits = candidate.name == name and (not grouping or candidate.grouping == grouping)
+            if fits and all(candidate.params.get(key) == value for key, value in params.items()):
+                return candidate
+        raise UnknownName("finding", f"{name}@{grouping}", [f.metric for f in self.findings.findings])
+
+
+def _findings(path: Path) -> Findings:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        major = int(str(content["schema_version"]).partition(".")[0])
+        if major > int(SCHEMA_VERSION.partition(".")[0]):
+            raise InputError(
+                f"{str(path)!r} has schema {content['schema_version']}, newer than {SCHEMA_VERSION}; "
+                "type: pip install -U evenhand"
+            )
+        return Findings.model_validate(content)
+    except (ValueError, KeyError, TypeError, ValidationError) as problem:
+        raise InputError(f"{str(path)!r} is no findings.json: {type(problem).__name__}") from None

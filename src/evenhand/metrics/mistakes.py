@@ -1,0 +1,139 @@
+"""Which classes are predicted most differently in two groups, and as what (the paper's figures 1 and 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.metrics.class_effects import EffectOptions, class_effects
+from evenhand.metrics.prepared import By, Evidence, Prepared
+from evenhand.stats.resampling import ClassCells
+
+Floats = npt.NDArray[np.float64]
+
+_CANDIDATES = 50  # classes looked at pair by pair, those with the largest accuracy x V
+_FEWEST_MISTAKES = 5  # a group with fewer says little about how mistakes fall
+
+SCHEMA = {
+    "by": pl.String,
+    "truth": pl.String,
+    "order": pl.Int32,
+    "group": pl.String,
+    "prediction": pl.String,
+    "n": pl.Float64,
+    "share": pl.Float64,
+    "class_accuracy": pl.Float64,
+    "group_accuracy": pl.Float64,
+    "effect_size": pl.Float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Contrast:
+    """One class with the pair of its groups that is most worth showing."""
+
+    score: float
+    cells: ClassCells
+    pair: tuple[int, int]
+    accuracy: float
+    effect: float
+
+
+def prediction_differences(
+    evidence: Evidence, *, by: By, classes: int = 12, top: int = 3, seed: int = 0
+) -> pl.DataFrame:
+    """The classes whose mistakes differ most between two groups, with both groups' top predictions.
+
+    A class ranks by ``accuracy x V x max over pairs of groups (1 - |accuracy difference|) x distance``,
+    where distance is half the summed absolute difference between the two groups' distributions of wrong
+    predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Pairs where both
+    groups make at least five mistakes come before others.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or list of attributes to cross.
+        classes: How many classes at most.
+        top: How many predictions of each of the two groups; a prediction among one group's top is shown for
+            both.
+        seed: Not used; every metric takes it.
+
+    Returns:
+        One row per class, group and prediction: ``by, truth, order`` (0 = most worth reading), ``group,
+        prediction, n, share`` (of the group's rows of the class), ``class_accuracy, group_accuracy,
+        effect_size``. Empty when no class has mistakes in two groups.
+
+    Source: Albuquerque et al. 2024, Figures 1 and 3 (the ranking is ours).
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    effects = class_effects(prepared, EffectOptions(inference="none"))
+    value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
+    ranked = sorted(prepared.classes, key=lambda c: -_promise(c, value_of[c.label]))[:_CANDIDATES]
+    contrasts = [_contrast(cells, value_of[cells.label]) for cells in ranked]
+    best = sorted((c for c in contrasts if c is not None), key=lambda c: -c.score)[:classes]
+    rows = [row for order, contrast in enumerate(best) for row in _rows(prepared, contrast, order, top)]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _accuracy(cells: ClassCells) -> float:
+    return float(cells.n[cells.prediction == cells.label].sum() / cells.n.sum())
+
+
+def _promise(cells: ClassCells, effect: float) -> float:
+    return 0.0 if np.isnan(effect) else _accuracy(cells) * effect
+
+
+def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
+    """The pair of groups of like accuracy with the most unlike mistakes."""
+    table, groups, labels = cells.dense()
+    wrong = table[:, labels != cells.label]
+    mistakes = wrong.sum(axis=1)
+    if np.isnan(effect) or (mistakes > 0).sum() < 2:
+        return None
+    enough = mistakes >= _FEWEST_MISTAKES
+    keep = np.flatnonzero(enough if enough.sum() >= 2 else mistakes > 0)
+    accuracy = 1 - mistakes[keep] / table[keep].sum(axis=1)
+    shares = wrong[keep] / mistakes[keep, None]
+    likeness = 1 - np.abs(accuracy[:, None] - accuracy)
+    distance = np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
+    score = likeness * distance
+    first, second = sorted(divmod(int(np.argmax(score)), keep.size))
+    trust = 1.0 if enough.sum() >= 2 else 0.01
+    total = _accuracy(cells)
+    return _Contrast(
+        float(score[first, second]) * total * effect * trust,
+        cells,
+        (int(groups[keep[first]]), int(groups[keep[second]])),
+        total,
+        effect,
+    )
+
+
+def _rows(prepared: Prepared, contrast: _Contrast, order: int, top: int) -> list[tuple[object, ...]]:
+    table, groups, labels = contrast.cells.dense()
+    picked = [int(np.flatnonzero(groups == group)[0]) for group in contrast.pair]
+    shown = sorted({int(column) for row in picked for column in np.argsort(-table[row], kind="stable")[:top]})
+    shown.sort(key=lambda column: -table[picked, column].sum())
+    hit = labels == contrast.cells.label
+    rows: list[tuple[object, ...]] = []
+    for row, group in zip(picked, contrast.pair, strict=True):
+        total = table[row].sum()
+        key = prepared.grouped.group_key(group)
+        rows.extend(
+            (
+                "+".join(prepared.grouped.by),
+                prepared.grouped.label_key(contrast.cells.label),
+                order,
+                key if isinstance(key, str) else " · ".join(key),
+                prepared.grouped.label_key(int(labels[column])),
+                table[row, column],
+                table[row, column] / total,
+                contrast.accuracy,
+                float(table[row, hit].sum() / total),
+                contrast.effect,
+            )
+            for column in shown
+        )
+    return rows

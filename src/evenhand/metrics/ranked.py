@@ -1,0 +1,251 @@
+"""SkewSize over more than the first prediction: the k best labels, or softmax confidences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError
+from evenhand.core.results import Finding
+from evenhand.evidence.predictions import Predictions
+from evenhand.metrics.class_effects import ClassEffects, EffectOptions
+from evenhand.metrics.effect_findings import skewness_of
+from evenhand.metrics.null_effects import NullEffects
+from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
+from evenhand.stats.contingency import Association, TableBatch, association
+from evenhand.stats.multiplicity import adjust
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_BUDGET = 300_000_000  # rows x replicates
+_FEWEST = 99
+
+
+def skewsize_topk(
+    evidence: Predictions, *, by: By, k: int = 5, alpha: float = 0.05, inference: str = "auto", seed: int = 0
+) -> Finding:
+    """SkewSize of the k best labels: each class's table group x label counts each of an image's k labels.
+
+    The paper names this variant without a formula; this is our reading of it. The k labels of an image
+    depend on each other, so that p and null band come from permuting the groups of whole images within a
+    class, and the interval from resampling whole images.
+
+    Args:
+        evidence: Ranked Predictions: several rows a sample, with ``id`` and ``rank`` (1 = best).
+        by: Attribute, or list of attributes to cross.
+        k: Ranks that count, >= 1; ``k=1`` equals ``skewsize``.
+        alpha: Level of the tests.
+        inference: ``none`` skips interval, null band and p.
+        seed: Of the resampling.
+
+    Returns:
+        As ``skewsize``; n counts images, the n of a part counts labels (k a image).
+
+    Raises:
+        UserError: Predictions without id or rank, or unknown columns.
+
+    Source: Albuquerque et al. 2024, section 2.3 (named there; extension).
+    """
+    if k < 1:
+        raise ParameterError(f"k={k} is not possible; choose 1 or more")
+    return _ranked(evidence, by, "skewsize_topk", {"k": k}, alpha, inference, seed)
+
+
+def skewsize_softmax(
+    evidence: Predictions, *, by: By, alpha: float = 0.05, inference: str = "auto", seed: int = 0
+) -> Finding:
+    """SkewSize of confidences: each class's table group x label sums the images' softmax confidences.
+
+    The paper names this variant without a formula; this is our reading of it. No continuity correction
+    applies to a table of sums. Logits have no such table and are refused: turn them into a softmax first.
+
+    Args:
+        evidence: Predictions with one row per sample and label, ``id``, ``rank`` and ``confidence`` >= 0.
+        by: Attribute, or list of attributes to cross.
+        alpha: Level of the tests.
+        inference: ``none`` skips interval, null band and p.
+        seed: Of the resampling.
+
+    Returns:
+        As ``skewsize``; n counts images, the n of a part sums confidences.
+
+    Raises:
+        UserError: No id, rank or confidence; negative confidences (logits).
+
+    Source: Albuquerque et al. 2024, section 2.3 (named there; extension).
+    """
+    if not isinstance(evidence, Predictions) or evidence.confidence is None:
+        raise InputError("softmax SkewSize needs confidences; read the table with confidence=COLUMN")
+    return _ranked(evidence, by, "skewsize_softmax", {}, alpha, inference, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageLabels:
+    """The labels of images as rows.
+
+    Attributes:
+        image: Image of each row, shape (K,).
+        label: Label of each row, shape (K,).
+        weight: 1, or the confidence, shape (K,).
+        truth: Class of each image, shape (N,).
+        group: Group of each image, shape (N,).
+        n_labels: Size of the label space.
+        n_groups: Number of groups.
+    """
+
+    image: Integers
+    label: Integers
+    weight: Floats
+    truth: Integers
+    group: Integers
+    n_labels: int
+    n_groups: int
+
+    @cached_property
+    def column(self) -> tuple[Integers, Integers]:
+        """Distinct (truth, label) pairs and the pair of each row."""
+        pair = self.truth[self.image] * self.n_labels + self.label
+        keys, where = np.unique(pair, return_inverse=True)
+        return keys, np.asarray(where)
+
+    def tables(self, group: Integers, weight: Floats | None = None) -> tuple[TableBatch, Association]:
+        """The classes' tables under one assignment of groups and one weight per image."""
+        keys, where = self.column
+        rows = self.weight if weight is None else self.weight * weight[self.image]
+        dense = np.bincount(where * self.n_groups + group[self.image], rows, keys.size * self.n_groups)
+        column, row = np.nonzero(dense.reshape(keys.size, self.n_groups))
+        table, label = keys[column] // self.n_labels, keys[column] % self.n_labels
+        values = dense[column * self.n_groups + row]
+        batch = TableBatch.from_cells(table, row, label, values, self.n_labels)
+        return batch, association(batch)
+
+
+def _ranked(
+    evidence: Predictions,
+    by: By,
+    name: str,
+    params: dict[str, int],
+    alpha: float,
+    inference: str,
+    seed: int,
+) -> Finding:
+    check_common("default", inference)
+    if not isinstance(evidence, Predictions) or evidence.id is None or evidence.rank is None:
+        raise InputError(f"{name} needs ranked predictions; read the table with id=COLUMN and rank=COLUMN")
+    prepared = Prepared.of(evidence, by, seed)
+    labels = _image_labels(evidence, prepared, params.get("k"))
+    options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
+    chosen = np.sort(prepared.grouped.classes).astype(np.int64)
+    effects = _effects(labels, chosen, options, prepared)
+    replicates = _replicates(labels)
+
+    def bootstrap() -> tuple[Floats, str]:
+        rng = prepared.stream(name, "bootstrap")
+        draws = np.stack(
+            [_values(labels, chosen, labels.group, _weights(rng, labels)) for _ in range(replicates)]
+        )
+        return draws, "bootstrap of whole images"
+
+    return skewness_of(prepared, name, options, effects, bootstrap, params=params)
+
+
+def _weights(rng: np.random.Generator, labels: ImageLabels) -> Floats:
+    return rng.poisson(1.0, labels.truth.size).astype(np.float64)
+
+
+def _replicates(labels: ImageLabels) -> int:
+    return int(np.clip(_BUDGET // max(labels.image.size, 1), _FEWEST, 999))
+
+
+def _values(labels: ImageLabels, chosen: Integers, group: Integers, weight: Floats | None = None) -> Floats:
+    _, tables = labels.tables(group, weight)
+    return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[chosen]
+
+
+def _effects(
+    labels: ImageLabels, chosen: Integers, options: EffectOptions, prepared: Prepared
+) -> ClassEffects:
+    batch, tables = labels.tables(labels.group)
+    batch = batch.select(chosen)
+    tables = association(batch)
+    values = np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)
+    reasons = [
+        None if np.isfinite(v) else ("empty" if n == 0 else "single_group" if r < 2 else "constant")
+        for v, n, r in zip(values, tables.n, tables.n_rows, strict=True)
+    ]
+    nothing = np.full(values.shape, np.nan)
+    null = None if options.inference == "none" else _null(labels, chosen, values, prepared)
+    adjusted = nothing if null is None else adjust(null.p, options.adjustment)
+    return ClassEffects(
+        chosen, batch, tables, values, reasons, tables.n, nothing, nothing, null, adjusted, nothing
+    )
+
+
+def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepared) -> NullEffects:
+    """Permute the groups of whole images within each class."""
+    rng = prepared.stream("ranked", "null")
+    order = np.argsort(labels.truth, kind="stable")
+    draws = []
+    for _ in range(_replicates(labels)):
+        shuffled = np.lexsort((rng.random(order.size), labels.truth))
+        group = np.empty_like(labels.group)
+        group[order] = labels.group[shuffled]
+        draws.append(_values(labels, chosen, group))
+    null = np.stack(draws)
+    exceeding = (null >= values - 1e-12).sum(axis=0)
+    p = np.where(np.isnan(values), np.nan, (1 + exceeding) / (1 + len(null)))
+    usable = ~np.isnan(values)
+    low, high = np.full((2, values.size), np.nan)
+    low[usable], high[usable] = np.nanquantile(null[:, usable], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    mean = np.full(values.size, np.nan)
+    mean[usable] = np.nanmean(null[:, usable], axis=0)
+    return NullEffects(null, mean, low, high, p, ["permutation of whole images"] * values.size)
+
+
+def _image_labels(evidence: Predictions, prepared: Prepared, k: int | None) -> ImageLabels:
+    """Rows of images whose truth, attributes and label are all present."""
+    grouped = prepared.grouped
+    columns = {"image": evidence.id, "truth": evidence.truth, "label": evidence.prediction}
+    columns |= {f"by{index}": name for index, name in enumerate(grouped.by)}
+    columns["rank"] = evidence.rank
+    if k is None:
+        columns["weight"] = evidence.confidence
+    frame = evidence.frame.select(*(nw.col(str(column)).alias(name) for name, column in columns.items()))
+    eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
+    rows = eager.to_polars().drop_nulls()
+    if k is not None:
+        rows = rows.filter(pl.col("rank").cast(pl.Int64) <= k).with_columns(weight=pl.lit(1.0))
+    rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
+    if (rows["weight"] < 0).any():
+        raise InputError(
+            "confidences are negative: logits have no count table; turn them into a softmax first"
+        )
+    return _encode(rows, prepared)
+
+
+def _encode(rows: pl.DataFrame, prepared: Prepared) -> ImageLabels:
+    grouped = prepared.grouped
+    images = rows.unique("image", keep="first", maintain_order=True)
+    position = dict(zip(images["image"].to_list(), range(len(images)), strict=True))
+    known = [str(label) for label in grouped.labels]  # first, so that their codes stay the grouping's
+    further = sorted({str(label) for label in rows["label"].unique().to_list()} - set(known))
+    code = {label: index for index, label in enumerate(known + further)}
+    groups = {tuple(map(str, key)): index for index, key in enumerate(grouped.groups)}
+    keys = zip(
+        *(images[f"by{index}"].cast(pl.String).to_list() for index in range(len(grouped.by))), strict=True
+    )
+    return ImageLabels(
+        np.array([position[image] for image in rows["image"].to_list()]),
+        np.array([code[str(label)] for label in rows["label"].to_list()]),
+        rows["weight"].to_numpy(),
+        np.array([code[str(truth)] for truth in images["truth"].to_list()]),
+        np.array([groups[key] for key in keys]),
+        len(code),
+        len(groups),
+    )

@@ -1,0 +1,100 @@
+"""The bound metrics of an audit: what is computed for every grouping, in the order it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.core.results import Finding
+from evenhand.evidence.counts import Counts
+from evenhand.evidence.grouping import Grouped
+from evenhand.metrics import effect_size, group_accuracy, parity
+from evenhand.metrics.class_effects import EffectKeywords
+from evenhand.metrics.prepared import Prepared
+from evenhand.stats.multiplicity import adjust
+
+
+def audit_grouping(
+    counts: Counts, by: Sequence[str], *, seed: int = 0, mode: str = "default", **options: object
+) -> tuple[list[Finding], Prepared]:
+    """Every classification metric under one grouping.
+
+    Args:
+        counts: Counts over at least the attributes of ``by``.
+        by: The attributes, crossed.
+        seed: Of every random stream.
+        mode: ``default`` or ``paper``.
+        options: ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like.
+
+    Returns:
+        The findings, and the prepared evidence for tables beyond them.
+    """
+    prepared = Prepared(Grouped.bind(counts, by), seed)
+    effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
+    inference = str(options.get("inference", "auto"))
+    findings = [
+        *_accuracies(prepared, by, mode, inference, seed),
+        *_parities(prepared, by, mode, inference, seed),
+        *(
+            metric(prepared, by=by, seed=seed, **effects)
+            for metric in (
+                effect_size.skewsize,
+                effect_size.cramers_v_mean,
+                effect_size.cramers_v_median,
+                effect_size.cramers_v_max,
+                effect_size.cramers_v_corrected,
+                effect_size.phi,
+                effect_size.skewsize_sufficiency,
+                effect_size.cramers_v,
+            )
+        ),
+    ]
+    return findings, prepared
+
+
+def _accuracies(prepared: Prepared, by: Sequence[str], mode: str, inference: str, seed: int) -> list[Finding]:
+    metrics = (
+        group_accuracy.accuracy,
+        group_accuracy.mean_group_accuracy,
+        group_accuracy.worst_group_accuracy,
+        group_accuracy.worst_class_group_accuracy,
+        group_accuracy.accuracy_gap,
+        group_accuracy.accuracy_range,
+    )
+    return [metric(prepared, by=by, mode=mode, inference=inference, seed=seed) for metric in metrics]
+
+
+def _parities(prepared: Prepared, by: Sequence[str], mode: str, inference: str, seed: int) -> list[Finding]:
+    findings = []
+    for aggregate in ("max", "mean"):
+        findings.append(
+            parity.demographic_parity(
+                prepared, by=by, aggregate=aggregate, mode=mode, inference=inference, seed=seed
+            )
+        )
+        findings += [
+            parity.equalized_odds(
+                prepared, by=by, eo=eo, aggregate=aggregate, mode=mode, inference=inference, seed=seed
+            )
+            for eo in ("max", "avg")
+        ]
+    return findings
+
+
+def adjust_headlines(findings: Sequence[Finding], method: str = "holm") -> list[Finding]:
+    """Correct p over groupings: one metric under every grouping of an audit is one family.
+
+    Different metrics are views of the same rows and stay apart: a family must not grow so large that a
+    resampled p could never pass.
+    """
+    adjusted = list(findings)
+    metrics = [(f.name, tuple(sorted(map(str, f.params.items())))) for f in findings]
+    for metric in dict.fromkeys(metrics):
+        family = [index for index, other in enumerate(metrics) if other == metric]
+        p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in family])
+        for index, corrected in zip(family, adjust(p, method), strict=True):
+            if not np.isnan(corrected):
+                update = {"p_adjusted": float(corrected), "adjustment": method}
+                adjusted[index] = findings[index].model_copy(update=update)
+    return adjusted

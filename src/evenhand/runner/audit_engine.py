@@ -1,0 +1,148 @@
+"""From predictions to a run: count once, then every metric under every grouping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.core.results import Finding, Findings
+from evenhand.evidence.counts import Counts
+from evenhand.evidence.grouping import Grouped
+from evenhand.evidence.predictions import Predictions
+from evenhand.metrics.class_effects import EffectOptions
+from evenhand.metrics.mistakes import SCHEMA, prediction_differences
+from evenhand.metrics.prepared import names_of
+from evenhand.metrics.suite import adjust_headlines, audit_grouping
+from evenhand.runner.manifest import make_manifest
+from evenhand.runner.outcome import Run
+
+Grouping: TypeAlias = str | tuple[str, ...] | list[str]
+Progress: TypeAlias = Callable[[str], None]
+
+
+def audit(
+    evidence: Predictions | Counts,
+    *,
+    by: Grouping | Sequence[Grouping],
+    mode: str = "default",
+    mev: float = 0.0,
+    mev_rule: str = "min",
+    rare: str = "drop",
+    alpha: float = 0.05,
+    adjustment: str = "holm",
+    inference: str = "auto",
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Audit a classifier's predictions: every metric, under every grouping, with a report.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
+        mode: ``paper`` reproduces the paper's listing, Yates' correction included.
+        mev: Minimum expected value of a column; 0 keeps every column.
+        mev_rule: ``min``, ``mean`` or ``max``.
+        rare: ``drop`` or ``pool`` columns below ``mev``.
+        alpha: Level of the tests.
+        adjustment: ``holm``, ``bh`` or ``none``.
+        inference: ``none`` for values only.
+        seed: Of every random stream.
+        out: Folder to write the run to.
+        progress: Called with what is being done.
+
+    Returns:
+        The run; ``run.report("report.html")`` renders it.
+
+    Raises:
+        UserError: Unknown columns or options, no usable row, fewer than two groups.
+    """
+    say = progress or (lambda _: None)
+    groupings = groupings_of(by)
+    options = {
+        "mev": mev,
+        "mev_rule": mev_rule,
+        "rare": rare,
+        "alpha": alpha,
+        "adjustment": adjustment,
+        "inference": inference,
+    }
+    EffectOptions.make("separation", {"mode": mode, **options})  # refuse bad options before counting
+    say("counting")
+    counts = counted(evidence, groupings)
+    check_groups(counts, groupings)
+    findings, mistakes = _measure(counts, groupings, {"mode": mode, "seed": seed, **options}, say)
+    settings: dict[str, Any] = {
+        "kind": "audit",
+        "benchmark": None,
+        "model": None,
+        "truth": evidence.truth if isinstance(evidence, Predictions) else "truth",
+        "prediction": evidence.prediction if isinstance(evidence, Predictions) else "prediction",
+        "by": ["+".join(grouping) for grouping in groupings],
+        "rows": counts.n_total,
+        "mode": mode,
+        "seed": seed,
+        **options,
+        "source": _source(evidence),
+    }
+    manifest = make_manifest({"predictions": counts}, settings)
+    run = Run(
+        Findings(manifest_id=manifest["manifest_id"], findings=findings),
+        manifest,
+        {"predictions": counts},
+        {"mistakes": mistakes},
+    )
+    if out is not None:
+        say("writing")
+        run.save(out)
+    return run
+
+
+def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
+    """Groupings as a list of tuples; a text or a tuple alone is one grouping."""
+    entries = [by] if isinstance(by, str | tuple) else list(by)
+    groupings = [names_of(entry) for entry in entries]
+    if not groupings or not all(groupings):
+        raise ParameterError("an audit compares groups: name at least one attribute with by=")
+    return list(dict.fromkeys(groupings))
+
+
+def counted(evidence: Predictions | Counts, groupings: Sequence[tuple[str, ...]]) -> Counts:
+    """Counts over every attribute that a grouping names."""
+    names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
+    return evidence.count(names) if isinstance(evidence, Predictions) else evidence.project(names)
+
+
+def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
+    """Refuse a grouping that leaves fewer than two groups among usable rows."""
+    for grouping in groupings:
+        groups = Grouped.bind(counts, grouping).groups
+        if len(groups) < 2:
+            only = one_line("+".join(map(str, groups[0])))[:60]
+            raise InputError(
+                f"{'+'.join(grouping)!r} has one group among usable rows ({only!r}); an audit compares two "
+                "or more: name another column with --by"
+            )
+
+
+def _measure(
+    counts: Counts, groupings: Sequence[tuple[str, ...]], options: dict[str, Any], say: Progress
+) -> tuple[list[Finding], pl.DataFrame]:
+    findings: list[Finding] = []
+    tables = [pl.DataFrame(schema=SCHEMA)]
+    for grouping in groupings:
+        say(f"measuring by {'+'.join(grouping)}")
+        found, prepared = audit_grouping(counts, grouping, **options)
+        findings += found
+        tables.append(prediction_differences(prepared, by=grouping, seed=options["seed"]))
+    return adjust_headlines(findings, options["adjustment"]), pl.concat(tables)
+
+
+def _source(evidence: Predictions | Counts) -> dict[str, Any] | None:
+    origin = evidence.origin if isinstance(evidence, Predictions) else None
+    return asdict(origin) if origin else None

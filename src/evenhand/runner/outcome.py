@@ -1,0 +1,45 @@
+"""Runs as users hold them: read, saved and rendered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from evenhand.evidence import run_folder
+from evenhand.files.atomic import atomic_folder, write_bytes
+
+
+class Run(run_folder.Run):
+    """A run that can save and render itself."""
+
+    def html(self) -> str:
+        """The report as one self-contained HTML text."""
+        from evenhand.report.content import RunContent
+        from evenhand.report.html import render_html
+
+        return render_html(RunContent(self.findings, self.manifest, self.tables))
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report as one HTML file, whole or not at all."""
+        target = Path(path)
+        write_bytes(target, self.html().encode())
+        return target
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run folder, replacing a run of before; nothing is left half-written.
+
+        Raises:
+            InputError: The folder holds files that are not a run's.
+        """
+        target = Path(folder)
+        with atomic_folder(target, marker=run_folder.FINDINGS) as building:
+            write_bytes(building / run_folder.FINDINGS, self.findings.dump())
+            manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
+            write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
+            for name, counts in self.counts.items():
+                counts.save(building / "counts" / f"{name}.parquet")
+            for name, table in self.tables.items():
+                (building / "tables").mkdir(exist_ok=True)
+                table.write_parquet(building / "tables" / f"{name}.parquet")
+            self.report(building / "report.html")
+        return target
