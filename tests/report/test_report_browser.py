@@ -1,0 +1,194 @@
+"""The page in a browser: it draws, sorts, fits, and asks for nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+import report_samples as samples
+
+from evenhand.report.html import render_html
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+UNFINISHED = "[data-chart]:not([data-drawn]), [data-table]:not(details *):empty, [data-mistakes]:empty"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    for name in ("realistic", "thousand", "undefined", "hostile"):
+        (folder / f"{name}.html").write_text(render_html(getattr(samples, name)()), encoding="utf-8")
+    return {path.stem: path.as_uri() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def visit(browser, addresses):
+    """Open a report and check, at the end, that it complained about nothing and asked for nothing."""
+    opened = []
+
+    def go(name, width=1400, **options):
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        heard: list[str] = []
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: heard.append(f"dialog {dialog.message}"))
+        page.on(
+            "request", lambda request: heard.append(request.url) if request.url != addresses[name] else None
+        )
+        page.goto(addresses[name])
+        opened.append((page, heard))
+        return page
+
+    yield go
+    for page, heard in opened:
+        page.close()
+        assert heard == []
+
+
+def scroll_through(page):
+    for host in page.query_selector_all("[data-chart], [data-table]:not(details *), [data-mistakes]"):
+        host.scroll_into_view_if_needed()
+    page.wait_for_function(f"!document.querySelector({UNFINISHED!r})")
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("name", ["realistic", "thousand", "undefined", "hostile"])
+def test_everything_is_drawn_and_fits(visit, name, width):
+    page = visit(name, width)
+    scroll_through(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert len(page.query_selector_all("[data-chart] svg")) == len(page.query_selector_all("[data-chart]"))
+
+
+def test_charts_wait_until_they_are_near(visit):
+    page = visit("thousand")
+    page.wait_for_timeout(200)
+    assert page.query_selector_all("[data-chart] svg") == []
+
+
+def column(page, table, place):
+    return page.eval_on_selector_all(
+        f"[data-table='{table}'] tbody tr", f"rows => rows.map((row) => row.children[{place}].innerText)"
+    )
+
+
+def test_the_table_of_classes_sorts_searches_and_grows(visit):
+    page = visit("thousand")
+    scroll_through(page)
+    table = "by-gender-classes"
+    host = page.query_selector(f"[data-table='{table}']")
+    values = [float(text) for text in column(page, table, 1)]
+    assert len(values) == 25
+    assert values == sorted(values, reverse=True)
+
+    host.query_selector("thead button").click()
+    names = column(page, table, 0)
+    assert names == sorted(names)
+    assert names[0] == "n00000000 class 0"
+    assert host.query_selector("thead th").get_attribute("aria-sort") == "ascending"
+    host.query_selector("thead button").click()
+    assert column(page, table, 0)[0] == "n00000999 class 999"
+
+    host.query_selector("thead th:nth-child(2) button").click()
+    host.query_selector("thead th:nth-child(2) button").click()
+    host.query_selector("button.more").click()
+    assert len(column(page, table, 0)) == 1000
+    assert column(page, table, 1)[-50:] == ["–"] * 50, "what has no value is last in both directions"
+    assert "not estimable: every group received" in column(page, table, 2)[-1]
+
+    host.query_selector("input").fill("class 77")
+    assert all("class 77" in name for name in column(page, table, 0))
+    assert "11 found" in host.query_selector(".status").inner_text()
+
+
+def test_hovering_a_chart_tells_its_values(visit):
+    page = visit("realistic")
+    scroll_through(page)
+    page.query_selector("[data-chart='by-perceived-gender-classes'] .mark-symbol path").hover()
+    tooltip = page.wait_for_selector("#vg-tooltip-element.visible").inner_text()
+    assert "nurse" in tooltip
+    assert "0.580" in tooltip
+    assert "above chance" in tooltip
+
+
+def test_intervals_and_null_bands_are_drawn(visit):
+    page = visit("realistic")
+    scroll_through(page)
+    chart = page.query_selector("[data-chart='by-perceived-gender-classes']")
+    assert len(chart.query_selector_all(".mark-rect.role-mark path")) == 11
+    assert len(chart.query_selector_all(".mark-rule.role-mark line")) == 11
+    assert len(chart.query_selector_all(".mark-symbol.role-mark path")) == 11
+
+
+def test_long_labels_open_to_their_full_text(visit):
+    page = visit("hostile")
+    scroll_through(page)
+    label = page.query_selector("[data-table$='-classes'] details.long")
+    label.query_selector("summary").click()
+    assert len(label.wait_for_selector(".full").inner_text()) > 9000
+
+
+def test_mistakes_are_shown_by_group(visit):
+    page = visit("realistic")
+    scroll_through(page)
+    host = page.query_selector("[data-mistakes='by-perceived-gender-mistakes']")
+    assert len(host.query_selector_all("article")) == 6
+    assert "✓ the truth" in host.inner_text()
+    host.query_selector("button.more").click()
+    assert len(host.query_selector_all("article")) == 8
+
+
+def test_dark_follows_the_reader_and_keeps_contrast(visit):
+    for scheme in ("light", "dark"):
+        page = visit("realistic", color_scheme=scheme)
+        ratios = page.evaluate(CONTRAST)
+        assert min(ratios[name] for name in ("ink", "muted", "accent")) >= 4.5, (scheme, ratios)
+        assert min(ratios[name] for name in ("negligible", "small", "medium", "large")) >= 3, (scheme, ratios)
+
+
+def test_printing_draws_what_was_never_scrolled_to(visit, tmp_path):
+    page = visit("realistic")
+    page.pdf(path=str(tmp_path / "report.pdf"))
+    drawn = len(page.query_selector_all("[data-chart][data-drawn] svg"))
+    assert drawn == len(page.query_selector_all("[data-chart]")) == 8
+
+
+CONTRAST = """() => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  const light = (name) => {
+    probe.style.color = `var(--${name})`;
+    const parts = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map((part) => {
+      const share = part / 255;
+      return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const grounds = ["paper", "sheet", "note"].map(light);
+  const names = ["ink", "muted", "accent", "negligible", "small", "medium", "large"];
+  return Object.fromEntries(names.map((name) => [name, Math.min(...grounds.map((ground) => {
+    const pair = [light(name), ground].sort((a, b) => b - a);
+    return (pair[0] + 0.05) / (pair[1] + 0.05);
+  }))]));
+}"""

@@ -1,0 +1,127 @@
+"""The sentences and the numbers in them."""
+
+from __future__ import annotations
+
+import pytest
+import report_samples as samples
+
+from evenhand.core.results import Null
+from evenhand.report import formats, glossary, limits, words
+from evenhand.report.chapters import in_chapters, left_out
+
+
+@pytest.fixture(scope="module")
+def chapter():
+    return in_chapters(samples.realistic().findings.findings)[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.3128, "0.313"),
+        (-0.3128, "−0.313"),
+        (0.0, "0.000"),
+        (-0.0, "0.000"),
+        (0.0001, "<0.001"),
+        (-0.0001, ">−0.001"),
+        (1234.5, "1,234.500"),
+        (None, "–"),
+    ],
+)
+def test_numbers(value, text):
+    assert formats.number(value) == text
+
+
+def test_other_formats():
+    assert formats.p_value(0.00001) == "<0.001"
+    assert formats.p_value(0.0) == "<0.001"
+    assert formats.p_value(1.0) == "1.000"
+    assert formats.p_value(None) == "–"
+    assert formats.count(12345.0) == "12,345"
+    assert formats.count(2.5) == "2.5"
+    assert formats.size(482113) == "482.1 kB"
+    assert formats.size(12) == "12 bytes"
+    assert formats.moment("2025-03-04T10:12:00+00:00") == "4 March 2025, 10:12 UTC"
+    assert formats.moment("last week") == "last week"
+    assert formats.listing(["a", "b", "c"]) == "a, b and c"
+    assert formats.plural(1, "class", "classes") == "1 class"
+
+
+def test_labels_cannot_hide_or_reverse():
+    assert formats.visible("a\nb\r\u2028\t\x00\u202e") == "a⏎b⏎⏎⇥␀[U+202E]"
+    assert formats.shorten("x" * 100, 10) == "x" * 9 + "…"
+    assert formats.quoted("عربي") == "“\u2068عربي\u2069”"
+    assert formats.quoted("cat") == "“cat”"
+
+
+def test_what_was_asked(chapter):
+    text = words.asked(samples.MANIFEST, [chapter])
+    assert "“resnet50.a1_in1k”" in text
+    assert "“predictions.parquet”" in text
+    assert "4,812 rows" in text
+    assert "perceived gender" in text
+    assert words.asked({}, []) == "evenhand examined a table of predictions."
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.3, "above"), (0.2, "within"), (0.1, "within"), (0.05, "below")],
+)
+def test_against_chance(value, text):
+    null = Null(mean=0.15, low=0.1, high=0.2, method="x")
+    assert words.against_chance(value, null) == f"{text} what chance alone gives"
+    assert words.reading(value, null, None) == f"{text} chance"
+
+
+def test_reading_says_why_there_is_no_value():
+    assert words.against_chance(None, None) == ""
+    assert words.reading(None, None, "single_group") == "only one group has rows here"
+    assert words.reading(None, None, None) == "no reason was recorded"
+    assert words.reading(0.0, None, "uninformative").startswith("too few usable classes")
+
+
+def test_verdicts(chapter):
+    assert words.verdict(chapter, 0.05) == "Mistakes differ between groups beyond chance in 3 of 11 classes."
+    assert words.verdict(chapter, 1e-12).startswith("No difference beyond chance in any of 11 classes.")
+    nothing = in_chapters(samples.undefined().findings.findings)[0]
+    assert words.verdict(nothing, 0.05).startswith("Could not be estimated.")
+
+
+def test_what_was_found(chapter):
+    text = " ".join(words.found(chapter, 0.05))
+    assert "Accuracy is 0.861 (95% interval 0.851 to 0.871); by group it runs from 0.850 for “male”" in text
+    assert "11 of 12 classes: 4 negligible, 4 small, 2 medium and 1 large" in text
+    assert "at most 0.05 in 3 of the 11 classes tested, after Holm’s correction" in text
+    assert "The largest is 0.580 for “nurse”" in text
+    assert "SkewSize, the lopsidedness of these effect sizes, is 0.812" in text
+    assert "mean 0.200, median 0.114 and maximum 0.580" in text
+    assert "1 class could not be estimated, which is not the same as fair" in text
+    assert "No value could be given for SkewSize, sufficiency form: too few usable classes." in text
+    assert "“female” (2,400) and “male” (2,393)" in text
+
+
+def test_alpha_is_read_or_assumed():
+    assert words.alpha_of({"alpha": 0.01}) == 0.01
+    assert words.alpha_of({}) == 0.05
+    assert words.alpha_of({"alpha": "x"}) == 0.05
+
+
+def test_perceived_attributes_are_called_perceived():
+    seen, unclear = limits.perceived(["perceived_gender", "race", "background", "self_reported_age"])
+    assert seen.startswith("“perceived gender” is perceived")
+    assert "“race”" in unclear
+    assert limits.perceived(["background", "image", "usage"]) == []
+
+
+def test_reasons_and_titles_fall_back_to_themselves():
+    assert glossary.reason("a_new_reason") == "a new reason"
+    assert glossary.reason("Already a sentence_with an underscore") == "Already a sentence_with an underscore"
+    assert glossary.title("ndkl_at_k") == "Ndkl at k"
+    assert glossary.title("") == "Unnamed metric"
+
+
+def test_left_out_says_of_which_findings(chapter):
+    found = {item.reason: item for item in left_out([chapter])}
+    assert found["missing_attribute"].everywhere
+    assert not found["constant"].everywhere
+    assert found["constant"].metrics == ("skewsize",)
