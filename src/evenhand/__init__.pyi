@@ -6,4 +6,5 @@ from .core.results import Findings as Findings
 from .evidence.counts import Counts as Counts
 from .evidence.predictions import Predictions as Predictions
 from .runner.audit_engine import audit as audit
+from .runner.benchmark_engine import run as run
 from .runner.outcome import Run as Run

@@ -118,7 +118,10 @@ def skewsize(by: tuple[str, ...], parts: list[Part], value: float | None = 0.812
             GroupSize(key=group, n=2400 - 7 * place) for place, group in enumerate(GROUPS.get(by, ["a", "b"]))
         ],
         parts=parts,
-        dropped=[Dropped(reason="missing_attribute", count=22), Dropped(reason="constant", count=1)],
+        dropped=[
+            Dropped(reason="missing perceived_gender", count=22),
+            Dropped(reason="class: constant", count=1),
+        ],
         direction="descriptive",
         source=SKEWSIZE,
         contrasts=[
@@ -145,7 +148,7 @@ def plain(name: str, by: tuple[str, ...], value: float | None, direction: str, *
             "n": 4790,
             "direction": direction,
             "source": Source(paper="Fairness metrics of classification"),
-            "dropped": [Dropped(reason="missing_attribute", count=22)],
+            "dropped": [Dropped(reason="missing perceived_gender", count=22)],
             **more,
         }
     )
@@ -191,7 +194,7 @@ def companions(by: tuple[str, ...], parts: list[Part]) -> list[Finding]:
         ),
         plain("cramers_v_corrected", by, 0.058, "lower is fairer"),
         plain("phi", by, 0.071, "lower is fairer"),
-        plain("skewsize_sufficiency", by, None, "descriptive", reason="too_few_classes"),
+        plain("skewsize_sufficiency", by, None, "descriptive", reason="one_usable_class"),
         plain(
             "future_metric_rate", by, 12.5, "higher is fairer", interval=Interval(low=9, high=16, method="x")
         ),

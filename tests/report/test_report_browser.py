@@ -70,7 +70,7 @@ def visit(browser, addresses):
 def scroll_through(page):
     for host in page.query_selector_all("[data-chart], [data-table]:not(details *), [data-mistakes]"):
         host.scroll_into_view_if_needed()
-    page.wait_for_function(f"!document.querySelector({UNFINISHED!r})")
+    playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [400, 1400])

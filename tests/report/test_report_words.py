@@ -96,7 +96,7 @@ def test_what_was_found(chapter):
     assert "SkewSize, the lopsidedness of these effect sizes, is 0.812" in text
     assert "mean 0.200, median 0.114 and maximum 0.580" in text
     assert "1 class could not be estimated, which is not the same as fair" in text
-    assert "No value could be given for SkewSize, sufficiency form: too few usable classes." in text
+    assert "No value could be given for SkewSize, sufficiency form: only one class could be used" in text
     assert "“female” (2,400) and “male” (2,393)" in text
 
 
@@ -116,12 +116,13 @@ def test_perceived_attributes_are_called_perceived():
 def test_reasons_and_titles_fall_back_to_themselves():
     assert glossary.reason("a_new_reason") == "a new reason"
     assert glossary.reason("Already a sentence_with an underscore") == "Already a sentence_with an underscore"
+    assert glossary.reason("class: single_group") == "class not estimable: only one group has rows here"
     assert glossary.title("ndkl_at_k") == "Ndkl at k"
     assert glossary.title("") == "Unnamed metric"
 
 
 def test_left_out_says_of_which_findings(chapter):
     found = {item.reason: item for item in left_out([chapter])}
-    assert found["missing_attribute"].everywhere
-    assert not found["constant"].everywhere
-    assert found["constant"].metrics == ("skewsize",)
+    assert found["missing perceived_gender"].everywhere
+    assert not found["class: constant"].everywhere
+    assert found["class: constant"].metrics == ("skewsize",)

@@ -12,7 +12,8 @@ def show(kind: str) -> None:
     listings = {"benchmarks": _benchmarks, "metrics": _metrics, "artifacts": _artifacts}
     if kind not in listings:
         raise UnknownName("listing", kind, listings)
-    for name in listings[kind]():
+    names: list[str] = listings[kind]()
+    for name in names:
         typer.echo(name)
 
 

@@ -111,7 +111,7 @@ def artifact(
     name: Annotated[str, typer.Argument(metavar="ID", help="See: evenhand ls artifacts.")],
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="csv, parquet or html; default: print.")
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV or Parquet; default: print.")
     ] = None,
 ) -> None:
     """Make a table or figure of a paper from runs."""

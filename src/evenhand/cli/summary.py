@@ -35,8 +35,11 @@ def print_summary(run: Run, out: Path | None) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
     findings = run.findings.findings
-    for grouping in dict.fromkeys(finding.grouping for finding in findings):
+    for grouping in dict.fromkeys(finding.grouping for finding in findings if finding.by):
         _print_grouping(console, [f for f in findings if f.grouping == grouping], grouping)
+    for finding in findings:
+        if not finding.by and finding.value is not None:
+            console.print(f"{escape(finding.metric)}: {finding.value:.4f}")
     _print_dropped(console, findings)
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
@@ -55,6 +58,8 @@ def _print_grouping(console: Console, findings: list[Finding], grouping: str) ->
         if _shown(finding):
             table.add_row(*_row(finding))
     console.print(table)
+    for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
+        console.print(f"  {escape(explain(reason))}")
     for finding in findings:
         if finding.name == "skewsize":
             _print_classes(console, finding)
@@ -69,7 +74,7 @@ def _shown(finding: Finding) -> bool:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     if finding.value is None:
-        return finding.name, "–", escape(explain(finding.reason or "undefined")), "", "", ""
+        return finding.name, "–", finding.reason or "undefined", "", "", ""
     return (
         finding.name,
         f"{finding.value:.4f}",
@@ -85,9 +90,9 @@ def _print_classes(console: Console, finding: Finding) -> None:
     found = [p for p in measured if p.p_adjusted is not None and p.p_adjusted < 0.05]
     ranked = sorted(found or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
     lead = (
-        f"{len(found)} of {len(measured)} classes show a difference beyond chance (adjusted p < .05); largest"
+        f"{len(found)} of {len(measured)} classes with a difference beyond chance (adjusted p < .05); largest"
         if found
-        else f"no class of {len(measured)} shows a difference beyond chance (adjusted p < .05); largest"
+        else f"0 of {len(measured)} classes with a difference beyond chance (adjusted p < .05); largest"
     )
     if ranked:
         console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 from pydantic import ValidationError
@@ -35,7 +35,7 @@ class Run:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: str | Path) -> Run:
+    def read(cls, folder: str | Path) -> Self:
         """Read a run folder.
 
         Raises:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
-from evenhand.metrics.null_effects import NullEffects, null_effects
+from evenhand.metrics.null_effects import NullChi2, NullEffects, null_chi2
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared, check_common
 from evenhand.stats import resampling
 from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
-from evenhand.stats.effect_intervals import delta_draws, delta_interval, noncentral_interval
+from evenhand.stats.effect_intervals import delta_draws, delta_interval, delta_moments, noncentral_interval
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.power import minimum_detectable_v
 
@@ -153,7 +154,36 @@ def class_effects(prepared: Prepared, options: EffectOptions) -> ClassEffects:
     return effects
 
 
-def _tables(prepared: Prepared, form: str) -> tuple[TableBatch, npt.NDArray[np.integer]]:
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """The tables of one form and filter, with what every statistic on them shares."""
+
+    whole: TableBatch
+    batch: TableBatch
+    labels: npt.NDArray[np.integer]
+
+    @cached_property
+    def association(self) -> Association:
+        return association(self.batch)
+
+    @cached_property
+    def moments(self) -> tuple[Floats, Floats]:
+        return delta_moments(self.batch, self.association)
+
+
+def _tables(prepared: Prepared, options: EffectOptions) -> _Tables:
+    key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
+    if key not in prepared.memo:
+        whole, labels = _whole(prepared, options.form)
+        batch = whole
+        if options.mev > 0:
+            batch = filter_by_expected(whole, options.mev, options.mev_rule, pool=options.rare == "pool")
+        prepared.memo[key] = _Tables(whole, batch, labels)
+    tables: _Tables = prepared.memo[key]
+    return tables
+
+
+def _whole(prepared: Prepared, form: str) -> tuple[TableBatch, npt.NDArray[np.integer]]:
     grouped = prepared.grouped
     if form == "independence":
         return prepared.independence, np.zeros(1, dtype=np.int64)
@@ -163,11 +193,8 @@ def _tables(prepared: Prepared, form: str) -> tuple[TableBatch, npt.NDArray[np.i
 
 
 def _compute(prepared: Prepared, options: EffectOptions) -> ClassEffects:
-    whole, labels = _tables(prepared, options.form)
-    batch = whole
-    if options.mev > 0:
-        batch = filter_by_expected(whole, options.mev, options.mev_rule, pool=options.rare == "pool")
-    tables = association(batch)
+    shared = _tables(prepared, options)
+    whole, tables = shared.whole, shared.association
     values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)
     reasons = [
         _reason(*facts) for facts in zip(whole.total, whole.n_rows, whole.n_columns, values, strict=True)
@@ -177,7 +204,17 @@ def _compute(prepared: Prepared, options: EffectOptions) -> ClassEffects:
         values, reasons = np.where(flat, 0.0, values), [None if r == "constant" else r for r in reasons]
     nothing = np.full(values.shape, np.nan)
     plain = ClassEffects(
-        labels, batch, tables, values, reasons, whole.total, nothing, nothing, None, nothing, nothing
+        shared.labels,
+        shared.batch,
+        tables,
+        values,
+        reasons,
+        whole.total,
+        nothing,
+        nothing,
+        None,
+        nothing,
+        nothing,
     )
     return plain if options.inference == "none" else _with_inference(prepared, options, plain)
 
@@ -193,13 +230,7 @@ def _reason(n: float, rows: int, columns: int, value: float) -> str | None:
 
 
 def _with_inference(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> ClassEffects:
-    null = null_effects(
-        plain.batch,
-        plain.tables,
-        options.kind,
-        options.alpha,
-        lambda table: prepared.stream("null", options.form, _key(prepared, options, plain, table)),
-    )
+    null = _null(prepared, options, plain).of(plain.tables, options.kind)
     low, high = _interval(prepared, options, plain)
     mde = minimum_detectable_v(plain.tables, alpha=options.alpha)
     if options.statistic == "phi":
@@ -207,6 +238,20 @@ def _with_inference(prepared: Prepared, options: EffectOptions, plain: ClassEffe
     return replace(
         plain, low=low, high=high, null=null, p_adjusted=adjust(null.p, options.adjustment), mde=mde
     )
+
+
+def _null(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> NullChi2:
+    """The null of chi-squared, shared by every statistic and mode on the same tables."""
+    key = ("null", options.form, options.mev, options.mev_rule, options.rare, options.alpha)
+    if key not in prepared.memo:
+        prepared.memo[key] = null_chi2(
+            plain.batch,
+            plain.tables,
+            options.alpha,
+            lambda table: prepared.stream("null", options.form, _key(prepared, options, plain, table)),
+        )
+    null: NullChi2 = prepared.memo[key]
+    return null
 
 
 def _key(prepared: Prepared, options: EffectOptions, effects: ClassEffects, table: int) -> str:
@@ -220,7 +265,7 @@ def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -
         low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         return np.asarray(low), np.asarray(high)
     if options.interval == "delta":
-        low, high = delta_interval(plain.batch, plain.tables, LEVEL)
+        low, high = delta_interval(plain.tables, _tables(prepared, options).moments, LEVEL)
     else:
         low, high = noncentral_interval(plain.tables, LEVEL)
     scale = np.sqrt(np.maximum(plain.tables.dof, 0)) if options.statistic == "phi" else 1.0
@@ -251,7 +296,8 @@ def effect_draws(
     """Effect sizes drawn from each class's delta-method distribution, shape (replicates, k)."""
     rng = prepared.stream("effect draws", options.form)
     noise = rng.standard_normal((REPLICATES, effects.values.size))
-    draws = delta_draws(effects.batch, effects.tables, noise, corrected=corrected)
+    moments = _tables(prepared, options).moments
+    draws = delta_draws(effects.tables, moments, noise, corrected=corrected)
     scale = np.sqrt(np.maximum(effects.tables.dof, 0)) if options.statistic == "phi" else 1.0
     return draws * scale
 

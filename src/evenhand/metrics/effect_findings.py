@@ -264,8 +264,8 @@ def _outside(value: float, interval: Interval | None) -> list[str]:
     if interval is None or interval.low <= value <= interval.high:
         return []
     return [
-        "the value lies outside its interval: it contains the noise floor of small tables, which the interval "
-        "leaves out; compare it with the null band"
+        "the value lies outside its interval: it contains the noise floor of small tables, which the "
+        "interval leaves out; compare it with the null band"
     ]
 
 

@@ -45,9 +45,30 @@ class NullEffects:
     method: list[str]
 
 
-def null_effects(
-    batch: TableBatch, tables: Association, kind: str, alpha: float, streams: Streams
-) -> NullEffects:
+@dataclass(frozen=True, eq=False)
+class NullChi2:
+    """The null distribution of k chi-squared statistics, from which that of any measure follows.
+
+    Attributes:
+        draws: Replicates, shape (replicates, k).
+        band: Ends of the null band, shape (2, k).
+        p: P(at least the observed value), shape (k,).
+        method: How each was made, length k.
+    """
+
+    draws: Floats
+    band: Floats
+    p: Floats
+    method: list[str]
+
+    def of(self, tables: Association, kind: str) -> NullEffects:
+        """The null of one measure of association; all are monotone in chi-squared."""
+        draws = np.where(tables.dof > 0, tables.statistic(kind, self.draws), np.nan)
+        low, high = tables.statistic(kind, self.band)
+        return NullEffects(draws, draws.mean(axis=0), low, high, self.p, self.method)
+
+
+def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Streams) -> NullChi2:
     """Null band and p of every table, groups exchanged with all margins fixed.
 
     2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
@@ -58,8 +79,10 @@ def null_effects(
     p = np.where(usable, gamma.p_value(tables.chi2), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
     resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables, p, alpha))
-    resampled = resampled[:_MOST_RESAMPLED] if batch.integral else resampled[:0]
-    chi2 = _gamma_draws(gamma.shape, gamma.scale, usable, streams)
+    resampled = resampled[:_MOST_RESAMPLED]
+    drawn = usable & ~square
+    drawn[resampled] = False
+    chi2 = _gamma_draws(gamma.shape, gamma.scale, drawn, streams)
     band = np.stack([gamma.quantile((1 - LEVEL) / 2), gamma.quantile((1 + LEVEL) / 2)])
     method = ["gamma with exact permutation moments"] * p.size
     for table in np.flatnonzero(square).tolist():
@@ -72,11 +95,7 @@ def null_effects(
     _resample(batch, tables, resampled, streams, p, chi2, band)
     for table in resampled.tolist():
         method[table] = "permutation with fixed margins"
-    draws = np.where(usable, tables.statistic(kind, chi2), np.nan)
-    low, high = tables.statistic(kind, band)
-    with np.errstate(invalid="ignore"):
-        mean = draws.sum(axis=0) / len(draws)
-    return NullEffects(draws, mean, low, high, p, method)
+    return NullChi2(chi2, band, p, method)
 
 
 def dense_table(batch: TableBatch, table: int) -> Floats:

@@ -58,20 +58,20 @@ _METRICS: dict[str, tuple[str, str]] = {
 }
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
 
+_CLASS = "class: "
 _REASONS: dict[str, str] = {
     "constant": "every group received the same single prediction, so there is nothing to compare",
     "single_group": "only one group has rows here",
     "empty": "there are no usable rows",
     "uninformative": "too few usable classes: the skewness of two values is always 0",
-    "too_few": "too few usable values",
-    "too_few_classes": "too few usable classes",
     "no_usable_class": "no class could be used",
-    "equal_values": "all effect sizes are equal, so their skewness is not defined",
+    "one_usable_class": "only one class could be used, and one value has no skewness",
+    "no_spread": "all effect sizes are equal, so their skewness is not defined",
+    "below_minimum_expected": "the minimum-expected-value filter left no two predictions to compare",
+    "undefined": "the definition gives no number for these rows",
     "missing_prediction": "the prediction is missing",
     "missing_truth": "the truth is missing",
     "missing_attribute": "the attribute is not annotated",
-    "missing": "a value is missing",
-    "mev": "removed by the minimum-expected-value filter",
     "unreadable_image": "the image could not be read",
 }
 
@@ -95,6 +95,8 @@ def reason(code: str | None) -> str:
     known = _REASONS.get(code)
     if known:
         return known
+    if code.startswith(_CLASS):
+        return f"class not estimable: {reason(code.removeprefix(_CLASS))}"
     return visible(code.replace("_", " ") if " " not in code else code)
 
 

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Sequence
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import attribute, listing, plural, quoted
 
-_ABOUT_PEOPLE = re.compile(r"gender|sex|race|racial|ethnic|skin|age\b|_age|nationality|religio|disab", re.I)
+# Whole words (age, not image) and stems (ethnicity, skin tone) that speak of people.
+_ABOUT_PEOPLE = re.compile(
+    r"(?<![a-z])((age|sex|race)(?![a-z])|gender|racial|ethnic|skin|national|religio|disab)", re.I
+)
 EFFECT_SIZE = (
     "Within the rows of one true class, the effect size (Cramér’s V) says how much the prediction depends "
     "on the group: 0 not at all, 1 entirely. By chance even a model that treats all groups alike shows more "

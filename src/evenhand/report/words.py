@@ -225,7 +225,8 @@ def _not_estimable(chapter: Chapter) -> list[str]:
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
     if reasons:
         whole = plural(sum(reasons.values()), "class", "classes")
-        parts = "; ".join(f"in {n}, {glossary.reason(why)}" for why, n in reasons.most_common())
+        counted = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]
+        parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted)
         sentences.append(f"{whole} could not be estimated, which is not the same as fair: {parts}.")
     missing = [finding for finding in chapter.findings if finding.value is None]
     by_reason: dict[str, dict[str, None]] = {}

@@ -41,5 +41,9 @@ class Run(run_folder.Run):
             for name, table in self.tables.items():
                 (building / "tables").mkdir(exist_ok=True)
                 table.write_parquet(building / "tables" / f"{name}.parquet")
+            self.write_extras(building)
             self.report(building / "report.html")
         return target
+
+    def write_extras(self, folder: Path) -> None:
+        """What kinds of run write beyond findings, manifest, counts, tables and report; nothing here."""

@@ -82,11 +82,14 @@ class TableBatch:
         return np.repeat(np.arange(self.row_start.size), sizes)
 
     @cached_property
+    def _width(self) -> int:
+        return int(self.column.max()) + 1 if self.column.size else 1
+
+    @cached_property
     def column_of_cell(self) -> Ints:
         """Index of each cell's (table, column) pair, shape (K,); indices need not be contiguous."""
-        width = int(self.column.max()) + 1 if self.column.size else 1
-        key = self.table.astype(np.int64) * width + self.column
-        if self.n_tables * width <= _DENSE_LIMIT:
+        key = self.table.astype(np.int64) * self._width + self.column
+        if self.n_tables * self._width <= _DENSE_LIMIT:
             return key
         return np.asarray(np.unique(key, return_inverse=True)[1])
 
@@ -108,6 +111,8 @@ class TableBatch:
     @cached_property
     def column_table(self) -> Ints:
         """Table of every (table, column) pair; 0 where a pair does not occur."""
+        if self.n_tables * self._width <= _DENSE_LIMIT:  # column_of_cell is table * width + column
+            return np.arange(self.column_total.size) // self._width
         owner = np.zeros(self.column_total.size, dtype=np.int64)
         owner[self.column_of_cell] = self.table
         return owner
@@ -134,6 +139,8 @@ class TableBatch:
 
     def select(self, tables: Ints) -> TableBatch:
         """The given tables, renumbered 0, 1, ... in the order given (which must be sorted)."""
+        if len(tables) == self.n_tables:
+            return self
         number = np.full(self.n_tables, -1)
         number[tables] = np.arange(len(tables))
         keep = number[self.table] >= 0
@@ -186,13 +193,17 @@ def association(batch: TableBatch) -> Association:
 
     Source: Albuquerque et al. 2024, eq. 3.
     """
-    rows = batch.row_total[batch.row_of_cell]
-    columns = batch.column_total[batch.column_of_cell]
-    expected = rows * columns / batch.total[batch.table]
-    occupied = batch.sum_over_tables((batch.n - expected) ** 2 / expected)
+    share = batch.row_total / batch.total[batch.row_table]
+    expected = np.take(share, batch.row_of_cell)
+    expected *= np.take(batch.column_total, batch.column_of_cell)
+    expected_in_occupied = batch.sum_over_tables(expected)
+    deviation = batch.n - expected
+    deviation *= deviation
+    deviation /= expected
+    occupied = batch.sum_over_tables(deviation)
     cells = np.bincount(batch.table, minlength=batch.n_tables)
     full = cells == batch.n_rows * batch.n_columns
-    unoccupied = np.where(full, 0.0, batch.total - batch.sum_over_tables(expected))
+    unoccupied = np.where(full, 0.0, batch.total - expected_in_occupied)
     chi2 = np.where(batch.total > 0, occupied + unoccupied, np.nan)
     return Association(chi2, batch.total, batch.n_rows, batch.n_columns, _yates_scale(batch))
 

@@ -22,48 +22,62 @@ def delta_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Float
     Returns:
         Corrected value and standard error, shape (T,) each; NaN where phi-squared is undefined.
     """
-    rows = batch.row_total[batch.row_of_cell]
-    share = batch.n / rows
-    column_share = batch.column_total[batch.column_of_cell] / batch.total[batch.table]
-    row_share = rows / batch.total[batch.table]
-    pooled = sum_by(batch.column_of_cell, row_share * share**2)[batch.column_of_cell]
-    slope = 2 * share / column_share - pooled / column_share**2
+    share = batch.n / np.take(batch.row_total, batch.row_of_cell)
+    row_share = batch.row_total / batch.total[batch.row_table]
+    column_share = batch.column_total / np.maximum(batch.total[batch.column_table], 1)
+    weight = share * share
+    weight *= np.take(row_share, batch.row_of_cell)
+    pooled = sum_by(batch.column_of_cell, weight) / np.maximum(column_share, 1e-150) ** 2
+    slope = 2 * share
+    slope /= np.take(column_share, batch.column_of_cell)
+    slope -= np.take(pooled, batch.column_of_cell)
     first = sum_by(batch.row_of_cell, share * slope)
-    second = sum_by(batch.row_of_cell, share * slope**2)
-    spread = (batch.row_total / batch.total[batch.row_table]) * np.maximum(second - first**2, 0)
+    slope *= slope
+    slope *= share
+    second = sum_by(batch.row_of_cell, slope)
+    spread = row_share * np.maximum(second - first**2, 0)
     variance = sum_by(batch.row_table, spread, batch.n_tables) / np.maximum(tables.n, 1)
     noise = (tables.n_rows - 1) * (tables.n_columns - 1) / np.where(tables.n > 1, tables.n - 1, np.nan)
     return tables.chi2 / np.where(tables.n > 0, tables.n, np.nan) - noise, np.sqrt(variance)
 
 
-def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
+def delta_interval(
+    tables: Association, moments: tuple[Floats, Floats], level: float = 0.95
+) -> tuple[Floats, Floats]:
     """Normal interval for phi-squared around its bias-corrected value, on the scale of V, cut at 0 and 1.
 
     Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
+
+    Args:
+        tables: Shapes of the tables.
+        moments: What ``delta_moments`` gives.
+        level: Of the interval.
 
     Returns:
         Low and high ends for V, shape (T,) each; NaN where V is undefined.
     """
     from scipy import special
 
-    centre, error = delta_moments(batch, tables)
+    centre, error = moments
     half = special.ndtri((1 + level) / 2) * error
     return _as_v(centre - half, tables), _as_v(centre + half, tables)
 
 
-def delta_draws(batch: TableBatch, tables: Association, noise: Floats, *, corrected: bool) -> Floats:
+def delta_draws(
+    tables: Association, moments: tuple[Floats, Floats], noise: Floats, *, corrected: bool
+) -> Floats:
     """Draws of V from each table's delta-method distribution, for summaries over tables.
 
     Args:
-        batch: The tables.
-        tables: Their chi-squared and shapes.
+        tables: Chi-squared and shapes of the tables.
+        moments: What ``delta_moments`` gives.
         noise: Standard normal numbers, shape (replicates, T).
         corrected: Around the bias-corrected value (what the population shows), or the plain one.
 
     Returns:
         Shape (replicates, T), in [0, 1]; NaN where V is undefined.
     """
-    centre, error = delta_moments(batch, tables)
+    centre, error = moments
     plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
     return _as_v((centre if corrected else plain) + noise * error, tables)
 

@@ -112,6 +112,9 @@ def draw_tables(
     """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
     from scipy.stats import random_table
 
+    if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
+        only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
+        return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
     sampler = random_table(rows.astype(np.int64), columns.astype(np.int64))
     tables = np.asarray(sampler.rvs(size=replicates, random_state=rng), dtype=np.int64)
     return tables.reshape(replicates, rows.size, columns.size)

@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 Streams = Callable[[object], np.random.Generator]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
+_ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by one
 _CHUNK = 4_000_000  # numbers of one array of replicates held at a time
 
 
@@ -49,13 +50,28 @@ class ClassCells:
 
 
 def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int) -> Floats:
-    """Multinomial resamples of one class within each of its groups, shape (replicates, K)."""
-    draws = np.empty((replicates, cells.n.size))
+    """Multinomial resamples of one class within each of its groups, shape (replicates, K).
+
+    Few rows in many cells are resampled row by row, which is the same distribution, faster.
+    """
     starts = np.flatnonzero(np.r_[True, np.diff(cells.group) != 0])
+    if cells.n.sum() <= _ROWS_PER_CELL * cells.n.size:
+        return _bootstrap_rows(rng, cells, starts, replicates)
+    draws = np.empty((replicates, cells.n.size))
     for start, stop in zip(starts, np.append(starts[1:], cells.n.size), strict=True):
         n = cells.n[start:stop]
         draws[:, start:stop] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
     return draws
+
+
+def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, replicates: int) -> Floats:
+    cell_of_row = np.repeat(np.arange(cells.n.size), cells.n.astype(np.int64))
+    size = np.add.reduceat(cells.n, starts).astype(np.int64)
+    first = np.repeat(np.cumsum(size) - size, size)
+    drawn = (rng.random((replicates, cell_of_row.size)) * np.repeat(size, size)).astype(np.int64) + first
+    picked = cell_of_row[drawn] + np.arange(replicates)[:, None] * cells.n.size
+    counts = np.bincount(picked.ravel(), minlength=replicates * cells.n.size)
+    return counts.reshape(replicates, cells.n.size).astype(np.float64)
 
 
 def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
