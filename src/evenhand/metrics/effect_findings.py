@@ -23,6 +23,7 @@ from evenhand.stats.skewness import skewness, skewness_bound
 
 Floats = npt.NDArray[np.float64]
 
+_SLIGHT = 0.005  # a value this close to its interval needs no remark
 _CORRECTED = "delta method around each class's bias-corrected value"
 _INTERVALS = {
     "delta": "delta method around the bias-corrected value",
@@ -261,7 +262,7 @@ def _contrasts(
 
 def _outside(value: float, interval: Interval | None) -> list[str]:
     """Say so where a plain value lies outside its bias-corrected interval."""
-    if interval is None or interval.low <= value <= interval.high:
+    if interval is None or interval.low - _SLIGHT <= value <= interval.high + _SLIGHT:
         return []
     return [
         "the value lies outside its interval: it contains the noise floor of small tables, which the "

@@ -95,7 +95,9 @@ def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Str
     _resample(batch, tables, resampled, streams, p, chi2, band)
     for table in resampled.tolist():
         method[table] = "permutation with fixed margins"
-    return NullChi2(chi2, band, p, method)
+    # a value that is an end of its band must not fall outside by rounding
+    equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
+    return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method)
 
 
 def dense_table(batch: TableBatch, table: int) -> Floats:

@@ -1,0 +1,53 @@
+# Two commands matter: `make demo` and `make test`. Both make their own .venv from what this project declares.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNS := runs
+# Installed code without bytecode stays slow to import for ever.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test lint types unit perf simulations clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/demo.done: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch]'
+	touch $@
+
+$(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group test --group check
+	touch $@
+
+demo: $(VENV)/demo.done
+	$(BIN)/python examples/sprites_model.py --removed heart --strength strong -o $(RUNS)/models/planted.safetensors
+	$(BIN)/python examples/sprites_model.py --removed none -o $(RUNS)/models/fair.safetensors
+	$(BIN)/evenhand run sprites --model examples/sprites_model.py:planted -p removed=heart -o $(RUNS)/sprites-planted
+	$(BIN)/evenhand run sprites --model examples/sprites_model.py:fair -o $(RUNS)/sprites-fair
+	$(BIN)/evenhand artifact skewsize/table1 $(RUNS)/sprites-planted $(RUNS)/sprites-fair
+	@echo
+	@echo "Open $(RUNS)/sprites-planted/report.html and $(RUNS)/sprites-fair/report.html in a browser."
+
+test: lint types unit
+
+lint: $(VENV)/test.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.done
+	$(BIN)/mypy
+
+unit: $(VENV)/test.done
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+perf: $(VENV)/test.done
+	$(BIN)/python -m pytest perf -s -p no:xdist
+
+simulations: $(VENV)/test.done
+	for script in simulations/[a-z]*.py; do $(BIN)/python $$script; done
+
+clean:
+	rm -rf $(VENV) $(RUNS) .pytest_cache .mypy_cache .ruff_cache .benchmarks
