@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -144,15 +144,41 @@ def ls(
 
 def main() -> None:
     """Run the command line; mistakes of the user become one line on stderr and an exit code."""
-    from evenhand.core.errors import EvenhandError
+    from evenhand.core.errors import EvenhandError, one_line
 
     try:
-        app()
+        code = app(standalone_mode=False)
     except EvenhandError as problem:
-        typer.echo(f"evenhand: {problem}", err=True)
-        sys.exit(problem.exit_code)
+        fail(str(problem), problem.exit_code)
+    except typer.TyperException as problem:
+        usage(problem)
     except BrokenPipeError:
         sys.exit(0)  # whoever read the output has seen enough
+    except OSError as problem:
+        where = f"{str(problem.filename)!r}: " if problem.filename else ""
+        fail(f"{where}{one_line(problem.strerror or problem)}; check the path, permissions and free space", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        fail("stopped; what was written before is whole", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print one line on stderr and exit."""
+    typer.echo(f"evenhand: {message}", err=True)
+    sys.exit(code)
+
+
+def usage(problem: typer.TyperException) -> NoReturn:
+    """Options that cannot be understood: one line with the help to ask for; no arguments at all: the help."""
+    context = getattr(problem, "ctx", None)
+    if len(sys.argv) == 1 and context is not None:
+        typer.echo(context.get_help(), err=True)
+        sys.exit(2)
+    from evenhand.core.errors import one_line
+
+    command = context.command_path if context is not None else "evenhand"
+    text = problem.format_message() if hasattr(problem, "format_message") else str(problem)
+    fail(f"{one_line(text).rstrip('.')}; type: {command} --help", 2)
 
 
 if __name__ == "__main__":

@@ -52,9 +52,9 @@ class UnknownName(UserError):  # noqa: N818 - reads as the sentence it prints
         listing = ", ".join(map(repr, close or shown)) or "none"
         more = f" and {len(names) - len(shown)} more" if not close and len(names) > len(shown) else ""
         lead = "did you mean" if close else "possible:"
-        end = "?" if close else ""
-        tail = f"; {hint}" if hint else ""
-        super().__init__(f"there is no {what} {given!r}; {lead} {listing}{more}{end}{tail}")
+        end = "? " if close else "; "
+        tail = (end + hint) if hint else end.strip("; ")
+        super().__init__(f"there is no {what} {given!r}; {lead} {listing}{more}{tail}")
 
 
 class ParameterError(UserError):

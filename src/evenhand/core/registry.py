@@ -52,9 +52,18 @@ def load_object(reference: str) -> Any:
     where, _, attribute = reference.rpartition(":")
     module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
     if not hasattr(module, attribute):
-        public = [name for name in vars(module) if not name.startswith("_")]
-        raise UnknownName(f"object in {where}", attribute, public)
+        raise UnknownName("object", attribute, _own_names(module), f"objects of {where} are meant")
     return getattr(module, attribute)
+
+
+def _own_names(module: ModuleType) -> list[str]:
+    """Public names that a module defines itself rather than imports."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and module.__name__ in (getattr(value, "__module__", None), type(value).__module__)
+    ]
 
 
 def _load_module(name: str) -> ModuleType:

@@ -18,6 +18,7 @@ from evenhand.files.atomic import atomic_path
 Integers = npt.NDArray[np.int64]
 
 LABEL_AXES = ("truth", "prediction")
+LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this are sorted column by column
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 
 _ATTRIBUTE = "attribute:"
@@ -200,7 +201,7 @@ def _canonical(axes: tuple[Axis, ...], codes: Sequence[Codes], n: npt.NDArray[np
     """Sort cells by their codes and add up equal ones, so that equal data gives equal Counts."""
     sizes = [len(axis.levels) + 1 for axis in axes]
     space = int(np.prod([float(size) for size in sizes]))
-    if space < np.iinfo(np.int64).max // 2:
+    if space < LARGEST_KEY:
         unique, totals = _sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
         return Counts(axes, _unpack(unique, sizes), totals)
     order = np.lexsort(tuple(reversed(list(codes))))

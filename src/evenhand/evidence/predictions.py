@@ -128,6 +128,7 @@ class Predictions:
         if self.rank is not None:
             frame = frame.filter(nw.col(self.rank).cast(nw.Int64) == 1)
         with sources.reading(self._name()):
+            sources.check_one_kind(self.origin.files if self.origin else (), list(columns.values()))
             counts = counting.count(frame, columns)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
         return counts

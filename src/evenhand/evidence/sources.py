@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +26,13 @@ class Origin:
         path: As the user gave it.
         size: Bytes of all files, None in the cloud.
         sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
+        files: The local files.
     """
 
     path: str
     size: int | None
     sha256: str | None
+    files: tuple[Path, ...] = ()
 
 
 _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
@@ -58,20 +63,52 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     return _reader(str(files[0]))([str(file) for file in files]), files
 
 
+def check_one_kind(files: Sequence[Path], columns: Sequence[str]) -> None:
+    """Refuse a JSONL column that holds both text and other values: reading would turn all into text.
+
+    Raises:
+        InputError: Names the column.
+    """
+    if not files or files[0].suffix.lower() not in (".jsonl", ".ndjson"):
+        return
+    lines = pl.scan_csv(
+        list(files),
+        has_header=False,
+        separator="\x01",
+        quote_char=None,
+        new_columns=["line"],
+        infer_schema=False,
+    )
+    asked = []
+    for index, column in enumerate(columns):
+        key = re.escape(json.dumps(column, ensure_ascii=False)) + r"\s*:\s*"
+        asked.append(pl.col("line").str.contains(key + '"').any().alias(f"text{index}"))
+        asked.append(pl.col("line").str.contains(key + "[-0-9tf]").any().alias(f"other{index}"))
+    found = lines.select(asked).collect(engine="streaming").row(0, named=True)
+    for index, column in enumerate(columns):
+        if found[f"text{index}"] and found[f"other{index}"]:
+            raise InputError(
+                f"column {column!r} mixes text with numbers or booleans; labels and attributes are one kind "
+                "in a column: convert it first"
+            )
+
+
 def origin(path: str | Path, files: list[Path]) -> Origin:
     """Path, size and hash of what was read."""
     if not files:
         return Origin(str(path), None, None)
     hashes = [sha256_file(file) for file in files]
     joined = hashes[0] if len(hashes) == 1 else sha256_text("\n".join(hashes))
-    return Origin(str(path), sum(file.stat().st_size for file in files), joined)
+    return Origin(str(path), sum(file.stat().st_size for file in files), joined, tuple(files))
 
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
     """Turn whatever a table library raises into one line about ``what``."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # advice of cloud libraries; their errors follow
+            yield
     except pl.exceptions.NoDataError:
         raise InputError(f"{what} is empty; give a table with a header and rows") from None
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as problem:
@@ -80,6 +117,8 @@ def reading(what: str) -> Iterator[None]:
 
 def _cause(problem: Any) -> str:
     text = one_line(problem)
+    if "more fields than defined" in text:
+        return "a row has more fields than the header; mend the row, or quote fields that hold the separator"
     if "utf-8" in text.lower() or "utf8" in text.lower():
         return "it is not UTF-8 text; convert it, for example: iconv -f latin1 -t utf-8 IN > OUT"
     return text[:200]

@@ -15,6 +15,10 @@ from evenhand.stats.effect_intervals import wilson_interval
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _ALPHA = 0.05
+_FLAT = (
+    "the interval has no width because no resample of these rows differs; cases rarer than one row of a "
+    "group cannot be excluded"
+)
 
 
 def observed(prepared: Prepared, mode: str) -> Confusion:
@@ -65,10 +69,12 @@ def _inference(prepared: Prepared, key: str, value: float, side: str) -> dict[st
         return {"notes": ["no interval: too many labels to resample a rate for each of them"]}
     seed, how = prepared.seed, "cells" if prepared.cellwise else "margins"
     draws, null = prepared.bootstrap[key], prepared.null[key]
+    method = f"stratified bootstrap of {how} within class and group"
+    interval = percentile_interval(draws, level=LEVEL, method=method, seed=seed)
+    flat = interval is not None and interval.low == interval.high
     return {
-        "interval": percentile_interval(
-            draws, level=LEVEL, method=f"stratified bootstrap of {how} within class and group", seed=seed
-        ),
+        "interval": interval,
+        "notes": [_FLAT] if flat else [],
         "null": null_band(null, level=LEVEL, method=f"groups permuted within class ({how})", seed=seed),
         "p_value": resampled_p(null, value, side) if len(prepared.grouped.groups) > 1 else None,
         "mde": _detectable(draws, null) if side == "high" else None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -145,4 +144,6 @@ def _measure(
 
 def _source(evidence: Predictions | Counts) -> dict[str, Any] | None:
     origin = evidence.origin if isinstance(evidence, Predictions) else None
-    return asdict(origin) if origin else None
+    if origin is None:
+        return None
+    return {"path": origin.path, "size": origin.size, "sha256": origin.sha256}
