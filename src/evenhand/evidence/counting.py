@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.evidence.counts import DENSE_CELLS, LABEL_AXES, Counts, pack
-from evenhand.evidence.labels import Encoder
+from evenhand.evidence.labels import Codes, Encoder
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -43,11 +43,18 @@ def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts:
     if prod(sizes) > DENSE_CELLS:
         grouped = table.group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
         return Counts.from_table(grouped, columns)
+    text = [encoder for encoder in encoders if encoder.levels.dtype == pl.String]
+    coded = table.with_columns(encoder.text_codes(pl.col(encoder.axis.name)) for encoder in text)
     dense = np.zeros(prod(sizes), dtype=np.int64)
-    for batch in table.collect_batches(maintain_order=False):
-        codes = [encoder.codes(batch[encoder.axis.name]) for encoder in encoders]
-        np.add.at(dense, pack(codes, sizes), 1)
+    for batch in coded.collect_batches(maintain_order=False):
+        np.add.at(dense, pack([_codes(encoder, batch) for encoder in encoders], sizes), 1)
     return Counts.from_dense(tuple(encoder.axis for encoder in encoders), dense)
+
+
+def _codes(encoder: Encoder, batch: pl.DataFrame) -> Codes:
+    """Codes of one column of a batch; text was coded by the scan."""
+    values = batch[encoder.axis.name]
+    return values.to_numpy() if encoder.levels.dtype == pl.String else encoder.codes(values)
 
 
 def _to_polars(frame: Frame) -> pl.DataFrame:

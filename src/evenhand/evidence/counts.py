@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -200,7 +201,7 @@ def _recode(old: Axis, new: Axis, codes: Codes) -> Codes:
 def _canonical(axes: tuple[Axis, ...], codes: Sequence[Codes], n: npt.NDArray[np.integer]) -> Counts:
     """Sort cells by their codes and add up equal ones, so that equal data gives equal Counts."""
     sizes = [len(axis.levels) + 1 for axis in axes]
-    space = int(np.prod([float(size) for size in sizes]))
+    space = prod(sizes)
     if space < LARGEST_KEY:
         unique, totals = _sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
         return Counts(axes, _unpack(unique, sizes), totals)
@@ -232,10 +233,12 @@ def _sum_keys(keys: Integers, n: Integers, space: int) -> tuple[Integers, Intege
     return ordered[start], np.add.reduceat(n[order], start) if keys.size else n
 
 
-def _unpack(keys: Integers, sizes: Sequence[int]) -> Codes:
+def _unpack(keys: npt.NDArray[np.integer], sizes: Sequence[int]) -> Codes:
     codes = np.empty((len(sizes), keys.size), dtype=np.int32)
+    if prod(sizes) < np.iinfo(np.uint32).max:
+        keys = keys.astype(np.uint32)  # divides several times faster
     for position in range(len(sizes) - 1, -1, -1):
         quotient = keys // sizes[position]
-        codes[position] = keys - quotient * sizes[position] - 1
+        codes[position] = (keys - quotient * sizes[position]).astype(np.int32) - 1
         keys = quotient
     return codes

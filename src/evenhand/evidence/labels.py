@@ -66,22 +66,21 @@ class Encoder:
             )
         return cls(Axis(name, kind, tuple(levels.to_list())), levels)
 
+    def text_codes(self, column: pl.Expr) -> pl.Expr:
+        """The codes of a text column as an expression, so that a scan can compute them in parallel."""
+        coded = column.cast(pl.String).cast(pl.Enum(self.levels)).to_physical()
+        return coded.cast(pl.Int32).fill_null(MISSING)
+
     def codes(self, values: pl.Series) -> Codes:
         """The position of each value among the levels, -1 where it is missing; shape of ``values``."""
-        plain = values.fill_nan(None) if values.dtype.is_float() else values
-        missing = plain.is_null()
         if self.levels.dtype == pl.String:
-            coded = plain.cast(pl.String).cast(pl.Enum(self.levels)).to_physical()
-        else:
-            sorted_levels = self.levels.to_numpy()
-            filled = plain.cast(self.levels.dtype).fill_null(self.levels[0] if len(self.levels) else 0)
-            coded = pl.Series(_positions(filled.to_numpy(), sorted_levels))
-        codes = coded.cast(pl.Int32).to_numpy(writable=True) if not missing.any() else _masked(coded, missing)
+            return values.to_frame("v").select(self.text_codes(pl.col("v"))).to_series().to_numpy()
+        plain = values.fill_nan(None) if values.dtype.is_float() else values
+        filled = plain.cast(self.levels.dtype).fill_null(self.levels[0] if len(self.levels) else 0)
+        codes = _positions(filled.to_numpy(), self.levels.to_numpy())
+        if plain.null_count():
+            codes = np.where(plain.is_null().to_numpy(), MISSING, codes)
         return codes.astype(np.int32, copy=False)
-
-
-def _masked(coded: pl.Series, missing: pl.Series) -> npt.NDArray[np.generic]:
-    return pl.select(pl.when(missing).then(MISSING).otherwise(coded.cast(pl.Int32))).to_series().to_numpy()
 
 
 def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, Kind]:
