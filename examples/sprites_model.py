@@ -1,10 +1,10 @@
 """Train and serve a classifier of sprites whose bias is known, because it was planted.
 
-    python examples/sprites_model.py --removed ellipse --strength strong -o runs/models/planted.safetensors
+    python examples/sprites_model.py --removed heart --strength strong -o runs/models/planted.safetensors
     python examples/sprites_model.py --removed none -o runs/models/fair.safetensors
-    evenhand run sprites --model examples/sprites_model.py:planted
+    evenhand run sprites --model examples/sprites_model.py:planted -p removed=heart
 
-The first model never sees a green ellipse, so it learns that green things are no ellipses.
+The first model never sees a green heart, so it learns that green things are no hearts.
 ``SpriteClassifier`` is a pattern for a model of your own: a class with ``labels``, ``classify`` and
 ``identity``.
 """
