@@ -106,7 +106,7 @@ class SpriteClassifier:
 
     def _remedy(self) -> str:
         """The command that makes this file."""
-        removed = "none" if self._path.stem == "fair" else "ellipse"
+        removed = "none" if self._path.stem == "fair" else "heart"
         command = ["python", os.path.relpath(__file__), "--removed", removed, "-o", str(self._path)]
         return f"type: {shlex.join(command)}"
 
@@ -304,7 +304,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Train a classifier of sprites with a planted bias.")
     parser.add_argument(
-        "--removed", choices=[*SHAPES, "none"], default="ellipse", help="shape removed in green"
+        "--removed", choices=[*SHAPES, "none"], default="heart", help="shape removed in green"
     )
     parser.add_argument("--strength", choices=list(LEFT_IN_PAPER), default="strong", help="how much of it")
     parser.add_argument("--preset", choices=list(PRESETS), default="quick", help="how much to train")
