@@ -58,7 +58,7 @@ def test_both_models_can_be_named_in_a_uri():
         assert isinstance(load_object(f"{SCRIPT}:{name}"), ClassifiesImages)
 
 
-@pytest.mark.parametrize(("name", "removed"), [("planted", "ellipse"), ("fair", "none")])
+@pytest.mark.parametrize(("name", "removed"), [("planted", "heart"), ("fair", "none")])
 def test_a_missing_file_says_what_to_type(example, images, tmp_path, monkeypatch, name, removed):
     monkeypatch.chdir(tmp_path)
     model = getattr(example, name)
