@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import polars as pl
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.declaration import Artifact
-from evenhand.core.errors import InputError
-from evenhand.evidence.run_folder import Run
-from evenhand.files.atomic import atomic_path
+from evenhand.runner.artifact_engine import artifact, write_table
 
 
 def make_artifact(name: str, runs: Sequence[Path], out: Path | None) -> None:
     """Print the table, or write it as CSV or Parquet."""
-    artifact: Artifact = ARTIFACTS.get(name)
-    table = artifact.make([Run.read(folder) for folder in runs])
+    title, table = artifact(name, runs)
     if out is None:
-        _print(artifact.title, table)
-        return
-    writers: dict[str, Callable[[Path], object]] = {".csv": table.write_csv, ".parquet": table.write_parquet}
-    if out.suffix not in writers:
-        raise InputError(f"-o {str(out)!r} has an unknown format; possible: {', '.join(writers)}")
-    with atomic_path(out) as temporary:
-        writers[out.suffix](temporary)
+        _print(title, table)
+    else:
+        write_table(table, out)
 
 
-def _print(title: str, table: pl.DataFrame) -> None:
+def _print(title: str, table: Any) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=240)

@@ -10,8 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from evenhand.cli.summary import print_summary
-from evenhand.evidence.predictions import Predictions
-from evenhand.runner.audit_engine import Progress, audit
+from evenhand.runner.audit_engine import Progress, audit_table
 from evenhand.runner.gates import check_gates, parse_gate
 
 
@@ -28,29 +27,11 @@ def run_audit(
     """Read, audit, print, write, and check the gates."""
     for gate in gates:
         parse_gate(gate)  # refuse before an hour of counting
-    predictions = Predictions.read(
-        table,
-        truth=str(columns["truth"]),
-        prediction=str(columns["prediction"]),
-        id=columns["id"],
-        rank=columns["rank"],
-    )
-    groupings = [grouping(predictions, entry) for entry in by]
     with progress(quiet) as say:
-        run = audit(predictions, by=groupings, out=out, progress=say, **options)
+        run = audit_table(table, columns=columns, by=by, out=out, progress=say, **options)
     if not quiet:
         print_summary(run, out)
     check_gates(run.findings.findings, gates)
-
-
-def grouping(predictions: Predictions, entry: str) -> tuple[str, ...]:
-    """``A+B`` as a crossing, unless a column is called just that."""
-    if entry in predictions.columns:
-        return (entry,)
-    names = tuple(entry.split("+"))
-    for name in names:
-        predictions.check_column(name)
-    return names
 
 
 @contextmanager

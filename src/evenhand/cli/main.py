@@ -137,9 +137,10 @@ def ls(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="benchmarks, metrics or artifacts.")],
 ) -> None:
     """List what there is."""
-    from evenhand.cli.listing import show
+    from evenhand.runner.listings import names_of_kind
 
-    show(kind)
+    for name in names_of_kind(kind):
+        typer.echo(name)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from evenhand.core.errors import one_line
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Interval, Null, Part
-from evenhand.evidence.run_folder import Run
+from evenhand.runner.outcome import Run
 
 _MOST_CLASSES = 5
 _WIDTH = 100

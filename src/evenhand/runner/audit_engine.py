@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -100,6 +100,34 @@ def audit(
         say("writing")
         run.save(out)
     return run
+
+
+def audit_table(path: str, *, columns: Mapping[str, str | None], by: Sequence[str], **options: Any) -> Run:
+    """Audit a table on disk or in the cloud, its columns and groupings named as on the command line.
+
+    Args:
+        path: What ``Predictions.read`` takes.
+        columns: ``truth``, ``prediction``, and optionally ``id`` and ``rank``, to column names.
+        by: Groupings; ``A+B`` crosses, unless a column is called just that.
+        options: As for ``audit``.
+    """
+    predictions = Predictions.read(
+        path,
+        truth=str(columns["truth"]),
+        prediction=str(columns["prediction"]),
+        id=columns.get("id"),
+        rank=columns.get("rank"),
+    )
+    return audit(predictions, by=[_grouping(predictions, entry) for entry in by], **options)
+
+
+def _grouping(predictions: Predictions, entry: str) -> tuple[str, ...]:
+    if entry in predictions.columns:
+        return (entry,)
+    names = tuple(entry.split("+"))
+    for name in names:
+        predictions.check_column(name)
+    return names
 
 
 def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
