@@ -50,6 +50,8 @@ def load_object(reference: str) -> Any:
         UnknownName: It has no such object.
     """
     where, _, attribute = reference.rpartition(":")
+    if not where or not attribute or where.startswith("."):
+        raise InputError(f"{reference!r} names no object; give module:object or file.py:object")
     module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
     if not hasattr(module, attribute):
         raise UnknownName("object", attribute, _own_names(module), f"objects of {where} are meant")

@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.results import Finding
+from evenhand.evidence.labels import Codes, Encoder, Label
 from evenhand.evidence.predictions import Predictions
 from evenhand.metrics.class_effects import ClassEffects, EffectOptions
 from evenhand.metrics.effect_findings import skewness_of
@@ -218,9 +219,12 @@ def _image_labels(evidence: Predictions, prepared: Prepared, k: int | None) -> I
         columns["weight"] = evidence.confidence
     frame = evidence.frame.select(*(nw.col(str(column)).alias(name) for name, column in columns.items()))
     eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
-    rows = eager.to_polars().drop_nulls()
+    rows = eager.to_polars().drop_nulls().with_columns(pl.col("rank").cast(pl.Int64))
+    rows = rows.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None)).drop_nulls()
+    first = rows.filter(pl.col("rank") == 1).select("image").unique()
+    rows = rows.join(first, on="image", how="semi")  # an image without a first label was dropped, and counted
     if k is not None:
-        rows = rows.filter(pl.col("rank").cast(pl.Int64) <= k).with_columns(weight=pl.lit(1.0))
+        rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
     rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
     if (rows["weight"] < 0).any():
         raise InputError(
@@ -230,22 +234,30 @@ def _image_labels(evidence: Predictions, prepared: Prepared, k: int | None) -> I
 
 
 def _encode(rows: pl.DataFrame, prepared: Prepared) -> ImageLabels:
+    """Codes of images and labels in the grouping's own numbering; labels beyond it follow."""
     grouped = prepared.grouped
-    images = rows.unique("image", keep="first", maintain_order=True)
-    position = dict(zip(images["image"].to_list(), range(len(images)), strict=True))
-    known = [str(label) for label in grouped.labels]  # first, so that their codes stay the grouping's
-    further = sorted({str(label) for label in rows["label"].unique().to_list()} - set(known))
-    code = {label: index for index, label in enumerate(known + further)}
-    groups = {tuple(map(str, key)): index for index, key in enumerate(grouped.groups)}
-    keys = zip(
-        *(images[f"by{index}"].cast(pl.String).to_list() for index in range(len(grouped.by))), strict=True
-    )
+    images = rows.unique("image", keep="first", maintain_order=True).with_row_index("position")
+    image = rows.join(images.select("image", "position"), on="image", how="left", maintain_order="left")
+    position = {value: index for index, value in enumerate(grouped.labels)}
+    label, label_levels = _values_of(rows["label"], "label")
+    further = [value for value in label_levels if value not in position]
+    position |= {value: len(grouped.labels) + index for index, value in enumerate(further)}
+    truth, truth_levels = _values_of(images["truth"], "truth")
+    attributes = [_values_of(images[f"by{index}"], "attribute") for index in range(len(grouped.by))]
+    group_of = {key: index for index, key in enumerate(grouped.groups)}
+    keys = zip(*([levels[code] for code in codes] for codes, levels in attributes), strict=True)
     return ImageLabels(
-        np.array([position[image] for image in rows["image"].to_list()]),
-        np.array([code[str(label)] for label in rows["label"].to_list()]),
+        image["position"].cast(pl.Int64).to_numpy(),
+        np.array([position[value] for value in label_levels])[label],
         rows["weight"].to_numpy(),
-        np.array([code[str(truth)] for truth in images["truth"].to_list()]),
-        np.array([groups[key] for key in keys]),
-        len(code),
-        len(groups),
+        np.array([position[value] for value in truth_levels])[truth],
+        np.array([group_of[key] for key in keys]),
+        len(position),
+        len(group_of),
     )
+
+
+def _values_of(values: pl.Series, name: str) -> tuple[Codes, tuple[Label, ...]]:
+    """Codes and levels of a column, read as Counts reads it."""
+    encoder = Encoder.fit(values, name, name, labels=False)
+    return encoder.codes(values), encoder.axis.levels

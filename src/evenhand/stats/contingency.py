@@ -188,24 +188,31 @@ class Association:
 def association(batch: TableBatch) -> Association:
     r"""Chi-squared of every table: ``sum (o - e)^2 / e`` with ``e = row total * column total / n``.
 
-    Occupied cells are summed as they stand; an empty cell adds its expected count, and those add up to
-    ``n - sum of e over occupied cells``. This avoids the cancellation of ``n (sum o^2 / (R C) - 1)``.
+    Occupied cells are summed as they stand. An empty cell adds its expected count: all those of a column add
+    ``column total * (n - sum of the row totals it occurs in) / n``, where the bracket is exact for counts.
+    Neither ``n (sum o^2 / (R C) - 1)`` nor ``n - sum of e`` would survive the cancellation when n is large.
 
     Source: Albuquerque et al. 2024, eq. 3.
     """
-    share = batch.row_total / batch.total[batch.row_table]
-    expected = np.take(share, batch.row_of_cell)
-    expected *= np.take(batch.column_total, batch.column_of_cell)
-    expected_in_occupied = batch.sum_over_tables(expected)
-    deviation = batch.n - expected
+    rows = np.take(batch.row_total, batch.row_of_cell)
+    met = sum_by(batch.column_of_cell, rows)
+    rows /= np.take(batch.total, batch.table)
+    rows *= np.take(batch.column_total, batch.column_of_cell)
+    deviation = batch.n - rows
     deviation *= deviation
-    deviation /= expected
-    occupied = batch.sum_over_tables(deviation)
-    cells = np.bincount(batch.table, minlength=batch.n_tables)
-    full = cells == batch.n_rows * batch.n_columns
-    unoccupied = np.where(full, 0.0, batch.total - expected_in_occupied)
-    chi2 = np.where(batch.total > 0, occupied + unoccupied, np.nan)
+    deviation /= rows
+    chi2 = batch.sum_over_tables(deviation) + _expected_in_empty(batch, met)
+    chi2[batch.total == 0] = np.nan
     return Association(chi2, batch.total, batch.n_rows, batch.n_columns, _yates_scale(batch))
+
+
+def _expected_in_empty(batch: TableBatch, met: Floats) -> Floats:
+    """Sum of the expected counts of empty cells, given the row totals that each column meets."""
+    total = batch.total[batch.column_table]
+    everywhere = np.bincount(batch.column_of_cell, minlength=met.size) == batch.n_rows[batch.column_table]
+    missed = np.where(everywhere, 0.0, np.maximum(total - met, 0.0))
+    expected = batch.column_total * missed / np.maximum(total, np.finfo(np.float64).tiny)
+    return sum_by(batch.column_table, expected, batch.n_tables)
 
 
 def _yates_scale(batch: TableBatch) -> Floats:

@@ -83,12 +83,14 @@ def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
     column = np.empty(order.size, dtype=np.int64)
     column[order] = np.repeat(np.arange(starts.size), sizes)
     columns = np.add.reduceat(draws[:, order], starts, axis=1)
-    rows = np.bincount(np.unique(cells.group, return_inverse=True)[1], cells.n)
-    row = rows[np.unique(cells.group, return_inverse=True)[1]]
-    expected = np.maximum(row * columns[:, column] / cells.n.sum(), 1e-300)
-    occupied = (np.square(draws - expected) / expected).sum(axis=1, where=columns[:, column] > 0)
-    present = (columns > 0).sum(axis=1)
-    return occupied + np.maximum(cells.n.sum() - expected.sum(axis=1), 0), present
+    group = np.unique(cells.group, return_inverse=True)[1]
+    row = np.bincount(group, cells.n)[group]
+    n = cells.n.sum()
+    expected = np.maximum(row * columns[:, column] / n, np.finfo(np.float64).tiny)
+    seen = columns[:, column] > 0
+    chi2 = (np.square(draws - expected) / expected).sum(axis=1, where=seen)
+    missed = n - np.bincount(column, row)  # rows of groups that never got a label: exact for counts
+    return chi2 + (columns * missed).sum(axis=1) / n, (columns > 0).sum(axis=1)
 
 
 def scatter(cells: ClassCells, draws: Floats, correct: Floats, predicted: Floats) -> None:
