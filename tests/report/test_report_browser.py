@@ -6,9 +6,9 @@ import os
 import shutil
 
 import pytest
-import report_samples as samples
 
 from evenhand.report.html import render_html
+from tests.report import report_samples as samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

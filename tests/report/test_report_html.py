@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
-import report_samples as samples
 
 from evenhand.core.results import Findings
 from evenhand.report.content import RunContent
 from evenhand.report.html import render_html
+from tests.report import report_samples as samples
 
 SECTIONS = ["summary", "findings", "contrasts", "dropped", "definitions", "limits", "manifest"]
 CHAPTER = ["", "-findings", "-groups", "-classes", "-distribution", "-accuracy", "-mistakes"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import report_samples as samples
 
 from evenhand.core.results import Null
 from evenhand.report import formats, glossary, limits, words
 from evenhand.report.chapters import in_chapters, left_out
+from tests.report import report_samples as samples
 
 
 @pytest.fixture(scope="module")

@@ -262,8 +262,10 @@ def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -
     """Interval ends on the scale of the statistic."""
     if options.interval == "bootstrap":
         draws = effect_bootstrap(prepared, options, plain)[0]
-        low, high = np.nanquantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        return np.asarray(low), np.asarray(high)
+        ends = np.full((2, draws.shape[1]), np.nan)
+        drawn = ~np.isnan(draws).all(axis=0)
+        ends[:, drawn] = np.nanquantile(draws[:, drawn], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        return ends[0], ends[1]
     if options.interval == "delta":
         low, high = delta_interval(plain.tables, _tables(prepared, options).moments, LEVEL)
     else:

@@ -65,9 +65,9 @@ def skewness_of(
         reason=reason,
         parts=class_parts(prepared, options, effects),
         adjustment=options.adjustment if effects.null is not None else None,
-        dropped=_dropped_classes(effects),
+        dropped=fields.pop("dropped", []) + _dropped_classes(effects),
         contrasts=[] if more else _contrasts(prepared, options, effects, value),
-        notes=_skewness_notes(used, effects.values.size),
+        notes=_skewness_notes(used, effects.values.size) + _unresampled(fields),
         **fields,
     )
 
@@ -159,12 +159,11 @@ def _resampled(
     prepared: Prepared, bootstrap: Floats, null: Floats, value: float, method: str, side: str
 ) -> dict[str, Any]:
     """Interval, null band and p of a summary over classes."""
+    band = null_band(null, level=LEVEL, method="each class from its null distribution", seed=prepared.seed)
     return {
         "interval": percentile_interval(bootstrap, level=LEVEL, method=method, seed=prepared.seed),
-        "null": null_band(
-            null, level=LEVEL, method="each class from its null distribution", seed=prepared.seed
-        ),
-        "p_value": resampled_p(null, value, side),
+        "null": band,
+        "p_value": resampled_p(null, value, side) if band else None,
     }
 
 
@@ -258,6 +257,12 @@ def _contrasts(
     if square == 0:
         why = "with two usable classes the paper's listing returns 0, which says nothing."
     return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+
+
+def _unresampled(fields: dict[str, Any]) -> list[str]:
+    """Say so where replicates were made and too many of them have no value."""
+    missing = [name for name in ("interval", "null") if name in fields and fields[name] is None]
+    return [f"no {name}: more than a tenth of its replicates have no spread over classes" for name in missing]
 
 
 def _outside(value: float, interval: Interval | None) -> list[str]:

@@ -110,18 +110,20 @@ def equalized_odds(
 def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) -> Finding:
     check_common(mode, inference)
     batch = prepared.separation
-    ranges, columns = range_by_column(batch)
-    per_label = np.full(len(prepared.grouped.labels), -np.inf)
-    np.maximum.at(per_label, columns, ranges)
-    single = len(prepared.grouped.groups) < 2 and mode == "default"
-    values = np.where(np.isinf(per_label) | single, np.nan, per_label)
-    value = number(float(over_classes(np.nan_to_num(values) if not single else values, aggregate)))
+    fewest = 1 if mode == "paper" else 2
+    comparable = batch.n_rows >= fewest
+    ranges, truths, labels = range_by_column(batch)
+    kept = comparable[truths]
+    # a label that is never predicted given a truth has a range of 0 there
+    values = np.full(len(prepared.grouped.labels), 0.0 if comparable.any() else np.nan)
+    np.maximum.at(values, labels[kept], ranges[kept])
+    value = number(float(over_classes(values, aggregate)))
     return build(
         prepared.grouped,
         "equalized_odds",
         {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})},
         value,
-        reason="single_group" if single else None,
+        reason="single_group" if value is None else None,
         parts=_label_parts(prepared, values),
     )
 

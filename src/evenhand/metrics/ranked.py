@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.core.results import Finding
+from evenhand.core.results import Dropped, Finding
 from evenhand.evidence.labels import Codes, Encoder, Label
 from evenhand.evidence.predictions import Predictions
 from evenhand.metrics.class_effects import ClassEffects, EffectOptions
@@ -140,7 +140,7 @@ def _ranked(
     if not isinstance(evidence, Predictions) or evidence.id is None or evidence.rank is None:
         raise InputError(f"{name} needs ranked predictions; read the table with id=COLUMN and rank=COLUMN")
     prepared = Prepared.of(evidence, by, seed)
-    labels = _image_labels(evidence, prepared, params.get("k"))
+    labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
     chosen = np.sort(prepared.grouped.classes).astype(np.int64)
     effects = _effects(labels, chosen, options, prepared)
@@ -153,7 +153,7 @@ def _ranked(
         )
         return draws, "bootstrap of whole images"
 
-    return skewness_of(prepared, name, options, effects, bootstrap, params=params)
+    return skewness_of(prepared, name, options, effects, bootstrap, params=params, dropped=dropped)
 
 
 def _weights(rng: np.random.Generator, labels: ImageLabels) -> Floats:
@@ -202,15 +202,18 @@ def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepa
     exceeding = (null >= values - 1e-12).sum(axis=0)
     p = np.where(np.isnan(values), np.nan, (1 + exceeding) / (1 + len(null)))
     usable = ~np.isnan(values)
-    low, high = np.full((2, values.size), np.nan)
-    low[usable], high[usable] = np.nanquantile(null[:, usable], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    mean = np.full(values.size, np.nan)
-    mean[usable] = np.nanmean(null[:, usable], axis=0)
+    low, high, mean = np.full((3, values.size), np.nan)
+    if usable.any():
+        ends = np.nanquantile(null[:, usable], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        low[usable], high[usable] = ends
+        mean[usable] = np.nanmean(null[:, usable], axis=0)
     return NullEffects(null, mean, low, high, p, ["permutation of whole images"] * values.size)
 
 
-def _image_labels(evidence: Predictions, prepared: Prepared, k: int | None) -> ImageLabels:
-    """Rows of images whose truth, attributes and label are all present."""
+def _image_labels(
+    evidence: Predictions, prepared: Prepared, k: int | None
+) -> tuple[ImageLabels, list[Dropped]]:
+    """Rows of images whose truth, attributes and label are all present, and what else was left out."""
     grouped = prepared.grouped
     columns = {"image": evidence.id, "truth": evidence.truth, "label": evidence.prediction}
     columns |= {f"by{index}": name for index, name in enumerate(grouped.by)}
@@ -219,10 +222,12 @@ def _image_labels(evidence: Predictions, prepared: Prepared, k: int | None) -> I
         columns["weight"] = evidence.confidence
     frame = evidence.frame.select(*(nw.col(str(column)).alias(name) for name, column in columns.items()))
     eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
-    rows = eager.to_polars().drop_nulls().with_columns(pl.col("rank").cast(pl.Int64))
-    rows = rows.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None)).drop_nulls()
+    read = eager.to_polars().with_columns(pl.col("rank").cast(pl.Int64))
+    read = read.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+    dropped = _left_out(read)
+    rows = read.drop_nulls()
     first = rows.filter(pl.col("rank") == 1).select("image").unique()
-    rows = rows.join(first, on="image", how="semi")  # an image without a first label was dropped, and counted
+    rows = rows.join(first, on="image", how="semi").sort("image", "rank", "label")  # whatever the row order
     if k is not None:
         rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
     rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
@@ -230,7 +235,19 @@ def _image_labels(evidence: Predictions, prepared: Prepared, k: int | None) -> I
         raise InputError(
             "confidences are negative: logits have no count table; turn them into a softmax first"
         )
-    return _encode(rows, prepared)
+    return _encode(rows, prepared), dropped
+
+
+def _left_out(read: pl.DataFrame) -> list[Dropped]:
+    """What the grouping, which sees first ranks only, cannot count."""
+    first = set(read.filter(pl.col("rank") == 1)["image"].drop_nulls().to_list())
+    images = set(read["image"].drop_nulls().to_list())
+    later = read.filter(pl.col("rank").is_null() | (pl.col("rank") != 1))
+    reasons = {
+        "image without a first rank": len(images - first),
+        "later rank with something missing": later.filter(pl.any_horizontal(pl.all().is_null())).height,
+    }
+    return [Dropped(reason=reason, count=count) for reason, count in reasons.items() if count]
 
 
 def _encode(rows: pl.DataFrame, prepared: Prepared) -> ImageLabels:

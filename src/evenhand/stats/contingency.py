@@ -290,7 +290,7 @@ def _row_share(batch: TableBatch, shares: Floats, rule: str) -> Floats:
     extreme = np.full(batch.n_tables, np.inf if rule == "min" else -np.inf)
     ufunc = np.minimum if rule == "min" else np.maximum
     ufunc.at(extreme, batch.row_table, shares)
-    return extreme
+    return np.where(np.isinf(extreme), 0.0, extreme)  # a table without rows has no columns either
 
 
 def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) -> TableBatch:
@@ -298,11 +298,11 @@ def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) ->
     return TableBatch.from_cells(batch.table[keep], batch.row[keep], column[keep], weights, batch.n_tables)
 
 
-def range_by_column(batch: TableBatch) -> tuple[Floats, Ints]:
+def range_by_column(batch: TableBatch) -> tuple[Floats, Ints, Ints]:
     """Range over a table's rows of each column's share of its row; a row without the column counts as 0.
 
     Returns:
-        The range for every (table, column) pair that occurs, and the pair's column.
+        The range for every (table, column) pair that occurs, the pair's table, and its column.
     """
     share = batch.n / batch.row_total[batch.row_of_cell]
     pairs = batch.column_total.size
@@ -314,4 +314,5 @@ def range_by_column(batch: TableBatch) -> tuple[Floats, Ints]:
     occurs = present > 0
     column = np.zeros(pairs, dtype=np.int64)
     column[batch.column_of_cell] = batch.column
-    return np.where(missing_row, high, high - low)[occurs], column[occurs]
+    ranges = np.where(missing_row, high, high - low)
+    return ranges[occurs], batch.column_table[occurs], column[occurs]

@@ -30,5 +30,5 @@ def adjust(p_values: Floats, method: str) -> Floats:
         scaled = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
     else:
         scaled = np.minimum.accumulate((ranked * m / np.arange(1, m + 1))[::-1])[::-1]
-    result[order] = np.minimum(scaled, 1)
+    result[order] = np.maximum(np.minimum(scaled, 1), ranked)  # rounding must not go below the input
     return result

@@ -1,0 +1,122 @@
+"""House numbers, docstrings, annotations, names, and what must not be in the source."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+import evenhand
+from evenhand import metrics
+from evenhand.core.results import json_schema
+from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, public_definitions, tree
+
+PUBLIC = {
+    "Counts", "EvenhandError", "Finding", "Findings", "Predictions", "Run", "UserError", "audit",
+    "metrics", "run",
+}  # fmt: skip
+METRICS = {
+    "accuracy", "accuracy_gap", "accuracy_range", "cramers_v", "cramers_v_corrected", "cramers_v_max",
+    "cramers_v_mean", "cramers_v_median", "demographic_parity", "equalized_odds", "mean_group_accuracy",
+    "phi",
+    "prediction_differences", "skewsize", "skewsize_softmax", "skewsize_sufficiency", "skewsize_topk",
+    "worst_class_group_accuracy", "worst_group_accuracy",
+}  # fmt: skip
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "findings.schema.json"
+DEFINED = [(path, name, node) for path in FILES for name, node in public_definitions(path)]
+
+each_file = pytest.mark.parametrize("path", FILES, ids=name_of)
+each_definition = pytest.mark.parametrize(
+    ("path", "name", "node"), DEFINED, ids=[f"{name_of(path)}:{name}" for path, name, _ in DEFINED]
+)
+
+
+@each_file
+def test_files_have_at_most_400_lines_and_a_docstring(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+    assert ast.get_docstring(tree(path))
+
+
+@each_file
+def test_functions_have_at_most_60_lines_beside_their_docstring(path):
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            documented = ast.get_docstring(node) is not None
+            docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if documented else 0
+            assert node.end_lineno - node.lineno + 1 - docstring <= 60, node.name
+
+
+@each_file
+def test_elif_chains_have_at_most_4_branches(path):
+    for node in ast.walk(tree(path)):
+        branches, rest = 0, node
+        while isinstance(rest, ast.If):
+            branches += 1
+            rest = rest.orelse[0] if len(rest.orelse) == 1 else None
+        assert branches <= 4, f"line {node.lineno}"
+
+
+@each_definition
+def test_public_names_are_documented(path, name, node):
+    assert ast.get_docstring(node)
+
+
+@each_definition
+def test_public_functions_are_annotated(path, name, node):
+    if not isinstance(node, ast.FunctionDef):
+        return
+    if "property" not in name:
+        assert node.returns is not None
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    arguments += [extra for extra in (node.args.vararg, node.args.kwarg) if extra]
+    for argument in arguments:
+        assert argument.annotation is not None or argument.arg in ("self", "cls"), argument.arg
+
+
+def test_exported_names_are_stable():
+    assert set(evenhand.__all__) == PUBLIC
+    assert set(metrics.__all__) == METRICS
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC - {"metrics"}))
+def test_exported_names_resolve(name):
+    assert callable(getattr(evenhand, name))
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_exported_metrics_resolve(name):
+    assert callable(getattr(metrics, name))
+
+
+def test_no_room_or_file_carries_the_name_of_an_exported_callable():
+    callables = (PUBLIC - {"metrics"}) | METRICS
+    files = {part for module in MODULES for part in module.split(".")[1:]}
+    assert not files & callables
+
+
+@each_file
+def test_nothing_is_evaluated(path):
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("eval", "exec", "compile", "__import__"), f"line {node.lineno}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            called = ast.unparse(node.func)
+            assert called not in ("os.system", "os.popen", "yaml.load", "torch.load"), f"line {node.lineno}"
+
+
+def test_words_to_avoid_do_not_name_anything_public():
+    names = {part for _, name, _ in DEFINED for part in name.lower().replace(".", "_").split("_")}
+    assert not names & {"task", "dataset", "bias"}
+
+
+def test_the_published_schema_is_the_one_in_use():
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json_schema()
+
+
+def test_the_published_schema_is_sorted_and_indented():
+    canonical = json.dumps(json_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert SCHEMA.read_text(encoding="utf-8") == canonical
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (SOURCE / "py.typed").is_file()

@@ -1,0 +1,117 @@
+"""The house: which room may import which, without cycles, and nothing heavy on import."""
+
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.architecture.source_tree import FILES, MODULES, imports_of, libraries_of, name_of, room_of
+
+ROOMS = {
+    "": set(),  # evenhand/__init__ names things lazily in its stub
+    "core": set(),
+    "files": {"core"},
+    "stats": set(),
+    "evidence": {"core", "files"},
+    "metrics": {"core", "stats", "evidence"},
+    "mitigate": {"core", "files", "stats", "evidence"},
+    "models": {"core", "files"},
+    "benchmarks": {"core", "files", "stats", "evidence", "metrics"},
+    "report": {"core", "files", "evidence"},
+    "runner": {
+        "core", "files", "stats", "evidence", "metrics", "mitigate", "models", "benchmarks", "report"
+    },
+    "cli": {"runner", "core"},
+}  # fmt: skip
+HEAVY = [
+    "torch",
+    "polars",
+    "scipy",
+    "pydantic",
+    "altair",
+    "pandas",
+    "jinja2",
+    "PIL",
+    "narwhals",
+    "vl_convert",
+]
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_room_imports_only_what_the_table_allows(path):
+    room = room_of(name_of(path))
+    used = {room_of(module) for module in imports_of(path)} - {room}
+    assert used <= ROOMS[room], f"{name_of(path)} imports {sorted(used - ROOMS[room])}"
+
+
+def test_every_room_is_in_the_table():
+    assert {room_of(module) for module in MODULES} <= set(ROOMS)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["on import", "late imports too"])
+def test_no_import_cycles(late):
+    graph = {name: imports_of(path, late=late) - {name, "evenhand"} for name, path in MODULES.items()}
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as problem:
+        pytest.fail(" -> ".join(problem.args[1]))
+
+
+def test_imports_are_absolute_and_name_modules_that_exist():
+    for path in FILES:
+        for module in imports_of(path):
+            assert module in MODULES, f"{name_of(path)} imports {module}"
+
+
+def test_stats_are_pure():
+    allowed = {
+        "__future__",
+        "collections",
+        "dataclasses",
+        "functools",
+        "warnings",
+        "numpy",
+        "scipy",
+        "evenhand",
+    }
+    for path in FILES:
+        if room_of(name_of(path)) == "stats":
+            assert libraries_of(path) <= allowed, name_of(path)
+
+
+def test_pickle_is_never_imported():
+    banned = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+    for path in FILES:
+        assert not libraries_of(path) & banned, name_of(path)
+
+
+def loaded_after(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint('\\n'.join({{m.split('.')[0] for m in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import evenhand",
+        "import evenhand; dir(evenhand); evenhand.__all__",
+        "import evenhand; evenhand.metrics; dir(evenhand.metrics)",
+        "import evenhand; evenhand.UserError",
+        "import evenhand.cli.main",
+    ],
+)
+def test_importing_loads_nothing_heavy(statement):
+    assert not loaded_after(statement) & set(HEAVY)
+
+
+def test_help_loads_nothing_heavy():
+    statement = (
+        "import contextlib, io\nfrom evenhand.cli.main import main\nsys.argv = ['evenhand', '--help']\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as out:\n"
+        "    try: main()\n"
+        "    except SystemExit as done: assert done.code in (0, None), done.code\n"
+        "assert 'audit' in out.getvalue()"
+    )
+    assert not loaded_after(statement) & set(HEAVY)

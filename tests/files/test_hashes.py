@@ -1,0 +1,26 @@
+"""Hashes are those of sha256sum."""
+
+import hashlib
+
+import pytest
+
+from evenhand.files.hashing import sha256_file, sha256_text
+
+EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"\r\n\x00\xff" * 200_000])
+def test_files(tmp_path, content):
+    (tmp_path / "file").write_bytes(content)
+    assert sha256_file(tmp_path / "file") == hashlib.sha256(content).hexdigest()
+
+
+def test_known_values():
+    assert sha256_text("") == EMPTY
+    assert sha256_text("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_text_is_hashed_as_utf8(tmp_path):
+    (tmp_path / "file").write_text("Cramér", encoding="utf-8")
+    assert sha256_file(tmp_path / "file") == sha256_text("Cramér")
+    assert sha256_text("Cramér") != sha256_text("Cramer")

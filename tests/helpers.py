@@ -1,0 +1,50 @@
+"""Evidence for tests, built from tables that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from evenhand.evidence.counts import Counts
+from evenhand.evidence.predictions import Predictions
+from evenhand.stats.contingency import TableBatch
+
+COLUMNS = {"truth": "truth", "group": "group", "prediction": "prediction"}
+
+
+def predictions(rows: Sequence[tuple], **columns: str) -> Predictions:
+    """Predictions from (truth, group, prediction) rows."""
+    frame = pl.DataFrame(list(rows), schema=["truth", "group", "prediction"], orient="row")
+    return Predictions.from_frame(frame, truth="truth", prediction="prediction", **columns)
+
+
+def counts_of(tables: dict[str, Sequence[Sequence[int]]], labels: Sequence[str]) -> Counts:
+    """Counts from one group x prediction table per true class; groups are called g0, g1, ..."""
+    cells = [
+        (truth, f"g{z}", label, int(n))
+        for truth, table in tables.items()
+        for z, row in enumerate(table)
+        for label, n in zip(labels, row, strict=True)
+        if n > 0
+    ]
+    frame = pl.DataFrame(cells, schema=["truth", "group", "prediction", "n"], orient="row")
+    return Counts.from_table(frame, COLUMNS)
+
+
+def one_table(table: object) -> TableBatch:
+    """A batch of a single table."""
+    return TableBatch.from_dense(np.asarray(table)[None])
+
+
+def random_rows(
+    seed: int, *, classes: int = 3, groups: int = 2, n: int = 300, accuracy: float = 0.6
+) -> list[tuple[str, str, str]]:
+    """Rows of a model whose predictions depend on the class only, not on the group."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(classes, size=n)
+    group = rng.integers(groups, size=n)
+    wrong = (truth + 1 + rng.integers(classes - 1, size=n)) % classes if classes > 1 else truth
+    prediction = np.where(rng.random(n) < accuracy, truth, wrong)
+    return [(f"c{y}", f"g{z}", f"c{p}") for y, z, p in zip(truth, group, prediction, strict=True)]

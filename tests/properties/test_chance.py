@@ -1,0 +1,72 @@
+"""A model without group differences stays in its own null band; a planted one leaves it."""
+
+import numpy as np
+import pytest
+
+from evenhand.metrics import ranked as ranked_metrics
+from evenhand.metrics.prepared import Prepared
+from tests.properties.metric_table import CASES, COUNTED, plain, random_frame, ranked
+
+SEEDS = 200  # with 100 seeds, 90 inside would be missed by chance once in 35 metrics
+WITH_NULL = [case for case in COUNTED if case.null]
+# p <= .05 of equalized odds: .051 over 7,000 seeds; by block of 200 it is 5 to 16, but 21 from seed 1000 on
+FIRST = 20_000
+RANKED = [case for case in CASES if case.ranked]
+
+
+def inside(finding):
+    return finding.null.low - 1e-12 <= finding.value <= finding.null.high + 1e-12
+
+
+@pytest.fixture(scope="module")
+def fair():
+    """Findings of every counted metric on fair models, one per seed."""
+    found = {str(case): [] for case in WITH_NULL}
+    for seed in range(SEEDS):
+        prepared = Prepared.of(plain(random_frame(FIRST + seed, n=1_100, minority=0.4)), "group", seed)
+        for case in WITH_NULL:
+            found[str(case)].append(case(prepared, seed=seed))
+    return found
+
+
+@pytest.mark.parametrize("case", WITH_NULL, ids=str)
+def test_a_fair_model_stays_in_its_null_band(fair, case):
+    count = sum(map(inside, fair[str(case)]))
+    print(f"{case}: inside its null band in {count} of {SEEDS}")
+    assert count >= 0.9 * SEEDS
+
+
+@pytest.mark.parametrize("case", WITH_NULL, ids=str)
+def test_p_of_a_fair_model_is_rarely_small(fair, case):
+    p = np.array([finding.p_value for finding in fair[str(case)]], dtype=float)
+    assert not np.isnan(p).any()
+    print(f"{case}: p <= .05 in {(p <= 0.05).sum()} of {SEEDS}, p <= .5 in {(p <= 0.5).sum()}")
+    assert (p <= 0.05).sum() <= 20  # 10 expected; chance exceeds 20 once in 1,000
+    assert 70 <= (p <= 0.5).sum() <= 125
+
+
+@pytest.mark.parametrize("case", WITH_NULL, ids=str)
+def test_a_planted_effect_leaves_the_null_band(case):
+    everywhere = case.name == "cramers_v_median"  # which one class does not move
+    finding = case(random_frame(7, classes=6, n=2_400, minority=0.25, bias=0.95, everywhere=everywhere))
+    assert not inside(finding)
+    assert finding.p_value < 0.05
+
+
+@pytest.mark.parametrize("case", RANKED, ids=str)
+def test_ranked_metrics_of_a_fair_model_stay_in_their_null_band(case, monkeypatch):
+    monkeypatch.setattr(ranked_metrics, "_BUDGET", 240 * 199)  # 199 replicates are enough here
+    count = 0
+    for seed in range(100):
+        evidence = ranked(random_frame(2000 + seed, n=120, classes=3))
+        count += inside(case(evidence, seed=seed))
+    print(f"{case}: inside its null band in {count} of 100")
+    assert count >= 90
+
+
+@pytest.mark.parametrize("case", RANKED, ids=str)
+def test_ranked_metrics_see_a_planted_effect(case):
+    finding = case(random_frame(7, classes=6, n=900, minority=0.4, bias=0.95))
+    assert not inside(finding)
+    assert finding.p_value < 0.05
+    assert finding.part("c0").p_value < 0.01

@@ -1,0 +1,86 @@
+"""The table of metrics is complete, and every metric keeps the common contract."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+from evenhand import metrics
+from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.metrics.definitions import DEFINITIONS
+from tests.properties.metric_table import CASES, check_finding, random_frame
+
+TABLES_ONLY = {"prediction_differences"}  # returns a table, not a Finding
+
+
+def exported() -> set[str]:
+    stub = ast.parse(Path(metrics.__file__).with_suffix(".pyi").read_text())
+    return {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+def test_the_table_holds_every_metric():
+    assert {case.name for case in CASES} == set(DEFINITIONS)
+
+
+def test_every_exported_metric_is_defined():
+    assert exported() - TABLES_ONLY == set(DEFINITIONS)
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_only_the_evidence_is_positional(name):
+    parameters = list(inspect.signature(getattr(metrics, name)).parameters.values())
+    assert parameters[0].name == "evidence"
+    assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters[1:])
+    named = {p.name: p.default for p in parameters}
+    assert named["seed"] == 0
+    if inspect.Parameter.VAR_KEYWORD not in {p.kind for p in parameters}:
+        assert named["inference"] == "auto"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_finding_says_what_it_is(case):
+    finding = case(random_frame(0))
+    check_finding(finding)
+    definition = DEFINITIONS[case.name]
+    assert finding.name == case.name
+    assert (finding.by, finding.n) == (["group"], 400)
+    assert finding.metric.startswith(f"{case.name}(by=group")
+    assert (finding.direction, finding.fair_at) == (definition.direction, definition.fair_at)
+    assert finding.source == definition.source
+    assert finding.null is not None or not case.null
+    assert finding.value is not None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_inference_none_keeps_the_value_and_skips_the_rest(case):
+    frame = random_frame(1)
+    quick, full = case(frame, inference="none"), case(frame)
+    assert quick.value == full.value
+    assert [part.value for part in quick.parts] == [part.value for part in full.parts]
+    for piece in (quick, *quick.parts):
+        assert piece.interval is piece.null is piece.p_value is None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_wrong_options_are_refused_in_one_line(case):
+    frame = random_frame(2, n=40)
+    with pytest.raises(ParameterError, match="inference='no' is not possible; choose one of 'auto', 'none'"):
+        case(frame, inference="no")
+    if not case.ranked:
+        with pytest.raises(ParameterError, match="choose one of 'default', 'paper'"):
+            case(frame, mode="papre")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_an_unknown_attribute_names_the_closest(case):
+    with pytest.raises(UnknownName, match="did you mean 'group'"):
+        getattr(metrics, case.name)(case.evidence(random_frame(2, n=40)), by="groop", **case.options)
+
+
+def test_paper_mode_is_named_in_the_finding():
+    for case in CASES:
+        if not case.ranked and case.name != "accuracy":
+            finding = case(random_frame(3, n=80), mode="paper", inference="none")
+            assert finding.params["mode"] == "paper", case
+            assert "mode=paper" in finding.metric

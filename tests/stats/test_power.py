@@ -1,0 +1,38 @@
+"""The minimum detectable effect has the power it promises."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenhand.stats.contingency import TableBatch, association
+from evenhand.stats.power import minimum_detectable_v
+from tests.helpers import one_table
+
+
+@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.8), (0.05, 0.95)])
+@pytest.mark.parametrize("shape", [(2, 2), (2, 9), (4, 4), (23, 5)])
+def test_power_at_the_effect_is_as_promised(shape, alpha, power):
+    tables = association(one_table(np.full(shape, 40)))
+    effect = minimum_detectable_v(tables, alpha=alpha, power=power)[0]
+    degrees = (shape[0] - 1) * (shape[1] - 1)
+    shift = tables.n[0] * effect**2 * (min(shape) - 1)
+    critical = stats.chi2.isf(alpha, degrees)
+    assert stats.ncx2.sf(critical, degrees, shift) == pytest.approx(power, abs=1e-6)
+
+
+def test_cohens_two_groups_example():
+    # w = .3, one degree of freedom, alpha .05: about 88 rows give power .80 (Cohen 1988, table 7.4.6)
+    effect = minimum_detectable_v(association(one_table([[22, 22], [22, 22]])))[0]
+    assert effect == pytest.approx(0.3, abs=2e-3)
+
+
+def test_more_rows_detect_less():
+    batch = TableBatch.from_dense(np.stack([np.full((2, 3), n) for n in (10, 100, 1000)]))
+    effects = minimum_detectable_v(association(batch))
+    assert (np.diff(effects) < 0).all()
+    assert effects[0] / effects[1] == pytest.approx(np.sqrt(10), rel=1e-9)
+
+
+@pytest.mark.parametrize("table", [[[5], [4]], [[5, 4]], [[1, 0], [0, 1]]])
+def test_nothing_can_be_detected_in_one_row_one_column_or_two_counts(table):
+    assert np.isnan(minimum_detectable_v(association(one_table(table)))).all()
