@@ -1,0 +1,31 @@
+"""The metric that CONTRIBUTING shows how to add works as it is printed."""
+
+import importlib.util
+import re
+
+import pytest
+
+from evenhand.evidence.predictions import Predictions
+from evenhand.metrics import accuracy, definitions
+from tests.conftest import ROOT, make_frame
+
+HEADER = """
+from evenhand.core.results import Finding, Part
+from evenhand.metrics.building import build, number
+from evenhand.metrics.prepared import By, Evidence, Prepared
+"""
+
+
+def test_the_printed_metric_works(tmp_path, monkeypatch):
+    printed = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    assert printed is not None
+    assert printed[1].count("\n") <= 20
+    (tmp_path / "printed_metric.py").write_text(HEADER + printed[1])
+    spec = importlib.util.spec_from_file_location("printed_metric", tmp_path / "printed_metric.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(definitions.DEFINITIONS, "error_rate", definitions.DEFINITIONS["accuracy_gap"])
+    evidence = Predictions.from_frame(make_frame(), truth="truth", prediction="prediction")
+    finding = module.error_rate(evidence, by="group")
+    assert finding.value == pytest.approx(1 - accuracy(evidence, by="group").value)
+    assert len(finding.parts) == 2
