@@ -1,0 +1,49 @@
+"""Twenty million rows: counting against a bare group-by, point estimates, the whole audit, memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from measuring import show, worker
+
+GIB = 1024.0
+
+
+@pytest.fixture(scope="module")
+def group_by(large_integers: Path) -> float:
+    return min(worker("duckdb", str(large_integers))["count"] for _ in range(3))
+
+
+def test_counting_at_most_twice_a_group_by(benchmark: Any, large_integers: Path, group_by: float) -> None:
+    runs = [worker("count", str(large_integers)) for _ in range(2)]
+    runs.append(benchmark.pedantic(worker, ("count", str(large_integers)), rounds=1))
+    ours = min(run["count"] for run in runs)
+    show("counting 20M rows of integers", ours, group_by, "DuckDB group by", "2x its time")
+    print(f"peak memory {runs[-1]['peak_mib'] / GIB:.2f} GiB (bound: 2)")
+    assert ours <= 2 * group_by
+    assert runs[-1]["peak_mib"] < 2 * GIB
+
+
+def test_counting_text_labels(benchmark: Any, large_texts: Path) -> None:
+    reference = min(worker("duckdb", str(large_texts))["count"] for _ in range(2))
+    run = benchmark.pedantic(worker, ("count", str(large_texts)), rounds=1)
+    show("counting 20M rows of texts", run["count"], reference, "DuckDB group by", "printed only")
+    print(f"peak memory {run['peak_mib'] / GIB:.2f} GiB (bound: 2)")
+    assert run["peak_mib"] < 2 * GIB
+
+
+def test_point_estimates_at_most_a_second_more(benchmark: Any, large_integers: Path, group_by: float) -> None:
+    run = benchmark.pedantic(worker, ("points", str(large_integers)), rounds=1)
+    show("six point estimates from the counts", run["points"], group_by, "DuckDB group by", "1 s")
+    print(f"peak memory {run['peak_mib'] / GIB:.2f} GiB (bound: 2)")
+    assert run["points"] <= 1
+    assert run["peak_mib"] < 2 * GIB
+
+
+def test_audit_of_20m_rows_under_90_seconds(benchmark: Any, large_integers: Path, group_by: float) -> None:
+    run = benchmark.pedantic(worker, ("audit", str(large_integers)), rounds=1)
+    show("whole audit, 20M rows, 1,000 classes, 23 groups", run["audit"], group_by, "DuckDB group by", "90 s")
+    print(f"{run['findings']:.0f} findings, peak memory {run['peak_mib'] / GIB:.2f} GiB")
+    assert run["audit"] < 90
