@@ -56,7 +56,7 @@ def test_files_follow_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
         write_bytes(tmp_path / "file", b"x")
-        with atomic_folder(tmp_path / "run", marker="m"):
+        with atomic_folder(tmp_path / "run", entries=("m",), markers=("m",)):
             pass
     finally:
         os.umask(before)
@@ -65,7 +65,7 @@ def test_files_follow_the_umask(tmp_path):
 
 
 def build(target, content, *, fail=False):
-    with atomic_folder(target, marker="marker") as building:
+    with atomic_folder(target, entries=("marker", "sub", "file"), markers=("marker",)) as building:
         (building / "marker").write_bytes(content)
         (building / "sub").mkdir()
         (building / "sub" / "file").write_bytes(content)
@@ -75,7 +75,7 @@ def build(target, content, *, fail=False):
 
 def test_a_folder_is_built_and_replaced_whole(tmp_path):
     build(tmp_path / "a" / "run", b"one")
-    (tmp_path / "a" / "run" / "stale").write_bytes(b"left from before")
+    (tmp_path / "a" / "run" / "file").write_bytes(b"left from before")
     build(tmp_path / "a" / "run", b"two")
     assert tree(tmp_path) == {"a/run/marker": b"two", "a/run/sub/file": b"two"}
 
@@ -97,9 +97,26 @@ def test_a_failure_leaves_no_new_folder(tmp_path):
 def test_a_folder_that_is_not_ours_is_refused(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one.jpg").write_bytes(b"precious")
-    with pytest.raises(InputError, match="holds other files; give an empty or new folder with -o"):
+    with pytest.raises(
+        InputError, match=r"holds other files such as 'one\.jpg'; give an empty or new folder with -o"
+    ):
         build(tmp_path / "photos", b"new")
     assert tree(tmp_path) == {"photos/one.jpg": b"precious"}
+
+
+def test_what_a_user_laid_into_our_folder_is_not_lost(tmp_path):
+    build(tmp_path / "run", b"old")
+    (tmp_path / "run" / "notes.txt").write_bytes(b"precious")
+    with pytest.raises(InputError, match=r"such as 'notes\.txt'"):
+        build(tmp_path / "run", b"new")
+    assert (tmp_path / "run" / "notes.txt").read_bytes() == b"precious"
+
+
+def test_a_folder_with_half_of_our_markers_is_refused(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "sub").write_bytes(b"not a run")
+    with pytest.raises(InputError, match="holds other files"):
+        build(tmp_path / "run", b"new")
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):

@@ -35,7 +35,7 @@ def test_impossible_options_are_refused(wrong):
 
 def test_unknown_options_name_the_closest():
     with pytest.raises(UnknownName, match="there is no option 'intervall'; did you mean 'interval'"):
-        skewsize(intervall="delta")
+        skewsize(intervall="score")
 
 
 @pytest.mark.parametrize("adjustment", ["holm", "bh", "none"])
@@ -62,16 +62,16 @@ def test_summaries_summarise_the_parts_of_skewsize():
         assert finding.value == pytest.approx(summary(values), rel=1e-12)
 
 
-@pytest.mark.parametrize("interval", ["delta", "noncentral", "bootstrap"])
+@pytest.mark.parametrize("interval", ["score", "delta", "noncentral", "bootstrap"])
 def test_every_interval_holds_a_clear_effect(interval):
     part = skewsize(interval=interval).part("b")
     assert 0 < part.interval.low < part.value < part.interval.high < 1
 
 
-def test_delta_and_bootstrap_intervals_are_of_like_width():
+def test_score_and_bootstrap_intervals_are_of_like_width():
     widths = [
         part.interval.high - part.interval.low
-        for part in (skewsize(interval=kind).part("b") for kind in ("delta", "bootstrap"))
+        for part in (skewsize(interval=kind).part("b") for kind in ("score", "bootstrap"))
     ]
     assert widths[0] == pytest.approx(widths[1], rel=0.2)
 

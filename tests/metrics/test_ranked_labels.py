@@ -70,13 +70,13 @@ def test_what_is_needed_is_said():
         metrics.skewsize_topk(evidence(found, id=None), by="group")
     with pytest.raises(InputError, match="needs confidences; read the table with confidence=COLUMN"):
         metrics.skewsize_softmax(evidence(found, confidence=None), by="group")
-    with pytest.raises(ParameterError, match="k=0 is not possible; choose 1 or more"):
+    with pytest.raises(ParameterError, match="k=0 is not possible; choose a whole number"):
         metrics.skewsize_topk(evidence(found), by="group", k=0)
 
 
 def test_logits_are_refused():
     found = [(*row[:5], row[5] - 0.5) for row in rows(9)]
-    with pytest.raises(InputError, match="logits have no count table"):
+    with pytest.raises(InputError, match="look like logits, which have no count table"):
         quick("skewsize_softmax", found)
 
 

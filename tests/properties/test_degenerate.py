@@ -44,7 +44,7 @@ def test_tiny_evidence_is_a_finding_in_paper_mode(case, name):
 
 @pytest.mark.parametrize(
     "interval",
-    ["delta", "noncentral", "bootstrap"],
+    ["score", "delta", "noncentral", "bootstrap"],
 )
 @pytest.mark.parametrize("name", ["perfect model", "one class", "one group"])
 def test_every_interval_lives_with_undefined_classes(name, interval):

@@ -1,4 +1,4 @@
-"""Intervals: the delta method against finite differences, inversion and Wilson against scipy."""
+"""Intervals: the delta method against finite differences, the score interval, inversion and Wilson."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.contingency import association
+from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.effect_intervals import (
-    delta_draws,
     delta_interval,
-    delta_moments,
     noncentral_interval,
+    phi_squared,
+    score_draws,
+    score_interval,
     wilson_interval,
 )
 from tests.helpers import one_table
@@ -46,58 +47,108 @@ def numeric_error(table, step=1e-6):
     return np.sqrt((weight * variance).sum() / n)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_delta_error_equals_finite_differences(table):
-    batch = one_table(table)
-    tables = association(batch)
-    centre, error = delta_moments(batch, tables)
-    assert error[0] == pytest.approx(numeric_error(table), rel=1e-6)
-    rows, columns, n = tables.n_rows[0], tables.n_columns[0], tables.n[0]
-    assert centre[0] == pytest.approx(tables.chi2[0] / n - (rows - 1) * (columns - 1) / (n - 1), rel=1e-12)
+def numeric_bias(table, step=1e-4):
+    """Second-order bias of phi-squared: half the trace of (Hessian x covariance), rows fixed, numerically."""
+    table = np.asarray(table, dtype=float)
+    n = table.sum()
+    weight, q = table.sum(axis=1) / n, table / table.sum(axis=1, keepdims=True)
 
+    def value(shares):
+        return (weight[:, None] * shares**2 / (weight @ shares)).sum()
 
-@pytest.mark.parametrize("table", TABLES)
-def test_delta_error_is_the_spread_of_resampled_tables(table):
-    large = np.asarray(table) * 200  # so large that the linear approximation holds
-    batch = one_table(large)
-    _, error = delta_moments(batch, association(batch))
-    rng = np.random.default_rng(1)
-    drawn = np.stack([rng.multinomial(row.sum(), row / row.sum(), 3000) for row in large], axis=1)
-    expected = drawn.sum(2, keepdims=True) * drawn.sum(1, keepdims=True) / large.sum()
-    chi2 = ((drawn - expected) ** 2 / expected).sum(axis=(1, 2))
-    assert error[0] == pytest.approx((chi2 / large.sum()).std(), rel=0.06)
+    total = 0.0
+    for i, j in np.ndindex(q.shape):
+        up, down = q.copy(), q.copy()
+        up[i, j] += step
+        down[i, j] -= step
+        second = (value(up) - 2 * value(q) + value(down)) / step**2
+        # columns are separate in phi-squared, so that only the diagonal of the Hessian is not 0
+        total += second * q[i, j] * (1 - q[i, j]) / table[i].sum() / 2
+    return total
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize("table", TABLES)
-def test_delta_interval_is_symmetric_for_phi_squared_and_cut_at_zero(table, level):
+def test_delta_interval_equals_finite_differences(table, level):
     batch = one_table(table)
     tables = association(batch)
-    centre, error = delta_moments(batch, tables)
-    low, high = delta_interval(tables, (centre, error), level)
-    half = stats.norm.ppf((1 + level) / 2) * error[0]
+    low, high = delta_interval(batch, tables, level)
+    rows, columns, n = tables.n_rows[0], tables.n_columns[0], tables.n[0]
+    centre = tables.chi2[0] / n - (rows - 1) * (columns - 1) / (n - 1)
+    half = stats.norm.ppf((1 + level) / 2) * numeric_error(table)
     dof = tables.dof[0]
-    assert high[0] ** 2 * dof == pytest.approx(min(max(centre[0] + half, 0), dof), abs=1e-12)
-    assert low[0] ** 2 * dof == pytest.approx(min(max(centre[0] - half, 0), dof), abs=1e-12)
+    assert high[0] ** 2 * dof == pytest.approx(min(max(centre + half, 0), dof), rel=1e-6, abs=1e-9)
+    assert low[0] ** 2 * dof == pytest.approx(min(max(centre - half, 0), dof), rel=1e-6, abs=1e-9)
 
 
-def test_an_independent_table_has_zero_in_its_interval():
-    batch = one_table([[30, 10], [30, 10]])
+@pytest.mark.parametrize("table", TABLES)
+def test_the_centre_lies_between_the_two_bias_terms_by_the_share_that_is_not_noise(table):
+    batch = one_table(table)
     tables = association(batch)
-    assert delta_interval(tables, delta_moments(batch, tables))[0][0] == 0
-    assert noncentral_interval(tables)[0][0] == 0
+    n = tables.n[0]
+    floor = (tables.n_rows[0] - 1) * (tables.n_columns[0] - 1) / (n - 1)
+    plain = tables.chi2[0] / n
+    share = max(plain - floor, 0) / plain
+    bias = floor - share / 2 * (floor - numeric_bias(table))
+    assert phi_squared(batch, tables).centre[0] == pytest.approx(plain - bias, rel=1e-5)
 
 
-def test_delta_draws_have_the_moments():
+def test_without_association_the_variance_is_that_of_chi_squared():
+    table = np.outer([50, 30], [3, 4, 3])
+    batch = one_table(table)
+    found = phi_squared(batch, association(batch))
+    n = table.sum()
+    assert found.noise[0] == pytest.approx(2 * 2 / (n - 1) ** 2)
+    assert found.slope[0] == pytest.approx(4 / n)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_score_interval_holds_exactly_the_values_within_z_of_their_own_error(table):
+    batch = one_table(table)
+    tables = association(batch)
+    found = phi_squared(batch, tables)
+    low, high = (end[0] ** 2 * tables.dof[0] for end in score_interval(tables, found))
+    for end in (low, high):
+        if 0 < end < tables.dof[0]:
+            distance = abs(found.centre[0] - end)
+            assert distance == pytest.approx(
+                1.959964 * np.sqrt(found.noise[0] + found.slope[0] * end), rel=1e-5
+            )
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    "table", [[[10, 10], [10, 10]], [[3, 0], [0, 3]], [[1, 0], [0, 1]], [[1, 1], [1, 1]]]
+)
+def test_the_score_interval_never_collapses(table):
+    batch = one_table(table)
+    tables = association(batch)
+    low, high = score_interval(tables, phi_squared(batch, tables))
+    assert high[0] - low[0] > 0.2
+    value = tables.statistic("cramers_v")[0]
+    assert low[0] <= value <= high[0]
+
+
+@pytest.mark.parametrize("v", [0.0, 0.1, 0.25])
+def test_the_score_interval_of_2x2_tables_covers(v):
+    rng = np.random.default_rng(3)
+    tables = np.stack([rng.binomial(100, 0.5 + v / 2, 2000), rng.binomial(100, 0.5 - v / 2, 2000)], axis=1)
+    batch = TableBatch.from_dense(np.stack([tables, 100 - tables], axis=2))
+    found = association(batch)
+    low, high = score_interval(found, phi_squared(batch, found))
+    assert 0.92 <= ((low <= v + 1e-9) & (v <= high)).mean() <= 0.98
+
+
+def test_score_draws_have_the_moments():
     batch = one_table(TABLES[0])
     tables = association(batch)
-    moments = delta_moments(batch, tables)
+    found = phi_squared(batch, tables)
     noise = np.random.default_rng(2).standard_normal((20_000, 1))
-    squared = delta_draws(tables, moments, noise, corrected=True) ** 2
-    assert squared.mean() == pytest.approx(moments[0][0], rel=0.02)
-    plain = delta_draws(tables, moments, noise, corrected=False) ** 2
+    squared = score_draws(tables, found, noise * 0.1, corrected=True) ** 2
+    assert squared.mean() == pytest.approx(found.centre[0], rel=0.02)
+    assert squared.std() == pytest.approx(0.1 * found.error[0], rel=0.03)
+    plain = score_draws(tables, found, noise * 0.1, corrected=False) ** 2
     assert plain.mean() == pytest.approx(tables.chi2[0] / tables.n[0], rel=0.02)
-    assert squared.std() == pytest.approx(moments[1][0], rel=0.03)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -117,7 +168,11 @@ def test_noncentral_interval_puts_the_tails_at_the_observed_value(table):
 def test_undefined_v_has_no_interval(table):
     batch = one_table(table)
     tables = association(batch)
-    ends = (*delta_interval(tables, delta_moments(batch, tables)), *noncentral_interval(tables))
+    ends = (
+        *score_interval(tables, phi_squared(batch, tables)),
+        *delta_interval(batch, tables),
+        *noncentral_interval(tables),
+    )
     assert np.isnan(ends).all()
 
 

@@ -76,7 +76,6 @@ def test_tables_too_small_for_a_gamma_have_none(table):
     null = gamma_null(batch, association(batch))
     assert np.isnan(null.p_value(np.array([1.0]))[0])
     assert np.isnan(null.quantile(0.5)[0])
-    assert np.isnan(null.draw(np.random.default_rng(0), 3)).all()
 
 
 def test_gamma_has_the_moments_and_inverts_itself():
@@ -88,8 +87,6 @@ def test_gamma_has_the_moments_and_inverts_itself():
     assert null.shape * null.scale**2 == pytest.approx(variance)
     for q in (0.025, 0.5, 0.975):
         assert null.p_value(null.quantile(q)) == pytest.approx(1 - q, rel=1e-9)
-    draws = null.draw(np.random.default_rng(3), 20_000)[:, 0]
-    assert draws.mean() == pytest.approx(mean[0], rel=0.02)
 
 
 margin = st.integers(1, 40)

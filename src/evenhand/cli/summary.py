@@ -36,17 +36,20 @@ def print_summary(run: Run, out: Path | None) -> None:
         console = Console(highlight=False, width=_WIDTH)
     findings = run.findings.findings
     for grouping in dict.fromkeys(finding.grouping for finding in findings if finding.by):
-        _print_grouping(console, [f for f in findings if f.grouping == grouping], grouping)
+        _print_grouping(console, run, grouping)
     for finding in findings:
         if not finding.by and finding.value is not None:
             console.print(f"{escape(finding.metric)}: {finding.value:.4f}")
     _print_dropped(console, findings)
+    if run.manifest.get("repeated_ids"):
+        console.print(f"{run.manifest['repeated_ids']:,} rows repeat an id; every row counts")
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
 
 
-def _print_grouping(console: Console, findings: list[Finding], grouping: str) -> None:
+def _print_grouping(console: Console, run: Run, grouping: str) -> None:
+    findings = [finding for finding in run.findings.findings if finding.grouping == grouping]
     groups = ", ".join(f"{clean(g.key)} {g.n:,.0f}" for g in findings[0].groups[:8])
     more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
     title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
@@ -62,7 +65,7 @@ def _print_grouping(console: Console, findings: list[Finding], grouping: str) ->
         console.print(f"  {escape(explain(reason))}")
     for finding in findings:
         if finding.name == "skewsize":
-            _print_classes(console, finding)
+            _print_classes(console, finding, run)
             _print_contrasts(console, finding)
     console.print()
 
@@ -85,15 +88,13 @@ def _row(finding: Finding) -> tuple[str, ...]:
     )
 
 
-def _print_classes(console: Console, finding: Finding) -> None:
+def _print_classes(console: Console, finding: Finding, run: Run) -> None:
+    alpha = float(run.manifest.get("alpha", 0.05))
     measured = [part for part in finding.parts if part.value is not None]
-    found = [p for p in measured if p.p_adjusted is not None and p.p_adjusted < 0.05]
+    found = [p for p in measured if p.p_adjusted is not None and p.p_adjusted <= alpha]
     ranked = sorted(found or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
-    lead = (
-        f"{len(found)} of {len(measured)} classes with a difference beyond chance (adjusted p < .05); largest"
-        if found
-        else f"0 of {len(measured)} classes with a difference beyond chance (adjusted p < .05); largest"
-    )
+    test = f"{finding.adjustment}-adjusted p <= {alpha:g}"
+    lead = f"{len(found)} of {len(measured)} classes with a difference beyond chance ({test}); largest"
     if ranked:
         console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")
 

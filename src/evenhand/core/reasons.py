@@ -13,8 +13,6 @@ REASONS: dict[str, str] = {
     "uninformative": "the skewness of two values is always 0, whatever they are; read the values themselves",
     "no_spread": "all classes have the same effect size, so their distribution has no shape",
     "undefined": "the value is not defined on this evidence",
-    "dependent_rows": "rows of one image depend on each other; only whole images can be permuted",
-    "too_many_labels": "too many labels to resample rates for each; the value itself is exact",
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import EvenhandError, InputError, UnknownName, one_line
 
 
 class Registry:
@@ -86,6 +86,13 @@ def _load_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} cannot be imported as Python; give a .py file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pickling-free libraries look themselves up here
-    spec.loader.exec_module(module)
+    sys.modules[name] = module  # dataclasses look their module up here
+    try:
+        spec.loader.exec_module(module)
+    except EvenhandError:
+        raise
+    except Exception as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")
+        message = f"{str(path)!r} could not be imported: {cause}; mend it, or install what it needs"
+        raise InputError(message) from problem
     return module

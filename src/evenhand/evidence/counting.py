@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import prod
 from typing import Any
 
@@ -9,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from evenhand.core.errors import InputError
 from evenhand.evidence.counts import DENSE_CELLS, LABEL_AXES, Counts, pack
 from evenhand.evidence.labels import Codes, Encoder
 
@@ -26,6 +28,10 @@ def count(frame: Frame, columns: dict[str, str]) -> Counts:
         columns: Axis name to column name, in the order of the axes.
     """
     renamed = frame.select(*(nw.col(column).alias(name) for name, column in columns.items()))
+    schema = renamed.collect_schema()
+    objects = [name for name in columns if isinstance(schema[name], nw.Object)]
+    if objects and isinstance(renamed, nw.DataFrame):
+        return _stream(_inferred(renamed, columns).lazy(), columns)
     native = renamed.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
         return _stream(native.lazy(), columns)
@@ -61,3 +67,25 @@ def _to_polars(frame: Frame) -> pl.DataFrame:
     """Bring a small result home as a Polars frame."""
     eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
     return eager.to_polars()
+
+
+def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame:
+    """A frame whose object columns (what pandas makes of booleans with a gap) get their values' one kind.
+
+    Raises:
+        InputError: A column that holds several kinds.
+    """
+    made = {}
+    for name, column in columns.items():
+        values = [None if _missing(value) else value for value in frame[name].to_list()]
+        if len({type(value) for value in values if value is not None}) > 1:
+            raise InputError(
+                f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one "
+                "kind in a column: convert it first"
+            )
+        made[name] = pl.Series(values)
+    return pl.DataFrame(made)
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.evidence.labels import MISSING, Axis, Codes, Encoder
+from evenhand.evidence.labels import MISSING, Axis, Codes, Encoder, check_same_words, plain_numbers
 from evenhand.files.atomic import atomic_path
 
 Integers = npt.NDArray[np.int64]
@@ -35,11 +35,13 @@ class Counts:
         axes: ``truth``, one axis per attribute, optionally ``rank``, and ``prediction``, in this order.
         codes: Level of each occupied cell on each axis, shape (axes, K); -1 is "missing". Sorted, unique.
         n: Rows in each cell, int64, shape (K,).
+        memo: What metrics computed from these counts and may share; not part of their value.
     """
 
     axes: tuple[Axis, ...]
     codes: Codes
     n: Integers
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_table(cls, table: pl.DataFrame, columns: dict[str, str]) -> Counts:
@@ -109,8 +111,28 @@ class Counts:
         if level not in levels:
             raise UnknownName(f"value of {name!r}", str(level), map(str, levels))
         keep = self.codes_of(name) == levels.index(level)
-        kept = replace(self, codes=self.codes[:, keep], n=self.n[keep])
+        kept = replace(self, codes=self.codes[:, keep], n=self.n[keep], memo={})
         return kept.project([a for a in self.attributes if a != name])
+
+    def with_plain_numbers(self, truth: str, prediction: str) -> Counts:
+        """Labels of a text file that are numbers: 97.0 becomes 97, as frames write integers with a gap.
+
+        Args:
+            truth: Column of truths, for messages.
+            prediction: Column of predictions.
+
+        Raises:
+            InputError: Fractional numbers, or numbers on one side and words on the other.
+        """
+        sides = {"truth": truth, "prediction": prediction}
+        plain = {name: plain_numbers(self.axis(name), column) for name, column in sides.items()}
+        check_same_words(plain["truth"], plain["prediction"], truth, prediction)
+        axes = tuple(plain.get(axis.name, axis) for axis in self.axes)
+        if axes == self.axes:
+            return self
+        ordered = tuple(replace(axis, levels=tuple(sorted(set(axis.levels)))) for axis in axes)
+        codes = [_recode(axis, new, code) for axis, new, code in zip(axes, ordered, self.codes, strict=True)]
+        return _canonical(ordered, codes, self.n)
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both; axes must have the same names and kinds.
@@ -131,6 +153,10 @@ class Counts:
             for a in merged
         ]
         return _canonical(tuple(merged), codes, np.concatenate([self.n, other.n]))
+
+    def __radd__(self, other: int | Counts) -> Counts:
+        """So that ``sum(shards)`` works, which starts from 0."""
+        return self if other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -170,11 +196,6 @@ class Counts:
             raise InputError(f"{str(path)!r} holds no Counts; give a file that Counts.save wrote")
         names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column != "n"}
         return cls.from_table(table.rename(names), {name: name for name in names.values()})
-
-
-def merge(parts: Sequence[Counts]) -> Counts:
-    """The sum of several Counts."""
-    return reduce(lambda left, right: left + right, parts)
 
 
 def _stored_name(axis: Axis) -> str:

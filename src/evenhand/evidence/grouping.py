@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.evidence.counts import Counts
-from evenhand.evidence.labels import MISSING, Codes, Label
+from evenhand.evidence.labels import MISSING, MOST_LEVELS, Codes, Label
 
 Integers = npt.NDArray[np.int64]
 
@@ -22,7 +22,9 @@ class Grouped:
 
     Attributes:
         by: The attributes, crossed.
-        labels: Every value that occurs as truth or prediction, sorted; codes point here.
+        labels: Every value that occurs as truth or prediction of a usable row, sorted, then classes that
+            lost all their rows; codes point here.
+        n_used: How many of the labels occur in usable rows.
         classes: Codes of the labels that are a truth of any row, also of rows left out.
         groups: The groups that occur: one value per attribute of ``by``.
         truth: Class of each cell, shape (K,), sorted.
@@ -34,6 +36,7 @@ class Grouped:
 
     by: tuple[str, ...]
     labels: tuple[Label, ...]
+    n_used: int
     classes: Codes
     groups: tuple[tuple[Label, ...], ...]
     truth: Codes
@@ -57,12 +60,13 @@ class Grouped:
                 ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
             )
             raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
-        labels, truth_map, prediction_map = _label_space(counts)
+        labels, n_used, classes, truth_map, prediction_map = _label_space(counts, usable)
         group, groups = _cross(counts, by, usable)
         return cls(
             tuple(by),
             labels,
-            truth_map,
+            n_used,
+            classes,
             groups,
             truth_map[counts.codes_of("truth")[usable]],
             group,
@@ -77,9 +81,22 @@ class Grouped:
         return int(self.n.sum())
 
     @cached_property
+    def strata(self) -> npt.NDArray[np.int64]:
+        """First cell of every (class, group) that occurs."""
+        change = (self.truth[1:] != self.truth[:-1]) | (self.group[1:] != self.group[:-1])
+        return np.concatenate(([0], np.flatnonzero(change) + 1))
+
+    @cached_property
+    def stratum_sizes(self) -> Integers:
+        """Usable rows of every (class, group) that occurs."""
+        return np.asarray(np.add.reduceat(self.n, self.strata))
+
+    @cached_property
     def group_sizes(self) -> Integers:
         """Usable rows of each group, shape (groups,)."""
-        return np.bincount(self.group, weights=self.n, minlength=len(self.groups)).astype(np.int64)
+        sizes = np.zeros(len(self.groups), dtype=np.int64)
+        np.add.at(sizes, self.group[self.strata], self.stratum_sizes)
+        return sizes
 
     def label_key(self, code: int) -> str:
         """A label as findings write it."""
@@ -102,45 +119,46 @@ def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], 
     return tuple(dropped), usable
 
 
-def _label_space(counts: Counts) -> tuple[tuple[Label, ...], Codes, Codes]:
-    """All labels, and where each level of truth and of prediction stands among them."""
+def _label_space(
+    counts: Counts, usable: npt.NDArray[np.bool_]
+) -> tuple[tuple[Label, ...], int, Codes, Codes, Codes]:
+    """Labels of usable rows, then classes that lost all rows; and where truths and predictions stand."""
     truth, prediction = counts.axis("truth").levels, counts.axis("prediction").levels
-    labels = tuple(sorted({*truth, *prediction}))
+    used = {truth[code] for code in np.unique(counts.codes_of("truth")[usable]).tolist()}
+    used |= {prediction[code] for code in np.unique(counts.codes_of("prediction")[usable]).tolist()}
+    empty = [label for label in truth if label not in used]
+    labels = (*sorted(used), *empty)
     position = {label: index for index, label in enumerate(labels)}
-    return (
-        labels,
-        np.array([position[label] for label in truth], dtype=np.int32),
-        np.array([position[label] for label in prediction], dtype=np.int32),
-    )
+    map_truth = np.array([position[label] for label in truth], dtype=np.int32)
+    map_prediction = np.array([position.get(label, MISSING) for label in prediction], dtype=np.int32)
+    present = np.unique(counts.codes_of("truth"))
+    classes = map_truth[present[present != MISSING]]
+    return labels, len(used), classes, map_truth, map_prediction
 
 
 def _cross(
     counts: Counts, by: Sequence[str], usable: npt.NDArray[np.bool_]
 ) -> tuple[Codes, tuple[tuple[Label, ...], ...]]:
     """One code per cell for the crossed attributes, numbered over the groups that occur."""
-    crossed = np.zeros(int(usable.sum()), dtype=np.int64)
-    axes = [counts.axis(name) for name in by]
-    for axis in axes:
-        crossed = crossed * len(axis.levels) + counts.codes_of(axis.name)[usable]
-    present, group = _compact(crossed)
-    groups = []
-    for key in present.tolist():
-        values: list[Label] = []
-        rest = key
-        for axis in reversed(axes):
-            rest, level = divmod(rest, len(axis.levels))
-            values.append(axis.levels[level])
-        groups.append(tuple(reversed(values)))
+    group = np.zeros(int(usable.sum()), dtype=np.int64)
+    groups: list[tuple[Label, ...]] = [()]
+    for name in by:
+        levels = counts.axis(name).levels
+        # compacted after each attribute, so that many attributes cannot overflow
+        present, group = _compact(group * len(levels) + counts.codes_of(name)[usable])
+        groups = [(*groups[key // len(levels)], levels[key % len(levels)]) for key in present.tolist()]
+        if len(groups) > MOST_LEVELS:
+            raise InputError(
+                f"{'+'.join(by)!r} gives more than {MOST_LEVELS:,} groups; cross fewer attributes"
+            )
     return group.astype(np.int32, copy=False), tuple(groups)
 
 
-def _compact(codes: Integers) -> tuple[Integers, npt.NDArray[np.integer]]:
-    """Distinct codes and the position of each among them; by a table, since crossings are few."""
+def _compact(codes: Integers) -> tuple[Integers, Integers]:
+    """Distinct codes and the position of each among them; by a table where codes are small."""
     if int(codes.max()) > 10_000_000:
         present, position = np.unique(codes, return_inverse=True)
         return present, np.asarray(position)
     seen = np.zeros(int(codes.max()) + 1, dtype=bool)
     seen[codes] = True
-    present = np.flatnonzero(seen)
-    table = np.cumsum(seen, dtype=np.int32) - 1
-    return present, table[codes]
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]

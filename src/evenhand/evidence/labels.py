@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -122,11 +123,47 @@ def _positions(values: npt.NDArray[np.generic], levels: npt.NDArray[np.generic])
         return np.zeros(values.size, dtype=np.int64)
     if np.issubdtype(levels.dtype, np.integer):
         low, high = int(levels[0]), int(levels[-1])
-        if high - low < 10 * MOST_LEVELS:
+        if high - low < 10 * MOST_LEVELS and high < np.iinfo(np.int64).max:
             table = np.zeros(high - low + 1, dtype=np.int64)
             table[levels.astype(np.int64) - low] = np.arange(levels.size)
             return table[values.astype(np.int64) - low]
     return np.searchsorted(levels, values)
+
+
+_INTEGRAL = re.compile(r"-?\d+(\.0+)?")
+_NUMBER = re.compile(r"-?\d*\.?\d+([eE][-+]?\d+)?")
+
+
+def plain_numbers(axis: Axis, column: str) -> Axis:
+    """A text axis whose labels are all integers written as 97.0, written as 97.
+
+    Raises:
+        InputError: All labels are numbers and some are fractional.
+    """
+    texts = [str(level) for level in axis.levels]
+    if not texts or not all(_NUMBER.fullmatch(text) for text in texts):
+        return axis
+    fractional = next((text for text in texts if not _INTEGRAL.fullmatch(text)), None)
+    if fractional is not None:
+        raise InputError(
+            f"column {column!r} holds fractional numbers such as {fractional}; labels are text, integers or "
+            "booleans: name the column of labels, or turn scores into labels first"
+        )
+    if not all("." in text for text in texts):
+        return axis
+    return replace(axis, levels=tuple(text.partition(".")[0] for text in texts))
+
+
+def check_same_words(truth: Axis, prediction: Axis, truth_column: str, prediction_column: str) -> None:
+    """Refuse numbers on one side and words on the other side of a text table."""
+    sides = (truth, prediction)
+    kinds = [{bool(_NUMBER.fullmatch(str(level))) for level in axis.levels} for axis in sides]
+    if kinds in ([{True}, {False}], [{False}, {True}]):
+        raise InputError(
+            f"truth column {truth_column!r} holds labels such as {_example(truth)}, prediction column "
+            f"{prediction_column!r} labels such as {_example(prediction)}: numbers and words never agree; map one "
+            "to the other"
+        )
 
 
 def check_same_kind(truth: Axis, prediction: Axis, truth_column: str, prediction_column: str) -> None:

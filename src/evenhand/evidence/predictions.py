@@ -123,27 +123,46 @@ class Predictions:
             if attribute in ("truth", "prediction", "rank", "n"):
                 self._check_reserved(attribute)
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
-        self._check_types(columns)
         frame = self.frame
-        if self.rank is not None:
-            frame = frame.filter(nw.col(self.rank).cast(nw.Int64) == 1)
         with sources.reading(self._name()):
+            if self.rank is not None:
+                frame = self._first_ranks()
             sources.check_one_kind(self.origin.files if self.origin else (), list(columns.values()))
             counts = counting.count(frame, columns)
+        if self.origin is not None and self.origin.is_text:
+            counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
         return counts
+
+    def repeated_ids(self) -> int | None:
+        """How many rows repeat an id that stands on an earlier row; None without ids, or when ranked.
+
+        Every row counts all the same: whether a repetition is a mistake, only its owner knows.
+        """
+        if self.id is None or self.rank is not None:
+            return None
+        ids = self.frame.select(nw.col(self.id).alias("id")).filter(~nw.col("id").is_null())
+        counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
+        eager = counts.collect("polars") if isinstance(counts, nw.LazyFrame) else counts
+        found = eager.to_polars().row(0, named=True)
+        return int(found["rows"]) - int(found["ids"])
 
     def _check_reserved(self, attribute: str) -> None:
         raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
 
-    def _check_types(self, columns: dict[str, str]) -> None:
-        schema = self.frame.collect_schema()
-        for column in columns.values():
-            if isinstance(schema[column], nw.Object):
-                raise InputError(
-                    f"column {column!r} mixes types; labels and attributes are text, integers or booleans, "
-                    "one kind in a column: convert it first"
-                )
+    def _first_ranks(self) -> Frame:
+        """The rows of rank 1.
+
+        Raises:
+            InputError: Ranks that do not start at 1.
+        """
+        rank = nw.col(str(self.rank)).cast(nw.Int64)
+        lowest = self.frame.select(rank.min().alias("lowest"))
+        eager = lowest.collect("polars") if isinstance(lowest, nw.LazyFrame) else lowest
+        found = eager.to_polars()["lowest"][0]
+        if found != 1:
+            raise InputError(f"ranks in column {self.rank!r} start at {found}; number the best prediction 1")
+        return self.frame.filter(rank == 1)
 
     def _name(self) -> str:
         return f"{self.origin.path!r}" if self.origin else "the frame"

@@ -16,6 +16,8 @@ from evenhand.evidence.counts import Counts
 
 FINDINGS = "findings.json"
 MANIFEST = "manifest.json"
+MARKERS = (FINDINGS, MANIFEST)
+ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "tables")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +48,9 @@ class Run:
             raise InputError(f"{str(folder)!r} is no run folder (it has no {FINDINGS}); give what -o wrote")
         return cls(
             _findings(path / FINDINGS),
-            json.loads((path / MANIFEST).read_text(encoding="utf-8")),
+            _manifest(path / MANIFEST),
             {file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
-            {file.stem: pl.read_parquet(file) for file in sorted((path / "tables").glob("*.parquet"))},
+            {file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
         )
 
     def finding(self, name: str, by: str | list[str] | tuple[str, ...] = (), **params: object) -> Finding:
@@ -82,3 +84,20 @@ def _findings(path: Path) -> Findings:
         return Findings.model_validate(content)
     except (ValueError, KeyError, TypeError, ValidationError) as problem:
         raise InputError(f"{str(path)!r} is no findings.json: {type(problem).__name__}") from None
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{str(path)!r} cannot be read: {type(problem).__name__}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{str(path)!r} is no manifest; give a folder that -o wrote")
+    return content
+
+
+def _table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as problem:
+        raise InputError(f"{str(path)!r} cannot be read: {type(problem).__name__}") from None

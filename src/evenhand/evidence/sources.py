@@ -34,12 +34,22 @@ class Origin:
     sha256: str | None
     files: tuple[Path, ...] = ()
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the format writes numbers as text, so that 97 may stand there as 97.0."""
+        return Path(self.path).suffix.lower() in (".csv", ".tsv")
+
+
+def _remote(path: str | list[str]) -> bool:
+    """Globs of local files are resolved here; those of the cloud by Polars."""
+    return isinstance(path, str)
+
 
 _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
-    ".csv": lambda path: pl.scan_csv(path, infer_schema=False),  # labels in text files are text
-    ".tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
-    ".parquet": pl.scan_parquet,
-    ".pq": pl.scan_parquet,
+    ".csv": lambda path: pl.scan_csv(path, infer_schema=False, glob=_remote(path)),  # labels are text
+    ".tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t", glob=_remote(path)),
+    ".parquet": lambda path: pl.scan_parquet(path, glob=_remote(path)),
+    ".pq": lambda path: pl.scan_parquet(path, glob=_remote(path)),
     ".jsonl": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
     ".ndjson": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
     ".arrow": pl.scan_ipc,
@@ -58,6 +68,8 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     if "://" in text:
         return _reader(text)(text), []
     files = _local_files(text)
+    if Path(text).is_dir():
+        return pl.scan_parquet(f"{text}/**/*.parquet", hive_partitioning=True), files
     if all(file.stat().st_size == 0 for file in files):
         raise InputError(f"{text!r} is empty; give a table with a header and rows")
     return _reader(str(files[0]))([str(file) for file in files]), files
@@ -127,7 +139,7 @@ def _cause(problem: Any) -> str:
 def _local_files(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in (".parquet", ".pq"))
+        files = sorted(file for file in path.rglob("*") if file.suffix == ".parquet")
         if not files:
             raise InputError(f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes")
         return files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,26 +33,47 @@ def write_bytes(target: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+def check_replaceable(target: Path, *, entries: Collection[str], markers: Collection[str]) -> None:
+    """Refuse to write a folder where something else stands.
+
+    Args:
+        target: The folder to make or replace.
+        entries: Names that a folder of ours may hold; anything else belongs to the user.
+        markers: Names that a folder of ours always holds.
+
+    Raises:
+        InputError: ``target`` is a file, or a folder that is neither empty nor wholly ours.
+    """
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise InputError(f"{str(target)!r} is a file; give a folder with -o")
+    present = {entry.name for entry in target.iterdir()}
+    foreign = sorted(present - set(entries))
+    if present and (foreign or not set(markers) <= present):
+        shown = f" such as {foreign[0]!r}" if foreign else ""
+        raise InputError(f"{str(target)!r} holds other files{shown}; give an empty or new folder with -o")
+
+
 @contextmanager
-def atomic_folder(target: Path, *, marker: str) -> Iterator[Path]:
+def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection[str]) -> Iterator[Path]:
     """Build a folder beside ``target`` and swap it in when the block succeeds.
 
     Args:
         target: The folder to make or replace.
-        marker: A file that shows an existing ``target`` is ours to replace.
+        entries: As for ``check_replaceable``.
+        markers: As for ``check_replaceable``.
 
     Raises:
-        InputError: ``target`` exists, is not empty and does not hold ``marker``.
+        InputError: Something that is not ours stands at ``target``.
     """
-    if target.exists() and not target.is_dir():
-        raise InputError(f"{str(target)!r} is a file; give a folder with -o")
-    if target.is_dir() and any(target.iterdir()) and not (target / marker).is_file():
-        raise InputError(f"{str(target)!r} holds other files; give an empty or new folder with -o")
+    check_replaceable(target, entries=entries, markers=markers)
     target.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     building.chmod(0o777 & ~_umask())
     try:
         yield building
+        check_replaceable(target, entries=entries, markers=markers)
         _swap(building, target)
     finally:
         shutil.rmtree(building, ignore_errors=True)

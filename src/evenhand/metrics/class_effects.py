@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -15,7 +16,14 @@ from evenhand.metrics.null_effects import NullChi2, NullEffects, null_chi2
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared, check_common
 from evenhand.stats import resampling
 from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
-from evenhand.stats.effect_intervals import delta_draws, delta_interval, delta_moments, noncentral_interval
+from evenhand.stats.effect_intervals import (
+    PhiSquared,
+    delta_interval,
+    noncentral_interval,
+    phi_squared,
+    score_draws,
+    score_interval,
+)
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.power import minimum_detectable_v
 
@@ -49,7 +57,7 @@ class EffectOptions:
         mev_rule: Which of a column's expected values counts: ``min``, ``mean`` or ``max`` over groups.
         rare: What happens to rarer columns: ``drop`` or ``pool`` into one.
         constant: What a class with a single predicted label is: ``drop`` (undefined) or ``zero``.
-        interval: ``delta``, ``noncentral`` or ``bootstrap``.
+        interval: ``score``, ``delta``, ``noncentral`` or ``bootstrap``.
         alpha: Level of the tests.
         adjustment: ``holm``, ``bh`` or ``none``, over classes.
         mode: ``paper`` applies Yates' correction to 2x2 tables, as the listing in Appendix G.2 does.
@@ -62,7 +70,7 @@ class EffectOptions:
     mev_rule: str = "min"
     rare: str = "drop"
     constant: str = "drop"
-    interval: str = "delta"
+    interval: str = "score"
     alpha: float = 0.05
     adjustment: str = "holm"
     mode: str = "default"
@@ -86,7 +94,7 @@ class EffectOptions:
             check_choice(name, getattr(options, name), possible)
         if not 0 < options.alpha < 1:
             raise ParameterError(f"alpha={options.alpha} is not possible; choose a level between 0 and 1")
-        if options.mev < 0:
+        if not 0 <= options.mev < math.inf:
             raise ParameterError(f"mev={options.mev} is not possible; choose 0 (keep all columns) or more")
         return options
 
@@ -109,7 +117,7 @@ _CHOICES = {
     "mev_rule": ("min", "mean", "max"),
     "rare": ("drop", "pool"),
     "constant": ("drop", "zero"),
-    "interval": ("delta", "noncentral", "bootstrap"),
+    "interval": ("score", "delta", "noncentral", "bootstrap"),
     "adjustment": ("holm", "bh", "none"),
 }
 
@@ -167,8 +175,8 @@ class _Tables:
         return association(self.batch)
 
     @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        return delta_moments(self.batch, self.association)
+    def phi2(self) -> PhiSquared:
+        return phi_squared(self.batch, self.association)
 
 
 def _tables(prepared: Prepared, options: EffectOptions) -> _Tables:
@@ -197,7 +205,8 @@ def _compute(prepared: Prepared, options: EffectOptions) -> ClassEffects:
     whole, tables = shared.whole, shared.association
     values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)
     reasons = [
-        _reason(*facts) for facts in zip(whole.total, whole.n_rows, whole.n_columns, values, strict=True)
+        reason_of(*facts, filtered=options.mev > 0)
+        for facts in zip(whole.total, whole.n_rows, whole.n_columns, values, strict=True)
     ]
     if options.constant == "zero":
         flat = np.array([reason == "constant" for reason in reasons])
@@ -219,14 +228,17 @@ def _compute(prepared: Prepared, options: EffectOptions) -> ClassEffects:
     return plain if options.inference == "none" else _with_inference(prepared, options, plain)
 
 
-def _reason(n: float, rows: int, columns: int, value: float) -> str | None:
+def reason_of(n: float, rows: int, columns: int, value: float, *, filtered: bool) -> str | None:
+    """Why a table has no value; None where it has one."""
     if not np.isnan(value):
         return None
     if n == 0:
         return "empty"
     if rows < 2:
         return "single_group"
-    return "constant" if columns < 2 else "below_minimum_expected"
+    if columns < 2:
+        return "constant"
+    return "below_minimum_expected" if filtered else "undefined"
 
 
 def _with_inference(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> ClassEffects:
@@ -266,8 +278,10 @@ def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -
         drawn = ~np.isnan(draws).all(axis=0)
         ends[:, drawn] = np.nanquantile(draws[:, drawn], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         return ends[0], ends[1]
-    if options.interval == "delta":
-        low, high = delta_interval(plain.tables, _tables(prepared, options).moments, LEVEL)
+    if options.interval == "score":
+        low, high = score_interval(plain.tables, _tables(prepared, options).phi2, LEVEL)
+    elif options.interval == "delta":
+        low, high = delta_interval(plain.batch, plain.tables, LEVEL)
     else:
         low, high = noncentral_interval(plain.tables, LEVEL)
     scale = np.sqrt(np.maximum(plain.tables.dof, 0)) if options.statistic == "phi" else 1.0
@@ -277,9 +291,9 @@ def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -
 def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
     """Replicates of the effect sizes, shape (replicates, k), and how they were made.
 
-    Rows are resampled within class and group. Where that would take too long, phi-squared is drawn from its
-    delta-method normal distribution instead. Replicates contain the noise of the sample once more, so they
-    serve the shape of the distribution (SkewSize), not its location.
+    Rows are resampled within class and group. Where that would take too long, phi-squared is drawn from a
+    normal distribution with its standard error instead. Replicates contain the noise of the sample once
+    more, so they serve the shape of the distribution (SkewSize), not its location.
     """
     key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
     if key not in prepared.memo:
@@ -287,7 +301,7 @@ def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassE
             prepared.memo[key] = _resampled(prepared, options, effects)
         else:
             draws = effect_draws(prepared, options, effects, corrected=False)
-            prepared.memo[key] = draws, "each class from its delta-method distribution"
+            prepared.memo[key] = draws, "each class from a normal distribution around its estimate"
     draws_and_method: tuple[Floats, str] = prepared.memo[key]
     return draws_and_method
 
@@ -295,11 +309,11 @@ def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassE
 def effect_draws(
     prepared: Prepared, options: EffectOptions, effects: ClassEffects, *, corrected: bool
 ) -> Floats:
-    """Effect sizes drawn from each class's delta-method distribution, shape (replicates, k)."""
+    """Effect sizes drawn from the normal distribution around each class's estimate, shape (replicates, k)."""
     rng = prepared.stream("effect draws", options.form)
     noise = rng.standard_normal((REPLICATES, effects.values.size))
-    moments = _tables(prepared, options).moments
-    draws = delta_draws(effects.tables, moments, noise, corrected=corrected)
+    phi2 = _tables(prepared, options).phi2
+    draws = score_draws(effects.tables, phi2, noise, corrected=corrected)
     scale = np.sqrt(np.maximum(effects.tables.dof, 0)) if options.statistic == "phi" else 1.0
     return draws * scale
 

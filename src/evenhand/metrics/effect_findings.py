@@ -24,8 +24,9 @@ from evenhand.stats.skewness import skewness, skewness_bound
 Floats = npt.NDArray[np.float64]
 
 _SLIGHT = 0.005  # a value this close to its interval needs no remark
-_CORRECTED = "delta method around each class's bias-corrected value"
+_CORRECTED = "normal draws around each class's bias-corrected value"
 _INTERVALS = {
+    "score": "score interval around the bias-corrected value",
     "delta": "delta method around the bias-corrected value",
     "noncentral": "inversion of the noncentral chi-squared distribution",
     "bootstrap": "stratified bootstrap within class and group",
@@ -180,8 +181,10 @@ def _part(
     label = int(effects.labels[table])
     inferred = effects.null is not None and value is not None
     details: dict[str, float | str | None] = {}
-    if accuracy is not None:
-        details = {"accuracy": number(accuracy[0, label]), "accuracy_gap": number(accuracy[1, label])}
+    if accuracy is not None and label < accuracy.shape[1]:
+        if effects.tables.n[table] != effects.n[table]:
+            details["n_used"] = number(effects.tables.n[table])
+        details |= {"accuracy": number(accuracy[0, label]), "accuracy_gap": number(accuracy[1, label])}
     return Part(
         kind="class",
         key="all" if options.form == "independence" else prepared.grouped.label_key(label),
@@ -231,9 +234,11 @@ def _class_accuracy(prepared: Prepared) -> Floats:
 
 
 def _dropped_classes(effects: ClassEffects) -> list[Dropped]:
-    """Classes that could not be estimated, by reason."""
+    """Rows whose prediction was too rare to stay, and classes that could not be estimated, by reason."""
     reasons = sorted({reason for reason in effects.reasons if reason})
-    return [Dropped(reason=f"class: {reason}", count=effects.reasons.count(reason)) for reason in reasons]
+    classes = [Dropped(reason=f"class: {name}", count=effects.reasons.count(name)) for name in reasons]
+    rare = float(effects.n.sum() - effects.tables.n.sum())
+    return [Dropped(reason="prediction below minimum expected value", count=rare)] * (rare > 0) + classes
 
 
 def _contrasts(
@@ -249,13 +254,14 @@ def _contrasts(
     square = int((~np.isnan(effects.tables.yates_scale)).sum())
     used = int((~np.isnan(effects.values)).sum())
     have = "class has a 2x2 table" if square == 1 else "classes have 2x2 tables"
+    if used == 2:
+        why = "two classes can be used, and the paper's listing gives 0 for any two values: it says nothing."
+        return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
     why = (
         f"{square} of {used} {have} (two groups, two predicted labels). There the paper's "
         "listing applies Yates' continuity correction, which shrinks V, most of all in small classes; the "
         "default does not, so that tables of different shape are measured alike."
     )
-    if square == 0:
-        why = "with two usable classes the paper's listing returns 0, which says nothing."
     return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
 
 

@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand.core.results import Finding, Interval, Part
-from evenhand.metrics.building import build, null_band, number, percentile_interval, resampled_p
+from evenhand.metrics.building import build, hull_interval, null_band, number, resampled_p
 from evenhand.metrics.prepared import LEVEL, Prepared, check_common
 from evenhand.stats.confusion import Confusion, summaries
 from evenhand.stats.effect_intervals import wilson_interval
+
+Floats = npt.NDArray[np.float64]
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _ALPHA = 0.05
@@ -69,23 +72,30 @@ def _inference(prepared: Prepared, key: str, value: float, side: str) -> dict[st
         return {"notes": ["no interval: too many labels to resample a rate for each of them"]}
     seed, how = prepared.seed, "cells" if prepared.cellwise else "margins"
     draws, null = prepared.bootstrap[key], prepared.null[key]
-    method = f"stratified bootstrap of {how} within class and group"
-    interval = percentile_interval(draws, level=LEVEL, method=method, seed=seed)
+    method = f"stratified bootstrap of {how} within class and group, percentile and basic together"
+    interval = hull_interval(draws, value, level=LEVEL, method=method, seed=seed)
     flat = interval is not None and interval.low == interval.high
     return {
         "interval": interval,
         "notes": [_FLAT] if flat else [],
         "null": null_band(null, level=LEVEL, method=f"groups permuted within class ({how})", seed=seed),
         "p_value": resampled_p(null, value, side) if len(prepared.grouped.groups) > 1 else None,
-        "mde": _detectable(draws, null) if side == "high" else None,
+        "mde": _detectable(draws, null, len(prepared.grouped.groups)) if side == "high" else None,
     }
 
 
-def _detectable(draws: np.ndarray[Any, np.dtype[np.float64]], null: Any) -> float | None:
-    """The value that would pass the null's 95 % point with 80 % power, given the bootstrap's spread."""
+def _detectable(draws: Floats, null: Floats, groups: int) -> float | None:
+    """The value that would pass the null's 95 % point with 80 % power.
+
+    The spread is the bootstrap's, or with two groups that of the signed difference under the null, whose
+    absolute value has only sqrt(1 - 2/pi) of it.
+    """
     if np.isnan(null).all() or np.isnan(draws).all():
         return None
-    return number(float(np.nanquantile(null, 1 - _ALPHA) + _Z_POWER * np.nanstd(draws)))
+    spread = np.nanstd(draws)
+    if groups == 2:
+        spread = max(spread, np.nanstd(null) / np.sqrt(1 - 2 / np.pi))
+    return number(float(np.nanquantile(null, 1 - _ALPHA) + _Z_POWER * spread))
 
 
 def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:

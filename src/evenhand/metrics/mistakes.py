@@ -15,6 +15,7 @@ from evenhand.stats.resampling import ClassCells
 Floats = npt.NDArray[np.float64]
 
 _CANDIDATES = 50  # classes looked at pair by pair, those with the largest accuracy x V
+_MOST_GROUPS = 200  # groups compared in pairs, those with the most mistakes
 _FEWEST_MISTAKES = 5  # a group with fewer says little about how mistakes fall
 
 SCHEMA = {
@@ -94,6 +95,7 @@ def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
         return None
     enough = mistakes >= _FEWEST_MISTAKES
     keep = np.flatnonzero(enough if enough.sum() >= 2 else mistakes > 0)
+    keep = np.sort(keep[np.argsort(-mistakes[keep], kind="stable")[:_MOST_GROUPS]])
     accuracy = 1 - mistakes[keep] / table[keep].sum(axis=1)
     shares = wrong[keep] / mistakes[keep, None]
     likeness = 1 - np.abs(accuracy[:, None] - accuracy)

@@ -17,6 +17,8 @@ Streams = Callable[[int], np.random.Generator]
 
 _SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
 _NEAR = 1_000  # up to this many rows a sparse table with p near the threshold is resampled, too
+_FEW_MISTAKES = 50  # below this many rows off the most frequent label a table is resampled
+_MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
 _SECOND_STAGE = 2_000_000  # tables drawn in all to sharpen small p
@@ -72,7 +74,8 @@ def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Str
     """Null band and p of every table, groups exchanged with all margins fixed.
 
     2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
-    (Dawson 1954), except tables below 200 rows, and sparse ones near the threshold, which are resampled.
+    (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones near the threshold, are
+    resampled.
     """
     gamma = gamma_null(batch, tables)
     usable = tables.dof > 0
@@ -128,7 +131,11 @@ def _needs_resampling(
     np.minimum.at(smallest, batch.row_table, batch.row_total)
     np.minimum.at(smallest, batch.column_table[occupied], batch.column_total[occupied])
     near = (p > alpha / 2) & (p < alpha * 2) & (smallest < 5) & (tables.n < _NEAR)
-    return (tables.n < _SMALL) | near
+    # few rows beside the most frequent label (few mistakes) make few different tables, however many rows
+    most = np.zeros(batch.n_tables)
+    np.maximum.at(most, batch.column_table[occupied], batch.column_total[occupied])
+    few = (tables.n - most < _FEW_MISTAKES) & (tables.n < _MOST_ROWS)
+    return (tables.n < _SMALL) | near | few
 
 
 def _gamma_draws(shape: Floats, scale: Floats, usable: npt.NDArray[np.bool_], streams: Streams) -> Floats:

@@ -115,7 +115,7 @@ def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) ->
     ranges, truths, labels = range_by_column(batch)
     kept = comparable[truths]
     # a label that is never predicted given a truth has a range of 0 there
-    values = np.full(len(prepared.grouped.labels), 0.0 if comparable.any() else np.nan)
+    values = np.full(prepared.grouped.n_used, 0.0 if comparable.any() else np.nan)
     np.maximum.at(values, labels[kept], ranges[kept])
     value = number(float(over_classes(values, aggregate)))
     return build(

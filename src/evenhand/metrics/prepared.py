@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.seeds import stream
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
@@ -26,6 +26,7 @@ By: TypeAlias = str | Sequence[str]
 REPLICATES = 999
 LEVEL = 0.95
 _LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no resampled interval
+_MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
 _FEW_LABELS = 200_000  # groups x labels up to which all replicates are drawn
 
 
@@ -59,8 +60,14 @@ class Prepared:
             if evidence.grouped.by != names or evidence.seed != seed:
                 raise ParameterError(f"evidence bound to {evidence.grouped.by} cannot be used by {names}")
             return evidence
-        counts = evidence.count(names) if isinstance(evidence, Predictions) else evidence
-        return cls(Grouped.bind(counts, names), seed)
+        if seed < 0:
+            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+        counts = _counted(evidence, names)
+        key = (names, seed)
+        if key not in counts.memo:
+            counts.memo[key] = cls(Grouped.bind(counts, names), seed)
+        prepared: Prepared = counts.memo[key]
+        return prepared
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """The random stream for one purpose under this grouping."""
@@ -93,15 +100,14 @@ class Prepared:
     def confusion(self) -> Confusion:
         """Support, hits and predictions by group and label."""
         g = self.grouped
-        shape = (len(g.groups), len(g.labels))
+        shape = (len(g.groups), g.n_used)
         n = g.n.astype(np.float64)
-        hit = g.truth == g.prediction
-        row = g.group.astype(np.int64) * shape[1]
-
-        def table(labels: npt.NDArray[np.integer], weights: Floats) -> Floats:
-            return sum_by(row + labels, weights, shape[0] * shape[1]).reshape(shape)
-
-        return Confusion(table(g.truth, n), table(g.truth, n * hit), table(g.prediction, n))
+        support, correct = np.zeros((2, *shape))
+        support[g.group[g.strata], g.truth[g.strata]] = g.stratum_sizes
+        hit = np.flatnonzero(g.truth == g.prediction)
+        correct[g.group[hit], g.truth[hit]] = n[hit]
+        cell = g.group.astype(np.int64) * shape[1] + g.prediction
+        return Confusion(support, correct, sum_by(cell, n, shape[0] * shape[1]).reshape(shape))
 
     @cached_property
     def classes(self) -> list[resampling.ClassCells]:
@@ -129,6 +135,8 @@ class Prepared:
         """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
         groups = self.confusion.support.shape[0]
         occupied = self.grouped.truth.size
+        if self.grouped.n_rows > _MOST_ROWS:
+            return False
         # a null table can fill every cell of its class's groups x labels
         dense = (
             sum(np.unique(c.prediction).size for c in self.classes) * groups if occupied < 10**6 else np.inf
@@ -188,3 +196,12 @@ def check_common(mode: str, inference: str) -> None:
     """Refuse an unknown mode or inference."""
     check_choice("mode", mode, ("default", "paper"))
     check_choice("inference", inference, ("auto", "none"))
+
+
+def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
+    if isinstance(evidence, Predictions):
+        return evidence.count(names)
+    if isinstance(evidence, Counts):
+        return evidence
+    given = type(evidence).__name__
+    raise InputError(f"a metric takes Predictions or Counts, not {given}; make them with Predictions.read")

@@ -14,7 +14,7 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.results import Dropped, Finding
 from evenhand.evidence.labels import Codes, Encoder, Label
 from evenhand.evidence.predictions import Predictions
-from evenhand.metrics.class_effects import ClassEffects, EffectOptions
+from evenhand.metrics.class_effects import ClassEffects, EffectOptions, reason_of
 from evenhand.metrics.effect_findings import skewness_of
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
@@ -53,8 +53,8 @@ def skewsize_topk(
 
     Source: Albuquerque et al. 2024, section 2.3 (named there; extension).
     """
-    if k < 1:
-        raise ParameterError(f"k={k} is not possible; choose 1 or more")
+    if not isinstance(k, int) or k < 1:
+        raise ParameterError(f"k={k} is not possible; choose a whole number, 1 or more")
     return _ranked(evidence, by, "skewsize_topk", {"k": k}, alpha, inference, seed)
 
 
@@ -177,8 +177,8 @@ def _effects(
     tables = association(batch)
     values = np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)
     reasons = [
-        None if np.isfinite(v) else ("empty" if n == 0 else "single_group" if r < 2 else "constant")
-        for v, n, r in zip(values, tables.n, tables.n_rows, strict=True)
+        reason_of(*facts, filtered=False)
+        for facts in zip(tables.n, tables.n_rows, tables.n_columns, values, strict=True)
     ]
     nothing = np.full(values.shape, np.nan)
     null = None if options.inference == "none" else _null(labels, chosen, values, prepared)
@@ -231,11 +231,20 @@ def _image_labels(
     if k is not None:
         rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
     rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
-    if (rows["weight"] < 0).any():
-        raise InputError(
-            "confidences are negative: logits have no count table; turn them into a softmax first"
-        )
+    if k is None:
+        _check_confidences(rows)
     return _encode(rows, prepared), dropped
+
+
+def _check_confidences(rows: pl.DataFrame) -> None:
+    """Refuse what cannot be a softmax: logits have no count table."""
+    most = rows.group_by("image").agg(pl.col("weight").sum())["weight"].max()
+    bad = (rows["weight"] < 0) | ~rows["weight"].is_finite()
+    if bad.any() or (isinstance(most, float) and most > 1 + 1e-3):
+        raise InputError(
+            "confidences are negative, infinite, or add up to more than 1 for an image: they look like "
+            "logits, which have no count table; turn them into a softmax first"
+        )
 
 
 def _left_out(read: pl.DataFrame) -> list[Dropped]:
@@ -243,8 +252,11 @@ def _left_out(read: pl.DataFrame) -> list[Dropped]:
     first = set(read.filter(pl.col("rank") == 1)["image"].drop_nulls().to_list())
     images = set(read["image"].drop_nulls().to_list())
     later = read.filter(pl.col("rank").is_null() | (pl.col("rank") != 1))
+    weighted = "weight" in read.columns
+    unweighted = read.filter((pl.col("rank") == 1) & pl.col("weight").is_null()).height if weighted else 0
     reasons = {
         "image without a first rank": len(images - first),
+        "first rank with a missing confidence": unweighted,
         "later rank with something missing": later.filter(pl.any_horizontal(pl.all().is_null())).height,
     }
     return [Dropped(reason=reason, count=count) for reason, count in reasons.items() if count]

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.benchmarks.declaration import Samples
 from evenhand.core.capabilities import ClassifiesImages
-from evenhand.core.errors import UserError, one_line
+from evenhand.core.errors import EvenhandError, UserError, one_line
 
 BATCH = 256
 
@@ -44,7 +44,7 @@ def ask_classifier(
     parts = []
     for start in range(0, total, BATCH):
         stop = min(start + BATCH, total)
-        logits = np.asarray(model.classify(samples.images(start, stop)), dtype=np.float64)
+        logits = _classify(model, samples.images(start, stop), start)
         if logits.shape != (stop - start, len(labels)):
             raise UserError(
                 f"the model answered with shape {one_line(logits.shape)}; classify must return one logit for "
@@ -53,6 +53,18 @@ def ask_classifier(
         parts.append(_rows(samples.annotations[start:stop], logits, labels))
         progress(stop, total)
     return pl.concat(parts)
+
+
+def _classify(model: ClassifiesImages, images: npt.NDArray[np.uint8], start: int) -> npt.NDArray[np.float64]:
+    """The model's logits; whatever its code raises is told as one line, with the cause kept."""
+    try:
+        return np.asarray(model.classify(images), dtype=np.float64)
+    except EvenhandError:
+        raise
+    except Exception as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")
+        stop = start + len(images) - 1
+        raise UserError(f"the model failed on samples {start} to {stop}: {cause}") from problem
 
 
 def _rows(annotations: pl.DataFrame, logits: npt.NDArray[np.float64], labels: pl.Series) -> pl.DataFrame:

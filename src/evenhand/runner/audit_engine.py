@@ -18,7 +18,7 @@ from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
 from evenhand.metrics.suite import adjust_headlines, audit_grouping
 from evenhand.runner.manifest import make_manifest
-from evenhand.runner.outcome import Run
+from evenhand.runner.outcome import Run, check_out
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 Progress: TypeAlias = Callable[[str], None]
@@ -72,6 +72,9 @@ def audit(
         "inference": inference,
     }
     EffectOptions.make("separation", {"mode": mode, **options})  # refuse bad options before counting
+    if seed < 0:
+        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+    check_out(out)
     say("counting")
     counts = counted(evidence, groupings)
     check_groups(counts, groupings)
@@ -90,6 +93,8 @@ def audit(
         "source": _source(evidence),
     }
     manifest = make_manifest({"predictions": counts}, settings)
+    if isinstance(evidence, Predictions):
+        manifest["repeated_ids"] = evidence.repeated_ids()
     run = Run(
         Findings(manifest_id=manifest["manifest_id"], findings=findings),
         manifest,

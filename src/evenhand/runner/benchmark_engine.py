@@ -18,7 +18,7 @@ from evenhand.metrics.suite import adjust_headlines
 from evenhand.models.resolve import require, resolve
 from evenhand.runner.asking import ask_classifier
 from evenhand.runner.manifest import make_manifest
-from evenhand.runner.outcome import Run
+from evenhand.runner.outcome import Run, check_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,7 @@ def run(
     Raises:
         UserError: Unknown benchmark, model or parameter, or a model without the capability.
     """
+    check_out(out)
     asked: Benchmark = BENCHMARKS.get(benchmark)
     values = parse_parameters(asked, parameters or {})
     uri = model if isinstance(model, str) else type(model).__name__

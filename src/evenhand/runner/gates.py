@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Sequence
@@ -47,7 +48,10 @@ def parse_gate(gate: str) -> tuple[str, str | None, str, float]:
     try:
         if match is None:
             raise ValueError
-        return match["name"], match["by"], match["op"], float(match["number"])
+        number = float(match["number"])
+        if not math.isfinite(number):
+            raise ValueError
+        return match["name"], match["by"], match["op"], number
     except ValueError:
         raise ParameterError(
             f"--fail-if {gate!r} cannot be read; write name[@by] OP number, "

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from evenhand.evidence import run_folder
-from evenhand.files.atomic import atomic_folder, write_bytes
+from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
 
 
 class Run(run_folder.Run):
@@ -32,7 +32,7 @@ class Run(run_folder.Run):
             InputError: The folder holds files that are not a run's.
         """
         target = Path(folder)
-        with atomic_folder(target, marker=run_folder.FINDINGS) as building:
+        with atomic_folder(target, entries=run_folder.ENTRIES, markers=run_folder.MARKERS) as building:
             write_bytes(building / run_folder.FINDINGS, self.findings.dump())
             manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
             write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
@@ -47,3 +47,9 @@ class Run(run_folder.Run):
 
     def write_extras(self, folder: Path) -> None:
         """What kinds of run write beyond findings, manifest, counts, tables and report; nothing here."""
+
+
+def check_out(folder: str | Path | None) -> None:
+    """Refuse an output folder that could not be written, before the work rather than after it."""
+    if folder is not None:
+        check_replaceable(Path(folder), entries=run_folder.ENTRIES, markers=run_folder.MARKERS)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
 
-_DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns
+_DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns,
+_SPARSE = 16  # and up to this many for each occupied cell
 
 
 def sum_by(index: Ints, values: Floats, size: int = 0) -> Floats:
@@ -86,10 +87,15 @@ class TableBatch:
         return int(self.column.max()) + 1 if self.column.size else 1
 
     @cached_property
+    def _dense(self) -> bool:
+        """Whether (table, column) pairs are numbered as they come: few enough, and mostly occupied."""
+        return self.n_tables * self._width <= min(_DENSE_LIMIT, _SPARSE * self.table.size)
+
+    @cached_property
     def column_of_cell(self) -> Ints:
         """Index of each cell's (table, column) pair, shape (K,); indices need not be contiguous."""
         key = self.table.astype(np.int64) * self._width + self.column
-        if self.n_tables * self._width <= _DENSE_LIMIT:
+        if self._dense:
             return key
         return np.asarray(np.unique(key, return_inverse=True)[1])
 
@@ -111,7 +117,7 @@ class TableBatch:
     @cached_property
     def column_table(self) -> Ints:
         """Table of every (table, column) pair; 0 where a pair does not occur."""
-        if self.n_tables * self._width <= _DENSE_LIMIT:  # column_of_cell is table * width + column
+        if self._dense:  # column_of_cell is table * width + column
             return np.arange(self.column_total.size) // self._width
         owner = np.zeros(self.column_total.size, dtype=np.int64)
         owner[self.column_of_cell] = self.table
@@ -135,7 +141,15 @@ class TableBatch:
 
     def sum_over_tables(self, values: Floats) -> Floats:
         """Sum of one value per cell, for every table, shape (T,)."""
-        return sum_by(self.table, values, self.n_tables)
+        sums = np.zeros(self.n_tables)
+        if values.size:
+            start = self._table_start
+            sums[self.table[start]] = np.add.reduceat(values, start)
+        return sums
+
+    @cached_property
+    def _table_start(self) -> Ints:
+        return np.flatnonzero(np.r_[True, self.table[1:] != self.table[:-1]])
 
     def select(self, tables: Ints) -> TableBatch:
         """The given tables, renumbered 0, 1, ... in the order given (which must be sorted)."""
@@ -209,7 +223,8 @@ def association(batch: TableBatch) -> Association:
 def _expected_in_empty(batch: TableBatch, met: Floats) -> Floats:
     """Sum of the expected counts of empty cells, given the row totals that each column meets."""
     total = batch.total[batch.column_table]
-    everywhere = np.bincount(batch.column_of_cell, minlength=met.size) == batch.n_rows[batch.column_table]
+    rows = batch.n_rows[batch.column_table]
+    everywhere = np.bincount(batch.column_of_cell, minlength=met.size) == rows
     missed = np.where(everywhere, 0.0, np.maximum(total - met, 0.0))
     expected = batch.column_total * missed / np.maximum(total, np.finfo(np.float64).tiny)
     return sum_by(batch.column_table, expected, batch.n_tables)

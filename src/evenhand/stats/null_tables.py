@@ -34,14 +34,6 @@ class GammaNull:
 
         return np.asarray(special.gammaincinv(self.shape, q) * self.scale)
 
-    def draw(self, rng: np.random.Generator, replicates: int) -> Floats:
-        """Draws of chi-squared, shape (replicates, T)."""
-        defined = ~np.isnan(self.shape)
-        draws = np.full((replicates, self.shape.size), np.nan)
-        shape, scale = self.shape[defined], self.scale[defined]
-        draws[:, defined] = rng.gamma(shape, scale, (replicates, shape.size))
-        return draws
-
 
 def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Floats]:
     r"""Exact mean and variance of chi-squared over all assignments of rows with fixed margins.

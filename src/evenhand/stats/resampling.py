@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 Streams = Callable[[object], np.random.Generator]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
+_HYPERGEOMETRIC = 1_000_000_000
 _ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by one
 _CHUNK = 4_000_000  # numbers of one array of replicates held at a time
 
@@ -173,10 +174,24 @@ def _split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats
     behind = sizes.sum(axis=0).astype(np.int64)
     for z, size in enumerate(sizes.astype(np.int64)):
         behind = behind - size
-        part = rng.hypergeometric(size, behind, left)
+        part = _hypergeometric(rng, size, behind, left)
         parts[:, z] = part
         left -= part
     return parts
+
+
+def _hypergeometric(rng: np.random.Generator, good: Ints, bad: Ints, drawn: Ints) -> Ints:
+    """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
+    small = good + bad < _HYPERGEOMETRIC
+    part = np.zeros(drawn.shape, dtype=np.int64)
+    part[:, small] = rng.hypergeometric(good[small], bad[small], drawn[:, small])
+    if not small.all():
+        whole, share = (good + bad)[~small], (good / np.maximum(good + bad, 1))[~small]
+        taken = drawn[:, ~small]
+        error = np.sqrt(taken * share * (1 - share) * (whole - taken) / np.maximum(whole - 1, 1))
+        normal = np.rint(taken * share + error * rng.standard_normal(taken.shape)).astype(np.int64)
+        part[:, ~small] = np.clip(normal, np.maximum(taken - bad[~small], 0), np.minimum(taken, good[~small]))
+    return part
 
 
 def _split_multinomial(rng: np.random.Generator, total: Floats, weights: Floats, replicates: int) -> Floats:
