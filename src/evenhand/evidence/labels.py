@@ -161,8 +161,8 @@ def check_same_words(truth: Axis, prediction: Axis, truth_column: str, predictio
     if kinds in ([{True}, {False}], [{False}, {True}]):
         raise InputError(
             f"truth column {truth_column!r} holds labels such as {_example(truth)}, prediction column "
-            f"{prediction_column!r} labels such as {_example(prediction)}: numbers and words never agree; map one "
-            "to the other"
+            f"{prediction_column!r} labels such as {_example(prediction)}: numbers and words never agree; "
+            "map one to the other"
         )
 
 

@@ -60,8 +60,8 @@ def cannot_show(chapters: Sequence[Chapter], alpha: float) -> list[str]:
         *perceived(columns),
         "A value within its null band is what a model without any group difference would often show by "
         "chance. It is absence of evidence, not evidence of absence.",
-        f"Tests use level {alpha:g}. The classes of one grouping are corrected together, and so is one metric "
-        "over all groupings; different metrics and repeated audits are not. The more is examined, the "
+        f"Tests use level {alpha:g}. The classes of one grouping are corrected together, and so is one "
+        "metric over all groupings; different metrics and repeated audits are not. The more is examined, the "
         "more will stand out by chance.",
         "SkewSize ignores how large effect sizes are: two models may share it and differ in every class.",
     ]
