@@ -24,10 +24,16 @@ from _common import (
 
 from evenhand import metrics
 from evenhand.stats.contingency import Association, TableBatch, association
-from evenhand.stats.effect_intervals import delta_interval, delta_moments, noncentral_interval
+from evenhand.stats.effect_intervals import (
+    delta_interval,
+    noncentral_interval,
+    phi_squared,
+    score_interval,
+)
 from evenhand.stats.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
 
 DESIGNS = (
+    (2, 2, 50),
     (2, 2, 200),
     (2, 5, 200),
     (2, 20, 50),
@@ -35,6 +41,7 @@ DESIGNS = (
     (2, 20, 400),
     (3, 10, 300),
     (6, 20, 300),
+    (6, 20, 1200),
     (23, 30, 4600),
     (2, 50, 400),
 )
@@ -67,19 +74,21 @@ def bootstrap_intervals(
 
 
 def coverage(design: tuple[int, int, int], v: float, pattern: str, simulations: int, seed: int) -> list[str]:
-    """One line: true V, mean plain V, coverage by each method, and where the delta method misses."""
+    """One line: true V, mean plain V, coverage by each method, and where the interval in use misses."""
     groups, labels, n = design
     rng = np.random.default_rng([seed, groups, labels, n, round(100 * v), len(pattern)])
     population = biased(groups, labels, v, pattern)
     truth = cramers_v(population, np.full(groups, 1 / groups))
-    delta: list[Ints] = []
+    score: list[Ints] = []
     above: list[Ints] = []
+    delta: list[Ints] = []
     plain, noncentral, bootstrap = [], [], []
     for index, size in enumerate(in_chunks(simulations, CHUNK)):
         batch = TableBatch.from_dense(sample(rng, population, group_sizes(n, groups), size))
         found = association(batch)
-        ends = delta_interval(found, delta_moments(batch, found))
-        delta.append(holds(ends, truth))
+        ends = score_interval(found, phi_squared(batch, found))
+        score.append(holds(ends, truth))
+        delta.append(holds(delta_interval(batch, found), truth))
         above.append(ends[0] > truth + 1e-9)
         plain.append(found.statistic("cramers_v"))
         if index * CHUNK < NONCENTRAL:
@@ -87,7 +96,7 @@ def coverage(design: tuple[int, int, int], v: float, pattern: str, simulations: 
         if not index and pattern == "one":
             few = batch.select(np.arange(min(BOOTSTRAPPED, size)))
             bootstrap.append(holds(bootstrap_intervals(few, association(few), rng), truth))
-    held, too_high = np.concatenate(delta), np.concatenate(above)
+    held, too_high = np.concatenate(score), np.concatenate(above)
     return [
         f"{groups} x {labels}",
         str(n),
@@ -96,6 +105,7 @@ def coverage(design: tuple[int, int, int], v: float, pattern: str, simulations: 
         f"{np.nanmean(np.concatenate(plain)):.3f}",
         share(held) + remark(held, v, n),
         f"{100 * too_high.mean():.1f} / {100 * (~held & ~too_high).mean():.1f}",
+        share(np.concatenate(delta)),
         share(np.concatenate(noncentral)),
         share(np.concatenate(bootstrap)) if bootstrap else "",
     ]
@@ -115,7 +125,7 @@ def check_public(seed: int) -> None:
     tables = np.stack([sample(rng, biased(3, 6, v, "one"), group_sizes(200, 3), 1)[0] for v in EFFECTS])
     batch = TableBatch.from_dense(tables)
     found = association(batch)
-    low, high = delta_interval(found, delta_moments(batch, found))
+    low, high = score_interval(found, phi_squared(batch, found))
     parts = metrics.skewsize(prepared(tables, seed), by="group", seed=seed).parts
     ours = [(p.value, p.interval.low, p.interval.high) for p in parts if p.interval is not None]
     kernels = np.stack([found.statistic("cramers_v"), low, high], axis=1)
@@ -134,8 +144,8 @@ def main() -> None:
             for v in EFFECTS
             for pattern in (("one", "spread") if v else ("one",))
         ]
-        header = ["table", "n", "pattern", "true V", "mean plain V", "delta, %", "above / below, %"]
-        header += ["noncentral, %", "bootstrap percentile, %"]
+        header = ["table", "n", "pattern", "true V", "mean plain V", "score, %", "above / below, %"]
+        header += ["delta, %", "noncentral, %", "bootstrap percentile, %"]
         show(f"Coverage of 95 % intervals, {options.simulations:,} simulations", header, rows)
         print("\nAbove / below: the interval lies above, or below, the true V.")
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from evenhand.cli.summary import print_summary
 from evenhand.runner.audit_engine import Progress, audit_table
-from evenhand.runner.gates import check_gates, parse_gate
+from evenhand.runner.gates import check_gate_names, check_gates
 
 
 def run_audit(
@@ -25,8 +25,7 @@ def run_audit(
     out: Path | None,
 ) -> None:
     """Read, audit, print, write, and check the gates."""
-    for gate in gates:
-        parse_gate(gate)  # refuse before an hour of counting
+    check_gate_names(gates)
     with progress(quiet) as say:
         run = audit_table(table, columns=columns, by=by, out=out, progress=say, **options)
     if not quiet:

@@ -17,6 +17,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+_STOPPED = 130  # what typer returns after Ctrl-C
+_STOPPED_MESSAGE = "stopped; what was written before is whole"
+
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
 Gates = Annotated[
     list[str] | None,
@@ -159,7 +162,9 @@ def main() -> None:
         where = f"{str(problem.filename)!r}: " if problem.filename else ""
         fail(f"{where}{one_line(problem.strerror or problem)}; check the path, permissions and free space", 2)
     except (KeyboardInterrupt, typer.Abort):
-        fail("stopped; what was written before is whole", 130)
+        fail(_STOPPED_MESSAGE, _STOPPED)
+    if code == _STOPPED:
+        fail(_STOPPED_MESSAGE, _STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

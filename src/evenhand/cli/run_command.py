@@ -13,7 +13,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from evenhand.cli.pairs import parse_pairs
 from evenhand.cli.summary import print_summary
 from evenhand.runner.benchmark_engine import run
-from evenhand.runner.gates import check_gates, parse_gate
+from evenhand.runner.gates import check_gate_names, check_gates
 
 
 def run_benchmark(
@@ -29,8 +29,7 @@ def run_benchmark(
     out: Path | None,
 ) -> None:
     """Ask, measure, write, print, and check the gates."""
-    for gate in gates:
-        parse_gate(gate)
+    check_gate_names(gates)
     folder = out or default_folder(benchmark, model)
     with _bar(quiet) as progress:
         made = run(

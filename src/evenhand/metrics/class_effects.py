@@ -329,6 +329,7 @@ def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects
         values, columns = resampling.bootstrap_chi2(cells, resampling.bootstrap_cells(rng, cells, REPLICATES))
         dof = np.minimum(tables.n_rows[table], columns) - 1
         usable = dof > 0
-        # a replicate may lose columns: rescale so that the observed divisor gives the replicate's V
-        chi2[usable, table] = values[usable] * (tables.dof[table] / dof[usable])
+        # a replicate may lose columns: rescale so that the observed divisor of V gives the replicate's V
+        scale = tables.dof[table] / dof[usable] if options.statistic == "cramers_v" else 1.0
+        chi2[usable, table] = values[usable] * scale
     return tables.statistic(options.kind, chi2), "stratified bootstrap within class and group"

@@ -122,6 +122,7 @@ def single_table(prepared: Prepared, name: str, options: EffectOptions) -> Findi
         p_value=part.p_value,
         mde=part.mde,
         band=part.band,
+        notes=_outside(part.value, part.interval) if part.value is not None else [],
     )
 
 
@@ -253,7 +254,7 @@ def _contrasts(
         return []
     square = int((~np.isnan(effects.tables.yates_scale)).sum())
     used = int((~np.isnan(effects.values)).sum())
-    have = "class has a 2x2 table" if square == 1 else "classes have 2x2 tables"
+    have = "classes has a 2x2 table" if square == 1 else "classes have 2x2 tables"
     if used == 2:
         why = "two classes can be used, and the paper's listing gives 0 for any two values: it says nothing."
         return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.results import Finding
+from evenhand.metrics.definitions import DEFINITIONS
 
 _OPERATORS = {
     "<=": operator.le,
@@ -57,6 +58,14 @@ def parse_gate(gate: str) -> tuple[str, str | None, str, float]:
             f"--fail-if {gate!r} cannot be read; write name[@by] OP number, "
             "for example 'accuracy_gap@gender>0.1'"
         ) from None
+
+
+def check_gate_names(gates: Sequence[str]) -> None:
+    """Refuse gates that cannot be read or name no metric, before hours of counting."""
+    for gate in gates:
+        name = parse_gate(gate)[0]
+        if name not in DEFINITIONS:
+            raise UnknownName("metric", name, sorted(DEFINITIONS), "see: evenhand ls metrics")
 
 
 def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
