@@ -119,6 +119,7 @@ def prepared(tables: Ints, seed: int) -> Prepared:
     grouped = Grouped(
         by=("group",),
         labels=tuple(f"{label:04d}" for label in range(max(classes, labels))),
+        n_used=max(classes, labels),
         classes=np.arange(classes, dtype=np.int32),
         groups=tuple((f"{code:04d}",) for code in range(groups)),
         truth=truth,
