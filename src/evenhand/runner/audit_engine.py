@@ -61,9 +61,8 @@ def audit(
     Raises:
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
-    say = progress or (lambda _: None)
-    groupings = groupings_of(by)
     options = {
+        "mode": mode,
         "mev": mev,
         "mev_rule": mev_rule,
         "rare": rare,
@@ -71,40 +70,57 @@ def audit(
         "adjustment": adjustment,
         "inference": inference,
     }
-    EffectOptions.make("separation", {"mode": mode, **options})  # refuse bad options before counting
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
-    check_out(out)
+    groupings = _checked(by, options, seed, out)
+    say = progress or (lambda _: None)
     say("counting")
     counts = counted(evidence, groupings)
     check_groups(counts, groupings)
-    findings, mistakes = _measure(counts, groupings, {"mode": mode, "seed": seed, **options}, say)
+    findings, mistakes = _measure(counts, groupings, {"seed": seed, **options}, say)
+    run = _assemble(evidence, counts, groupings, findings, mistakes, {"seed": seed, **options})
+    if out is not None:
+        say("writing")
+        run.save(out)
+    return run
+
+
+def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None) -> list[tuple[str, ...]]:
+    """The groupings, after refusing whatever can be refused before counting."""
+    EffectOptions.make("separation", options)
+    if seed < 0:
+        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+    check_out(out)
+    return groupings_of(by)
+
+
+def _assemble(
+    evidence: Predictions | Counts,
+    counts: Counts,
+    groupings: Sequence[tuple[str, ...]],
+    findings: list[Finding],
+    mistakes: pl.DataFrame,
+    options: dict[str, Any],
+) -> Run:
+    """The run: findings with a manifest that says what was done."""
+    table = evidence if isinstance(evidence, Predictions) else None
     settings: dict[str, Any] = {
         "kind": "audit",
         "benchmark": None,
         "model": None,
-        "truth": evidence.truth if isinstance(evidence, Predictions) else "truth",
-        "prediction": evidence.prediction if isinstance(evidence, Predictions) else "prediction",
+        "truth": table.truth if table else "truth",
+        "prediction": table.prediction if table else "prediction",
         "by": ["+".join(grouping) for grouping in groupings],
         "rows": counts.n_total,
-        "mode": mode,
-        "seed": seed,
         **options,
         "source": _source(evidence),
     }
     manifest = make_manifest({"predictions": counts}, settings)
-    if isinstance(evidence, Predictions):
-        manifest["repeated_ids"] = evidence.repeated_ids()
-    run = Run(
+    manifest["repeated_ids"] = table.repeated_ids() if table else None
+    return Run(
         Findings(manifest_id=manifest["manifest_id"], findings=findings),
         manifest,
         {"predictions": counts},
         {"mistakes": mistakes},
     )
-    if out is not None:
-        say("writing")
-        run.save(out)
-    return run
 
 
 def audit_table(path: str, *, columns: Mapping[str, str | None], by: Sequence[str], **options: Any) -> Run:
