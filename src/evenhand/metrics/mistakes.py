@@ -51,7 +51,8 @@ def prediction_differences(
     A class ranks by ``accuracy x V x max over pairs of groups (1 - |accuracy difference|) x distance``,
     where distance is half the summed absolute difference between the two groups' distributions of wrong
     predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Pairs where both
-    groups make at least five mistakes come before others.
+    groups make at least five mistakes come before others; last come classes in which only one group makes
+    mistakes, where all predictions are compared.
 
     Args:
         evidence: Predictions or Counts.
@@ -64,7 +65,7 @@ def prediction_differences(
     Returns:
         One row per class, group and prediction: ``by, truth, order`` (0 = most worth reading), ``group,
         prediction, n, share`` (of the group's rows of the class), ``class_accuracy, group_accuracy,
-        effect_size``. Empty when no class has mistakes in two groups.
+        effect_size``. Empty when no class has an effect size.
 
     Source: Albuquerque et al. 2024, Figures 1 and 3 (the ranking is ours).
     """
@@ -87,22 +88,27 @@ def _promise(cells: ClassCells, effect: float) -> float:
 
 
 def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
-    """The pair of groups of like accuracy with the most unlike mistakes."""
+    """The pair of groups of like accuracy with the most unlike mistakes.
+
+    Where fewer than two groups make mistakes, all predictions are compared instead.
+    """
+    if np.isnan(effect):
+        return None
     table, groups, labels = cells.dense()
     wrong = table[:, labels != cells.label]
     mistakes = wrong.sum(axis=1)
-    if np.isnan(effect) or (mistakes > 0).sum() < 2:
-        return None
-    enough = mistakes >= _FEWEST_MISTAKES
-    keep = np.flatnonzero(enough if enough.sum() >= 2 else mistakes > 0)
+    trusted = (mistakes >= _FEWEST_MISTAKES).sum() >= 2
+    compared, trust = wrong, 1.0 if trusted else 0.01
+    if (mistakes > 0).sum() < 2:
+        compared, trust = table, 0.001
+    least = _FEWEST_MISTAKES if trusted else 1
+    keep = np.flatnonzero(compared.sum(axis=1) >= least)
     keep = np.sort(keep[np.argsort(-mistakes[keep], kind="stable")[:_MOST_GROUPS]])
     accuracy = 1 - mistakes[keep] / table[keep].sum(axis=1)
-    shares = wrong[keep] / mistakes[keep, None]
-    likeness = 1 - np.abs(accuracy[:, None] - accuracy)
-    distance = np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
-    score = likeness * distance
+    shares = compared[keep] / compared[keep].sum(axis=1, keepdims=True)
+    likeness = 1 - np.abs(accuracy[:, None] - accuracy) if compared is wrong else 1.0
+    score = likeness * np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
     first, second = sorted(divmod(int(np.argmax(score)), keep.size))
-    trust = 1.0 if enough.sum() >= 2 else 0.01
     total = _accuracy(cells)
     return _Contrast(
         float(score[first, second]) * total * effect * trust,
