@@ -49,9 +49,10 @@ def measure(action: str, path: str) -> dict[str, float]:
         counts = predictions.count(["group"])
         result["count"] = time.perf_counter() - start
     if action == "points":
+        estimates = [getattr(eh.metrics, name) for name in POINTS]  # imported before the clock starts
         start = time.perf_counter()
-        for name in POINTS:
-            getattr(eh.metrics, name)(counts, by="group", inference="none")
+        for estimate in estimates:
+            estimate(counts, by="group", inference="none")
         result["points"] = time.perf_counter() - start
     result["peak_mib"] = peak_mib()
     return result

@@ -74,11 +74,16 @@ class Prepared:
         return stream(self.seed, "+".join(self.grouped.by), *purpose)
 
     @cached_property
+    def weights(self) -> Floats:
+        """Rows of each cell as floats, shape (K,)."""
+        return self.grouped.n.astype(np.float64)
+
+    @cached_property
     def separation(self) -> TableBatch:
         """One group x prediction table per label, holding the rows whose truth it is."""
         g = self.grouped
         # cells are sorted by truth, group, prediction already
-        return TableBatch(g.truth, g.group, g.prediction, g.n.astype(np.float64), len(g.labels))
+        return TableBatch(g.truth, g.group, g.prediction, self.weights, len(g.labels))
 
     @cached_property
     def sufficiency(self) -> TableBatch:
@@ -91,7 +96,7 @@ class Prepared:
         """The one group x prediction table of all rows."""
         g = self.grouped
         width = len(g.labels)
-        totals = sum_by(g.group.astype(np.int64) * width + g.prediction, g.n.astype(np.float64))
+        totals = sum_by(g.group.astype(np.int64) * width + g.prediction, self.weights)
         keys = np.flatnonzero(totals)
         zeros = np.zeros(keys.size, dtype=np.int64)
         return TableBatch(zeros, keys // width, keys % width, totals[keys], 1)
@@ -101,7 +106,7 @@ class Prepared:
         """Support, hits and predictions by group and label."""
         g = self.grouped
         shape = (len(g.groups), g.n_used)
-        n = g.n.astype(np.float64)
+        n = self.weights
         support, correct = np.zeros((2, *shape))
         support[g.group[g.strata], g.truth[g.strata]] = g.stratum_sizes
         hit = np.flatnonzero(g.truth == g.prediction)
