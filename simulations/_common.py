@@ -54,6 +54,19 @@ def show(title: str, header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> N
         print("| " + " | ".join(map(str, row)) + " |")
 
 
+REPLICATES = 199  # resamples of a simulated model, where not the product's 999
+
+
+def ends(replicates: Floats, axis: int = -1) -> Floats:
+    """The 5th and the 195th of 199 replicates, shape (2, ...): one more of the kind lies between in 95 %."""
+    return np.asarray(np.quantile(replicates, [0.025, 0.975], axis=axis, method="weibull"))
+
+
+def class_streams(seed: int) -> Callable[[int], np.random.Generator]:
+    """The streams that effect-size metrics hand to the null of each class of ``prepared(tables, seed)``."""
+    return lambda table: stream(seed, "group", "null", "separation", f"{table:04d}")
+
+
 class Clock:
     """Prints, at its end, how long a script took."""
 

@@ -1,0 +1,59 @@
+"""Small SQLite databases that several processes may write at once and that survive a kill or a power loss."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evenhand.core.errors import InputError, one_line
+
+_WAIT = 60.0  # seconds to wait for another writer
+
+
+def connect(path: Path, schema: str) -> sqlite3.Connection:
+    """Open or make a database.
+
+    Args:
+        path: Its file; missing folders are made.
+        schema: ``create table if not exists`` statements.
+
+    Raises:
+        InputError: The file is no database, or cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with telling(path):
+        connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")  # what was committed survives a power loss
+        connection.executescript(schema)
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing."""
+    connection.execute("begin immediate")
+    try:
+        yield
+        connection.execute("commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise
+
+
+@contextmanager
+def telling(path: Path) -> Iterator[None]:
+    """Turn what SQLite reports about this file into one line with a remedy."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        cause = one_line(problem)
+        remedy = "check permissions, or delete the file: it only holds what can be asked again"
+        if "full" in cause or "disk I/O" in cause:
+            remedy = "free some space and type the same command again: what was answered is kept"
+        elif "locked" in cause:
+            remedy = "another process holds it; type the same command again when it is done"
+        raise InputError(f"{str(path)!r}: {cause}; {remedy}") from problem

@@ -1,0 +1,16 @@
+"""Where evenhand keeps what it may reuse: answers of models, hashes of files, downloads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def home() -> Path:
+    """``$EVENHAND_HOME``, or the user's cache folder for evenhand; it may not exist yet."""
+    given = os.environ.get("EVENHAND_HOME")
+    if given:
+        return Path(given).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("evenhand")

@@ -1,0 +1,1 @@
+"""Adapter for servers that speak the OpenAI protocol."""

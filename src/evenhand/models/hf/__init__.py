@@ -1,0 +1,1 @@
+"""Adapters for Hugging Face models, one file for each family."""

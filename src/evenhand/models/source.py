@@ -1,0 +1,47 @@
+"""A model before it is loaded: which one it is and what it can do, known without its heavy libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+DEVICES = ("auto", "cuda", "mps", "cpu")
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """How a model is loaded.
+
+    Attributes:
+        device: ``auto`` takes cuda, then mps, then cpu; ``cuda:1`` names one of several.
+        dtype: Of weights and computation; answers are float32 in any case.
+        trust_remote_code: Let the model's folder or repository run code of its own.
+    """
+
+    device: str = "auto"
+    dtype: str = "float32"
+    trust_remote_code: bool = False
+
+
+class ModelSource(Protocol):
+    """What a model URI stands for.
+
+    ``identity`` and ``capabilities`` must not import torch or the like: a run whose answers are all known asks
+    for nothing else.
+    """
+
+    uri: str
+
+    def identity(self) -> dict[str, str]:
+        """What makes two models the same: name, revision, hash of the weights, preprocessing, dtype."""
+        ...
+
+    def capabilities(self) -> Sequence[str]:
+        """Names of ``core.capabilities.CAPABILITIES`` that the loaded model meets."""
+        ...
+
+    def load(self) -> Any:
+        """The model itself."""
+        ...
