@@ -58,18 +58,18 @@ class SpriteClassifier:
         self._path = path
         self._network: Any = None
 
-    def classify(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    def classify(self, images: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.float32]:
         """Logits of the shapes.
 
         Args:
-            images: uint8 RGB, shape (N, 64, 64, 3).
+            images: uint8 RGB, N times shape (64, 64, 3).
 
         Returns:
             float32, shape (N, 3), in the order of ``labels``.
         """
         if self._network is None:
             self._network = self._read()
-        return _logits(self._network, images)
+        return _logits(self._network, np.stack(images))
 
     def identity(self) -> dict[str, str]:
         """Name, sha256 of the weights' file, architecture, and how pixels are prepared."""

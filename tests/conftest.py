@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import tests.shim.sitecustomize  # noqa: F401 - mends torchvision for this process
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+
+
+def _seclude() -> None:
+    """Nothing from the hub, nothing into the user's caches, here and in every subprocess."""
+    folder = tempfile.mkdtemp(prefix="evenhand-home-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    paths = [str(ROOT / "tests" / "shim"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ |= {
+        "EVENHAND_HOME": folder,
+        "HF_HUB_OFFLINE": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "TRANSFORMERS_VERBOSITY": "error",
+        "PYTHONPATH": os.pathsep.join(path for path in dict.fromkeys(paths) if path),
+    }
+
+
+_seclude()
 
 
 @pytest.fixture

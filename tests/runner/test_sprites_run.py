@@ -78,18 +78,20 @@ def test_a_planted_bias_is_found_in_its_class_and_the_run_is_whole(model, tmp_pa
 
 def test_answers_that_are_not_finite_are_dropped_and_counted(model, tmp_path) -> None:
     run = eh.run("sprites", model=model.replace("BySymmetry", "Broken"), limit=512)
-    assert run.finding("accuracy", "colour").dropped[0].reason == "missing prediction"
+    assert run.finding("accuracy", "colour").dropped[0].reason == "answer not finite"
     assert run.finding("accuracy", "colour").dropped[0].count == 128
     assert run.finding("accuracy", "colour").n == 384
+    assert len(run.unanswered) == 128
+    assert run.unanswered["detail"].unique().to_list() == ["3 of 3 numbers are NaN or infinite"]
 
 
 def test_a_wrong_answer_shape_is_refused(model) -> None:
-    with pytest.raises(UserError, match="one logit for each"):
+    with pytest.raises(UserError, match="one number for each of 3 labels"):
         eh.run("sprites", model=model.replace("BySymmetry", "Wrong"), limit=256)
 
 
 def test_a_model_without_the_capability_is_refused() -> None:
-    with pytest.raises(UserError, match="lacks classify, identity, labels"):
+    with pytest.raises(UserError, match="meets no capability"):
         eh.run("sprites", model="py:json:loads", limit=1)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.core.questions import Question
 from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.run_folder import Run
@@ -47,25 +47,64 @@ class Parameter:
             ) from None
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What a benchmark is run with.
+
+    Attributes:
+        parameters: Its own, parsed, all of them.
+        data: Where the user's copy of its data lies, if it needs one.
+        capabilities: What the model can do, names of ``core.capabilities.CAPABILITIES``.
+        seed: Of samples and resampling.
+        limit: Only the first so many samples, if given.
+    """
+
+    parameters: Mapping[str, Any]
+    data: Path | None
+    capabilities: Sequence[str]
+    seed: int
+    limit: int | None = None
+
+
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """The inputs of a benchmark with what is known about them.
+class Plan:
+    """Samples and what is asked about them.
 
     Attributes:
         annotations: One row a sample: ``sample`` (unique text), ``truth``, and the attributes.
-        images: Gives the images of samples start to stop, uint8 RGB, shape (N, H, W, 3).
+        questions: Each becomes one table of evidence of its name.
+        by: Groupings that findings are made for.
+        dropped: Rows of the data that became no sample, by reason.
     """
 
     annotations: pl.DataFrame
-    images: Callable[[int, int], npt.NDArray[np.uint8]]
+    questions: Sequence[Question]
+    by: Sequence[tuple[str, ...]] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.annotations)
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """What a benchmark measures.
+
+    Attributes:
+        plan: As the benchmark made it.
+        setting: As it was run.
+        evidence: A lazy table for each question, by name.
+        unanswered: Samples without an answer: sample, question, reason, detail, temporary.
+        facts: What the model says of itself: ``labels``, ``wordnet_ids``, ``logit_scale``, ...
+    """
+
+    plan: Plan
+    setting: Setting
+    evidence: Mapping[str, pl.LazyFrame]
+    unanswered: pl.DataFrame
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a benchmark says about predictions: findings, the counts they rest on, tidy tables."""
+    """What a benchmark says: findings, the counts they rest on, tidy tables."""
 
     findings: list[Finding]
     counts: dict[str, Counts] = field(default_factory=dict)
@@ -77,15 +116,14 @@ class Benchmark(Protocol):
 
     name: str
     parameters: Mapping[str, Parameter]
-    attributes: Sequence[str]
     artifacts: Sequence[str]
 
-    def samples(self, parameters: Mapping[str, Any], seed: int) -> Samples:
-        """The samples, images rendered or decoded when asked for."""
+    def plan(self, setting: Setting) -> Plan:
+        """Samples and questions; images are rendered or decoded later, when they are asked about."""
         ...
 
-    def measure(self, predictions: pl.DataFrame, *, seed: int) -> Measured:
-        """Findings from predictions joined with annotations (columns sample, truth, prediction, ...)."""
+    def measure(self, answered: Answered) -> Measured:
+        """Findings from the evidence and the annotations."""
         ...
 
     def card(self) -> str:

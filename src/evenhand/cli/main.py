@@ -80,7 +80,21 @@ def audit(
 @app.command()
 def run(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="See: evenhand ls benchmarks.")],
-    model: Annotated[str, typer.Option(metavar="URI", help="file.py:object or py:module:object.")],
+    model: Annotated[
+        str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")
+    ],
+    data: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The benchmark's data, where it needs any.")
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")
+    ] = None,
     parameters: Annotated[
         list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
     ] = None,
@@ -88,6 +102,25 @@ def run(
         list[str] | None, typer.Option("--tag", metavar="KEY=VALUE", help="Tag of the run.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask about the first N samples only.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cuda, cuda:1, mps or cpu.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Default: by question; halved when out of memory."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that read images; processes with ray.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of a Ray cluster; default: this machine.")
+    ] = None,
+    keep_answers: Annotated[
+        bool, typer.Option("--keep-answers/--forget-answers", help="Reuse and keep the model's answers.")
+    ] = True,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Let the model's repository run its own code.")
+    ] = False,
     seed: Seed = 0,
     fail_if: Gates = None,
     quiet: Quiet = False,
@@ -99,11 +132,23 @@ def run(
     run_benchmark(
         benchmark,
         model,
+        data=data,
         parameters=parameters or [],
+        columns=_columns(image, truth, by),
         tags=tags or [],
         limit=limit,
         seed=seed,
         gates=fail_if or [],
+        options={
+            "device": device,
+            "dtype": dtype,
+            "batch_size": batch_size,
+            "workers": workers,
+            "engine": engine,
+            "address": ray_address,
+            "keep_answers": keep_answers,
+            "trust_remote_code": trust_remote_code,
+        },
         quiet=quiet,
         out=out,
     )
@@ -144,6 +189,12 @@ def ls(
 
     for name in names_of_kind(kind):
         typer.echo(name)
+
+
+def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:
+    """The parameters that have options of their own."""
+    given = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def main() -> None:

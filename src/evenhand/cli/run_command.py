@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TaskID, TimeRemainingColumn
+from rich.text import Text
 
 from evenhand.cli.pairs import parse_pairs
 from evenhand.cli.summary import print_summary
-from evenhand.runner.benchmark_engine import run
+from evenhand.core.errors import Incomplete
+from evenhand.runner.benchmark_engine import AskedRun, run
 from evenhand.runner.gates import check_gate_names, check_gates
+from evenhand.runner.options import AskOptions
 
 
 def run_benchmark(
     benchmark: str,
     model: str,
     *,
+    data: Path | None,
     parameters: Sequence[str],
+    columns: Mapping[str, str],
     tags: Sequence[str],
     limit: int | None,
     seed: int,
     gates: Sequence[str],
+    options: Mapping[str, Any],
     quiet: bool,
     out: Path | None,
 ) -> None:
@@ -35,16 +42,30 @@ def run_benchmark(
         made = run(
             benchmark,
             model=model,
-            parameters=parse_pairs("-p", parameters),
+            data=data,
+            parameters={**parse_pairs("-p", parameters), **columns},
             tags=parse_pairs("--tag", tags),
             limit=limit,
             seed=seed,
+            options=AskOptions(**options),
             out=folder,
             progress=progress,
         )
     if not quiet:
         print_summary(made, folder)
     check_gates(made.findings.findings, gates)
+    _check_complete(made)
+
+
+def _check_complete(made: AskedRun) -> None:
+    """Exit 3 if samples should be asked about again."""
+    reasons = made.temporary_reasons()
+    if reasons:
+        listed = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
+        raise Incomplete(
+            f"{sum(reasons.values())} samples could not be asked about: {listed}; the rest is written; "
+            "type the same command again to ask only these"
+        )
 
 
 def default_folder(benchmark: str, model: str) -> Path:
@@ -56,14 +77,29 @@ def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name.removesuffix(".py")).strip("-.")
 
 
+class _Rate(ProgressColumn):
+    """Samples a second."""
+
+    def render(self, task: Task) -> Text:
+        """The rate, once there is one."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
+
+
 @contextmanager
-def _bar(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr; silent when quiet or not a terminal."""
+def _bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr, one line a question; silent when quiet or not a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield lambda _done, _total: None
+        yield lambda _name, _done, _total: None
         return
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
-        asking = bar.add_task("asking", total=None)
-        yield lambda done, total: bar.update(asking, completed=done, total=total)
+        bars: dict[str, TaskID] = {}
+
+        def show(name: str, done: int, total: int) -> None:
+            if name not in bars:
+                bars[name] = bar.add_task(f"asking {name}", total=total)
+            bar.update(bars[name], completed=done, total=total)
+
+        yield show

@@ -1,10 +1,10 @@
 """What a model can do, as Protocols. A model meets one by having the methods; nothing is inherited.
 
-``images`` is always a sequence with one item per sample: what the model's own ``prepare`` returned, or, where it
-has none, the decoded image, uint8 RGB, shape (H, W, 3), 0-255; sizes may differ within one call.
+``images`` is always a sequence with one item per sample: what the model's own ``prepare`` returned, or,
+where it has none, the decoded image, uint8 RGB, shape (H, W, 3), 0-255; sizes may differ within one call.
 
-A method answers for the whole sequence, in its order. In place of one sample's answer it may give ``NotAnswered``;
-then it returns a list instead of an array.
+A method answers for the whole sequence, in its order. In place of one sample's answer it may give
+``NotAnswered``; then it returns a list instead of an array.
 """
 
 from __future__ import annotations

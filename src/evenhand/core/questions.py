@@ -56,6 +56,7 @@ class Question:
         images: One for each sample, or None where only texts are asked about.
         texts: Caption, prefix, prompt or text itself, one for each sample, or None.
         candidates: Continuations, a list of equal length for each sample, or None.
+        truth: Of a classifier's question, the true label of each sample or None.
         top: Of a classifier's answer, how many labels are kept.
     """
 
@@ -66,6 +67,7 @@ class Question:
     texts: Sequence[str] | None = None
     candidates: Sequence[Sequence[str]] | None = None
     method: str = ""
+    truth: Sequence[str | None] | None = None
     top: int = 1
 
     def __len__(self) -> int:

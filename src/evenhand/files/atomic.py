@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import InputError
+from evenhand.files.home import home
 
 
 @contextmanager
@@ -69,14 +71,37 @@ def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection
     """
     check_replaceable(target, entries=entries, markers=markers)
     target.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    building.chmod(0o777 & ~_umask())
+    building = target.parent / f".{target.name}.building"
+    with _alone(target):
+        shutil.rmtree(building, ignore_errors=True)  # what a killed process left
+        building.mkdir()
+        try:
+            yield building
+            check_replaceable(target, entries=entries, markers=markers)
+            _swap(building, target)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Hold a lock that goes with the process, however it ends; it lies apart from the user's folders."""
+    from filelock import FileLock, Timeout
+
+    name = hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:32]
+    locks = home() / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(locks / f"{name}.lock", timeout=0)
     try:
-        yield building
-        check_replaceable(target, entries=entries, markers=markers)
-        _swap(building, target)
+        lock.acquire()
+    except Timeout:
+        raise InputError(
+            f"another process is writing {str(target)!r}; wait for it, or give another folder with -o"
+        ) from None
+    try:
+        yield
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        lock.release()
 
 
 def _swap(building: Path, target: Path) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import sqlite3
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
 
+_AT_ONCE = 500  # SQLite takes no more than 999 values in a statement everywhere
 _SCHEMA = """create table if not exists hashes
     (path text primary key, stamp text not null, sha256 text not null) without rowid"""
 
@@ -32,34 +36,66 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
         OSError: A file that cannot be read.
     """
     wanted = list(paths)
+    hashes: dict[Path, str] = {}
+    for path, found in zip(wanted, sha256_each(wanted), strict=True):
+        if isinstance(found, OSError):
+            raise found
+        hashes[path] = found
+    return hashes
+
+
+def sha256_each(paths: Sequence[str | Path]) -> list[str | OSError]:
+    """The sha256 of each regular file, in their order, or why it cannot be read; as ``sha256_files`` otherwise.
+
+    Made for many files: each costs one stat when it is known, and all are looked up and kept together.
+    """
+    places = [os.path.abspath(path) for path in paths]
+    stamps = [_stamp(place) for place in places]
     cache = home() / "hashes.sqlite"
     connection = connect(cache, _SCHEMA)
     try:
-        known: dict[Path, str] = {}
-        fresh = []
-        for path in wanted:
-            stamp = _stamp(path)
-            found = _lookup(connection, path)
-            if found is not None and found[0] == stamp:
-                known[path] = found[1]
-            else:
-                known[path] = sha256_file(path)
-                fresh.append((str(path.resolve()), stamp, known[path]))
+        with telling(cache):
+            known = _lookup(connection, places)
+        found: list[str | OSError] = []
+        fresh: dict[str, tuple[str, str]] = {}
+        for place, stamp in zip(places, stamps, strict=True):
+            if isinstance(stamp, OSError):
+                found.append(stamp)
+                continue
+            if known.get(place, ("", ""))[0] != stamp:
+                try:
+                    known[place] = fresh[place] = (stamp, sha256_file(Path(place)))
+                except OSError as problem:
+                    found.append(problem)
+                    continue
+            found.append(known[place][1])
         if fresh:
+            rows = [(place, stamp, sha256) for place, (stamp, sha256) in fresh.items()]
             with telling(cache), transaction(connection):
-                connection.executemany("insert or replace into hashes values (?, ?, ?)", fresh)
-        return known
+                connection.executemany("insert or replace into hashes values (?, ?, ?)", rows)
+        return found
     finally:
         connection.close()
 
 
-def _stamp(path: Path) -> str:
-    found = path.stat()
+def _stamp(place: str) -> str | OSError:
+    """What changes when a file does."""
+    try:
+        found = os.stat(place)
+    except OSError as problem:
+        return problem
+    if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for, for ever
+        kind = IsADirectoryError if stat.S_ISDIR(found.st_mode) else OSError
+        return kind(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "not a file", place)
     return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
 
 
-def _lookup(connection: sqlite3.Connection, path: Path) -> tuple[str, str] | None:
-    row: tuple[str, str] | None = connection.execute(
-        "select stamp, sha256 from hashes where path = ?", (str(path.resolve()),)
-    ).fetchone()
-    return row
+def _lookup(connection: sqlite3.Connection, places: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Stamp and hash of the files that are remembered."""
+    known: dict[str, tuple[str, str]] = {}
+    for start in range(0, len(places), _AT_ONCE):
+        some = places[start : start + _AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        query = f"select path, stamp, sha256 from hashes where path in ({marks})"  # noqa: S608 - only marks
+        known |= {path: (stamp, sha256) for path, stamp, sha256 in connection.execute(query, some)}
+    return known

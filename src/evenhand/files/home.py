@@ -13,4 +13,4 @@ def home() -> Path:
         return Path(given).expanduser()
     from platformdirs import user_cache_path
 
-    return user_cache_path("evenhand")
+    return Path(user_cache_path("evenhand"))

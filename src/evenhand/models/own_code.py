@@ -17,8 +17,9 @@ from evenhand.models.source import LoadOptions, ModelSource
 class ObjectSource:
     """An object that meets a capability, made already.
 
-    Its identity is what its own ``identity()`` says. Without one it is the sha256 of the file that defines its
-    class, of the files that it lists in ``files`` (weights), and its ``version``, where it has them.
+    Its identity is what its own ``identity()`` says, and what tells two of the user's models apart even so:
+    the name of its class and the sha256 of the files that define it, or instead its ``version``, where it has
+    one. Weights are hashed where ``files`` lists them.
 
     Args:
         model: The object.
@@ -29,23 +30,29 @@ class ObjectSource:
         self._model, self.uri = model, uri
 
     def identity(self) -> dict[str, str]:
-        """As declared by the object, else its source and files."""
-        if isinstance(self._model, HasIdentity):
-            return self._model.identity()
-        kind = type(self._model)
-        parts = {"name": kind.__qualname__}
+        """As declared by the object, with its class, source and files."""
+        parts = {"class": type(self._model).__qualname__}
         if hasattr(self._model, "version"):
-            return parts | {"version": str(self._model.version)}
-        files = [Path(file) for file in getattr(self._model, "files", ())]
-        try:
-            files.append(Path(inspect.getfile(kind)))
-        except (TypeError, OSError):
+            parts["version"] = str(self._model.version)
+        else:
+            sources = self._sources()
+            files = sources + [Path(file) for file in getattr(self._model, "files", ())]
+            parts |= {f"sha256 of {file.name}": digest for file, digest in sha256_files(files).items()}
+        return parts | (self._model.identity() if isinstance(self._model, HasIdentity) else {})
+
+    def _sources(self) -> list[Path]:
+        """Files that define its class and those it is derived from."""
+        found = {}
+        for kind in type(self._model).__mro__[:-1]:
+            try:
+                found[Path(inspect.getfile(kind))] = None
+            except (TypeError, OSError):  # built in, or typed into a shell
+                continue
+        if not found and not isinstance(self._model, HasIdentity):
             raise UserError(
                 f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
-            ) from None
-        for file, digest in sha256_files(files).items():
-            parts[f"sha256 of {file.name}"] = digest
-        return parts
+            )
+        return list(found)
 
     def capabilities(self) -> Sequence[str]:
         """What its methods and attributes meet."""
@@ -57,7 +64,7 @@ class ObjectSource:
 
 
 def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
-    """``file.py:object``, or ``module:object`` (from ``py:module:object``); a class is called without arguments.
+    """``file.py:object`` or ``py:module:object``; a class is called without arguments.
 
     Raises:
         UserError: Nothing by that name, a constructor that fails, or an object without any capability.
@@ -71,7 +78,8 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
             raise
         except Exception as problem:
             cause = one_line(f"{type(problem).__name__}: {problem}")
-            raise UserError(f"{uri!r} could not be made: {cause}; it is called without arguments") from problem
+            message = f"{uri!r} could not be made: {cause}; it is called without arguments"
+            raise UserError(message) from problem
     source = ObjectSource(found, uri)
     if not source.capabilities():
         names = ", ".join(protocol.__name__ for protocol in CAPABILITIES.values())

@@ -28,8 +28,8 @@ class LoadOptions:
 class ModelSource(Protocol):
     """What a model URI stands for.
 
-    ``identity`` and ``capabilities`` must not import torch or the like: a run whose answers are all known asks
-    for nothing else.
+    ``identity`` and ``capabilities`` must not import torch or the like: a run whose answers are all known
+    asks for nothing else.
     """
 
     uri: str

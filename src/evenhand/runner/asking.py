@@ -1,81 +1,170 @@
-"""Ask a classifier about every sample, batch by batch on a fixed grid."""
+"""One question about all of its samples: what is known is not asked, the rest goes out batch by batch.
+
+The grid of batches is fixed by the order of the samples, and shards are whole batches. A batch with a row
+that is not known is asked whole, so that a resumed run asks the very batches that an uninterrupted one would
+have asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-import polars as pl
+from evenhand.core.capabilities import NotAnswered
+from evenhand.core.questions import Question, UnreadableImage
+from evenhand.runner.answer_store import Answer, AnswerStore, is_temporary, keys_of
 
-from evenhand.benchmarks.declaration import Samples
-from evenhand.core.capabilities import ClassifiesImages
-from evenhand.core.errors import EvenhandError, UserError, one_line
-
-BATCH = 256
-
-SCHEMA = {
-    "sample": pl.String,
-    "truth": pl.String,
-    "prediction": pl.String,
-    "rank": pl.Int32,
-    "confidence": pl.Float64,
+BATCHES = {
+    "classifies_images": 64,
+    "embeds_images": 64,
+    "embeds_texts": 256,
+    "matches_pairs": 32,
+    "scores_continuations": 16,
+    "answers_questions": 16,
 }
+_SHARD = 2_048  # rows of one part of the evidence, about
+Progress = Callable[[int, int], None]
+Sink = Callable[[int, int, Sequence[Answer]], None]  # shard, its first row, the answers of its rows
 
 
-def ask_classifier(
-    model: ClassifiesImages, samples: Samples, *, limit: int | None, progress: Callable[[int, int], None]
-) -> pl.DataFrame:
-    """Predictions of the first rank: ``sample, truth, prediction, rank, confidence``.
+@dataclass(frozen=True, eq=False)
+class ToAsk:
+    """A batch of the grid: rows start to stop of which those in ``readable`` have an image to look at."""
 
-    Logits that are not finite give a missing prediction, which metrics count as dropped.
+    shard: int
+    start: int
+    stop: int
+    readable: Sequence[int]
 
-    Args:
-        model: The classifier.
-        samples: What to ask about.
-        limit: Only so many samples.
-        progress: Called with samples done and samples in all.
 
-    Raises:
-        UserError: The model's answer has the wrong shape.
+class Engine(Protocol):
+    """Something that answers batches, in any order."""
+
+    def answer(
+        self, question: Question, batches: Iterable[ToAsk]
+    ) -> Iterator[tuple[ToAsk, dict[int, Answer]]]:
+        """Each batch with the answers to its readable rows."""
+        ...
+
+
+@dataclass(eq=False)
+class _Shard:
+    """Rows of one part of the evidence, with their keys and what was wrong with their files."""
+
+    index: int
+    start: int
+    keys: Sequence[bytes]
+    unreadable: dict[int, NotAnswered]
+    batches: Sequence[ToAsk]
+    done: int = 0  # batches
+
+
+@dataclass(eq=False)
+class Asking:
+    """One question on its way through a store and an engine.
+
+    Attributes:
+        question: What is asked.
+        store: What is known, and where new answers go, one transaction a batch.
+        batch: Rows of a batch.
+        sink: Gets the answers of each shard once all are there; shards may come in any order.
+        progress: Called with rows done and rows in all.
+        asked: Rows that had to be asked.
     """
-    total = len(samples) if limit is None else min(limit, len(samples))
-    labels = pl.Series([str(label) for label in model.labels])
-    parts = []
-    for start in range(0, total, BATCH):
-        stop = min(start + BATCH, total)
-        logits = _classify(model, samples.images(start, stop), start)
-        if logits.shape != (stop - start, len(labels)):
-            raise UserError(
-                f"the model answered with shape {one_line(logits.shape)}; classify must return one logit for "
-                f"each of {stop - start} images and {len(labels)} labels"
-            )
-        parts.append(_rows(samples.annotations[start:stop], logits, labels))
-        progress(stop, total)
-    return pl.concat(parts)
+
+    question: Question
+    store: AnswerStore
+    batch: int
+    sink: Sink
+    progress: Progress
+    asked: int = field(default=0, init=False)
+    _done: int = field(default=0, init=False)
+    _open: dict[int, _Shard] = field(default_factory=dict, init=False)
+    _temporary: dict[bytes, NotAnswered] = field(default_factory=dict, init=False)
+
+    def run(self, engine: Engine) -> None:
+        """Ask everything that is not known."""
+        with ThreadPoolExecutor(1, "digests") as ahead:
+            for to_ask, answers in engine.answer(self.question, self._unknown(ahead)):
+                self._keep(to_ask, answers)
+
+    def _unknown(self, ahead: ThreadPoolExecutor) -> Iterator[ToAsk]:
+        """Batches to ask; files of the next shard are hashed meanwhile."""
+        size = self.batch * max(1, _SHARD // self.batch)
+        starts = range(0, len(self.question), size)
+        waiting: deque[Future[list[str | UnreadableImage]]] = deque()
+        for index, start in enumerate(starts):
+            for later in starts[index + len(waiting) : index + 2]:
+                waiting.append(ahead.submit(digests_of, self.question, later, later + size))
+            shard = self._plan(index, start, waiting.popleft().result())
+            if shard.batches:
+                self._open[index] = shard
+                yield from shard.batches
+            else:
+                self._close(shard)
+
+    def _plan(self, index: int, start: int, digests: Sequence[str | UnreadableImage]) -> _Shard:
+        unreadable = {
+            row: NotAnswered(digest.reason, digest.detail)
+            for row, digest in enumerate(digests, start)
+            if isinstance(digest, UnreadableImage)
+        }
+        texts = [digest if isinstance(digest, str) else "" for digest in digests]
+        keys = keys_of(self.question, start, texts)
+        known = self.store.known(keys)
+        batches = []
+        for first in range(start, start + len(keys), self.batch):
+            last = min(first + self.batch, start + len(keys))
+            readable = [row for row in range(first, last) if row not in unreadable]
+            if any(keys[row - start] not in known for row in readable):
+                batches.append(ToAsk(index, first, last, readable))
+        return _Shard(index, start, keys, unreadable, batches)
+
+    def _keep(self, to_ask: ToAsk, answers: dict[int, Answer]) -> None:
+        shard = self._open[to_ask.shard]
+        by_key = {shard.keys[row - shard.start]: answer for row, answer in answers.items()}
+        self.store.put(by_key)
+        for key, answer in by_key.items():
+            if isinstance(answer, NotAnswered) and is_temporary(answer):
+                self._temporary[key] = answer
+        self.asked += len(answers)
+        shard.done += 1
+        self._report(to_ask.stop - to_ask.start)
+        if shard.done == len(shard.batches):
+            del self._open[shard.index]
+            self._close(shard)
+
+    def _close(self, shard: _Shard) -> None:
+        known: dict[bytes, Answer] = {**self._temporary, **self.store.get(shard.keys)}
+        answers = [
+            shard.unreadable[row] if row in shard.unreadable else known[key]
+            for row, key in enumerate(shard.keys, shard.start)
+        ]
+        self.sink(shard.index, shard.start, answers)
+        self._report(len(shard.keys) - sum(batch.stop - batch.start for batch in shard.batches))
+
+    def _report(self, rows: int) -> None:
+        self._done += rows
+        self.progress(self._done, len(self.question))
 
 
-def _classify(model: ClassifiesImages, images: npt.NDArray[np.uint8], start: int) -> npt.NDArray[np.float64]:
-    """The model's logits; whatever its code raises is told as one line, with the cause kept."""
+def digests_of(question: Question, start: int, stop: int) -> list[str | UnreadableImage]:
+    """Digests of the images of some rows, empty texts where a question has none."""
+    stop = min(stop, len(question))
+    images = question.images
+    if images is None:
+        return [""] * (stop - start)
+    if hasattr(images, "digests"):
+        found: list[str | UnreadableImage] = images.digests(start, stop)
+        return found
+    return [_digest(images, row) for row in range(start, stop)]
+
+
+def _digest(images: Any, row: int) -> str | UnreadableImage:
     try:
-        return np.asarray(model.classify(images), dtype=np.float64)
-    except EvenhandError:
-        raise
-    except Exception as problem:
-        cause = one_line(f"{type(problem).__name__}: {problem}")
-        stop = start + len(images) - 1
-        raise UserError(f"the model failed on samples {start} to {stop}: {cause}") from problem
-
-
-def _rows(annotations: pl.DataFrame, logits: npt.NDArray[np.float64], labels: pl.Series) -> pl.DataFrame:
-    finite: npt.NDArray[np.bool_] = np.asarray(np.isfinite(logits).all(axis=1))
-    safe = np.where(finite[:, None], logits, 0.0)
-    weight = np.exp(safe - safe.max(axis=1, keepdims=True))
-    best = safe.argmax(axis=1)
-    confidence = weight.max(axis=1) / weight.sum(axis=1)
-    answered = pl.Series(finite)
-    return annotations.select("sample", "truth").with_columns(
-        prediction=pl.when(answered).then(labels.gather(best)).otherwise(None),
-        rank=pl.lit(1, dtype=pl.Int32),
-        confidence=pl.when(answered).then(pl.Series(confidence)).otherwise(None),
-    )
+        return str(images.digest(row))
+    except UnreadableImage as problem:
+        return problem

@@ -2,60 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
-from evenhand.benchmarks.declaration import Artifact, Benchmark, Measured, parse_parameters
-from evenhand.core.capabilities import ClassifiesImages
-from evenhand.core.results import Findings
-from evenhand.files.atomic import atomic_path
+from evenhand.benchmarks.declaration import (
+    Answered,
+    Artifact,
+    Benchmark,
+    Measured,
+    Plan,
+    Setting,
+    parse_parameters,
+)
+from evenhand.core.results import Dropped, Finding, Findings
+from evenhand.evidence import run_folder
+from evenhand.files.atomic import atomic_folder
 from evenhand.metrics.suite import adjust_headlines
-from evenhand.models.resolve import require, resolve
-from evenhand.runner.asking import ask_classifier
+from evenhand.models.resolve import resolve
+from evenhand.models.source import ModelSource
+from evenhand.runner.evidence_engine import FOLDER, Asked, Progress, ask_all
 from evenhand.runner.manifest import make_manifest
+from evenhand.runner.options import AskOptions
 from evenhand.runner.outcome import Run, check_out
 
 
 @dataclass(frozen=True, eq=False)
 class AskedRun(Run):
-    """A run with the raw answers and annotations it was computed from."""
+    """A run with the raw answers and annotations it was computed from.
 
-    evidence: dict[str, pl.DataFrame] = field(default_factory=dict)
+    Attributes:
+        evidence_folder: Holds one folder of Parquet parts for each question.
+        unanswered: Samples without an answer: sample, question, reason, detail, temporary.
+    """
+
+    evidence_folder: Path = Path()
+    unanswered: pl.DataFrame = field(default_factory=pl.DataFrame)
+    _keeper: Any = None  # removes a temporary evidence folder when the run is forgotten
+
+    @property
+    def evidence(self) -> dict[str, pl.LazyFrame]:
+        """Evidence and annotations by name, lazy."""
+        names = sorted(entry.name for entry in self.evidence_folder.iterdir() if entry.is_dir())
+        return {name: pl.scan_parquet(self.evidence_folder / name / "part-*.parquet") for name in names}
+
+    def temporary_reasons(self) -> dict[str, int]:
+        """Samples worth asking about again, by reason; the same command does."""
+        again = self.unanswered.filter("temporary")
+        return dict(again["reason"].value_counts(sort=True).iter_rows())
 
     def write_extras(self, folder: Path) -> None:
-        """Write the evidence as Parquet parts."""
-        for kind, table in self.evidence.items():
-            with atomic_path(folder / "evidence" / kind / "part-00000.parquet") as temporary:
-                table.write_parquet(temporary)
+        """Copy the evidence, unless it was made in that very folder."""
+        if self.evidence_folder != folder / FOLDER:
+            shutil.copytree(self.evidence_folder, folder / FOLDER)
 
 
 def run(
     benchmark: str,
     *,
-    model: str | ClassifiesImages,
+    model: Any,
+    data: str | Path | None = None,
     parameters: Mapping[str, str] | None = None,
     tags: Mapping[str, str] | None = None,
     limit: int | None = None,
     seed: int = 0,
+    options: AskOptions | None = None,
     out: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Run:
+    progress: Progress | None = None,
+) -> AskedRun:
     """Ask a model a benchmark's questions, measure the answers, and write the run.
+
+    What the model answered before, in any run, is not asked again. A run that was stopped goes on where it
+    was: call the same again.
 
     Args:
         benchmark: Its name, or ``file.py:object``.
-        model: A model URI, or an object that meets the benchmark's capability.
+        model: A model URI, or an object that meets a capability the benchmark asks for.
+        data: Where the benchmark's data lies, where it needs one.
         parameters: The benchmark's own parameters, as text.
         tags: Facts about the model for comparisons.
         limit: Ask about the first so many samples only.
         seed: Of samples and resampling.
-        out: Folder to write; default: nothing is written.
-        progress: Called with samples done and samples in all.
+        options: Device, precision, batch size, workers, engine.
+        out: Folder to write; default: evidence lives until the run is forgotten.
+        progress: Called with a question's name, rows done, and rows in all.
+
+    Returns:
+        The run; ``run.unanswered`` lists the samples that the model has no answer for.
 
     Raises:
         UserError: Unknown benchmark, model or parameter, or a model without the capability.
@@ -63,51 +105,89 @@ def run(
     check_out(out)
     asked: Benchmark = BENCHMARKS.get(benchmark)
     values = parse_parameters(asked, parameters or {})
-    uri = model if isinstance(model, str) else type(model).__name__
-    answering = resolve(model) if isinstance(model, str) else model
-    require(answering, ClassifiesImages, uri)
-    identity = answering.identity()
-    samples = asked.samples(values, seed)
-    answers = ask_classifier(answering, samples, limit=limit, progress=progress or (lambda *_: None))
-    annotations = samples.annotations[: len(answers)]
-    measured = asked.measure(answers.join(annotations.drop("truth"), on="sample"), seed=seed)
-    made = _assemble(asked, measured, {"model": uri, "model_identity": identity}, values, tags or {}, seed)
-    kept = AskedRun(*made, {"predictions": answers, "annotations": annotations})
-    kept.tables.update(_artifact_tables(asked, kept))
-    if out is not None:
-        kept.save(out)
-    return kept
+    how = options or AskOptions()
+    source = resolve(model, how.load_options())
+    where = Path(data).expanduser() if data is not None else None
+    setting = Setting(values, where, source.capabilities(), seed, limit)
+    plan = asked.plan(setting)
+    with _building(out) as (folder, keeper):
+        answers = ask_all(plan, source, folder, how, progress or (lambda *_: None))
+        answered = Answered(plan, setting, answers.tables(plan), answers.unanswered, answers.facts)
+        measured = asked.measure(answered)
+        findings, manifest = _assemble(asked, plan, measured, setting, source, answers, tags or {})
+        made = AskedRun(
+            findings, manifest, measured.counts, measured.tables, answers.folder, answers.unanswered, keeper
+        )
+        made.tables.update(_artifact_tables(asked, made))
+        if out is not None:
+            made.write_into(folder)
+    return made if out is None else replace(made, evidence_folder=Path(out) / FOLDER)
+
+
+@contextmanager
+def _building(out: str | Path | None) -> Iterator[tuple[Path, Any]]:
+    """Where the run is made: beside its target, or in a folder that goes with the run."""
+    if out is None:
+        keeper = tempfile.TemporaryDirectory(prefix="evenhand-")
+        yield Path(keeper.name), keeper
+        return
+    with atomic_folder(Path(out), entries=run_folder.ENTRIES, markers=run_folder.MARKERS) as folder:
+        yield folder, None
 
 
 def _assemble(
     benchmark: Benchmark,
+    plan: Plan,
     measured: Measured,
-    model: dict[str, Any],
-    parameters: Mapping[str, Any],
+    setting: Setting,
+    source: ModelSource,
+    answers: Asked,
     tags: Mapping[str, str],
-    seed: int,
-) -> tuple[Findings, dict[str, Any], dict[str, Any], dict[str, pl.DataFrame]]:
+) -> tuple[Findings, dict[str, Any]]:
     settings = {
         "kind": "run",
         "benchmark": benchmark.name,
-        **model,
-        "parameters": dict(parameters),
+        "model": source.uri,
+        "model_identity": dict(source.identity()),
+        "parameters": dict(setting.parameters),
         "tags": dict(tags),
         "truth": "truth",
         "prediction": "prediction",
-        "by": list(benchmark.attributes),
-        "rows": next(iter(measured.counts.values())).n_total,
+        "by": ["+".join(names) for names in plan.by],
+        "rows": len(plan.annotations),
+        "samples": _digest(plan.annotations),
         "mode": "default",
-        "seed": seed,
+        "seed": setting.seed,
         "source": None,
     }
-    manifest = make_manifest(measured.counts, settings) | {"card": benchmark.card()}
-    named = [
-        finding.model_copy(update={"benchmark": benchmark.name, "model": model["model"]})
-        for finding in adjust_headlines(measured.findings)
-    ]
-    findings = Findings(manifest_id=manifest["manifest_id"], findings=named)
-    return findings, manifest, measured.counts, measured.tables
+    manifest = make_manifest(measured.counts, settings)
+    manifest |= {"card": benchmark.card(), "asking": answers.account}
+    dropped = _dropped(plan, answers.unanswered)
+    adjusted = adjust_headlines(measured.findings)
+    named = [_named(finding, benchmark.name, source.uri, dropped) for finding in adjusted]
+    return Findings(manifest_id=manifest["manifest_id"], findings=named), manifest
+
+
+def _named(finding: Finding, benchmark: str, model: str, dropped: Sequence[Dropped]) -> Finding:
+    update = {"benchmark": benchmark, "model": model, "dropped": [*dropped, *finding.dropped]}
+    return finding.model_copy(update=update)
+
+
+def _dropped(plan: Plan, unanswered: pl.DataFrame) -> list[Dropped]:
+    """What never became an answer, by reason: a sample counts once."""
+    found = dict(plan.dropped)
+    counts = unanswered.unique("sample", keep="first", maintain_order=True)["reason"].value_counts(sort=True)
+    for reason, count in counts.sort("count", "reason", descending=[True, False]).iter_rows():
+        found[reason] = found.get(reason, 0) + count
+    return [Dropped(reason=reason, count=count) for reason, count in found.items()]
+
+
+def _digest(annotations: pl.DataFrame) -> str:
+    """A hash of who was asked about: ids, truth and attributes."""
+    digest = hashlib.sha256(json.dumps(annotations.columns).encode())
+    for block in annotations.iter_slices(65_536):
+        digest.update(json.dumps(block.rows(), default=str, ensure_ascii=False).encode())
+    return digest.hexdigest()
 
 
 def _artifact_tables(benchmark: Benchmark, made: Run) -> dict[str, pl.DataFrame]:

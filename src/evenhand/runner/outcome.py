@@ -33,17 +33,21 @@ class Run(run_folder.Run):
         """
         target = Path(folder)
         with atomic_folder(target, entries=run_folder.ENTRIES, markers=run_folder.MARKERS) as building:
-            write_bytes(building / run_folder.FINDINGS, self.findings.dump())
-            manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
-            write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
-            for name, counts in self.counts.items():
-                counts.save(building / "counts" / f"{name}.parquet")
-            for name, table in self.tables.items():
-                (building / "tables").mkdir(exist_ok=True)
-                table.write_parquet(building / "tables" / f"{name}.parquet")
-            self.write_extras(building)
-            self.report(building / "report.html")
+            self.write_into(building)
         return target
+
+    def write_into(self, building: Path) -> None:
+        """Write everything into a folder that is being built."""
+        write_bytes(building / run_folder.FINDINGS, self.findings.dump())
+        manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
+        write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
+        for name, counts in self.counts.items():
+            counts.save(building / "counts" / f"{name}.parquet")
+        for name, table in self.tables.items():
+            (building / "tables").mkdir(exist_ok=True)
+            table.write_parquet(building / "tables" / f"{name}.parquet")
+        self.write_extras(building)
+        self.report(building / "report.html")
 
     def write_extras(self, folder: Path) -> None:
         """What kinds of run write beyond findings, manifest, counts, tables and report; nothing here."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.contingency import Association, TableBatch, sum_by
+from evenhand.stats.null_tables import permutation_moments
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,16 +36,15 @@ class PhiSquared:
 def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     r"""Bias-corrected phi-squared, and how its variance depends on the true value, with rows fixed.
 
-    With row shares ``w_i``, row-wise proportions ``q_ij``, column shares ``m_j`` and
-    ``A_j = sum_i w_i q_ij^2``, ``phi^2 = sum_j A_j / m_j - 1``. Two terms are plugged in:
+    Bias ``B1`` and variance ``V1`` are those of the jackknife that deletes one count within each row. On
+    average ``V1`` is not too small (Efron and Stein 1981); of noise alone it is twice the variance. Without
+    association both are known: bias ``B0 = (r-1)(c-1)/(n-1)`` and variance ``V0`` (Dawson 1954), with slope
+    ``4/n`` (noncentral chi-squared). With ``a = min(1, B0/phi^2)``, the share of plain phi^2 that is noise:
 
-    * first order: ``h_ij = 2 q_ij / m_j - A_j / m_j^2``, variance ``V1 = (1/n) sum_i w_i Var_{q_i}(h_i)``;
-    * second order: bias ``B = (1/n) sum_ij q_ij (1 - q_ij) (1/m_j - 2 w_i q_ij / m_j^2 + w_i A_j / m_j^3)``.
-
-    Without association both are known: bias ``B0 = (r-1)(c-1)/(n-1)`` (Bergsma 2013) and variance
-    ``2 B0^2 / ((r-1)(c-1))`` with slope ``4/n`` (the noncentral chi-squared distribution). Plugged-in terms
-    of sparse tables are too small, so bias and slope lie between the two, by the share ``t`` of phi-squared
-    that is not noise. The form was chosen by simulation (docs/statistics.md).
+    * bias ``B = B1 + a^2 (B0 - B1)``, so ``V = V1 (1 + 2 a^2 (B0 - B1) / phi^2)^2`` is that of the centre;
+    * noise ``V0``;
+    * slope ``a 4/n + (1-a) (V - V0)/phi^2``, or what makes the variance at the estimate ``V - a V0`` where
+      that is more. The form was chosen by simulation (docs/statistics.md).
 
     Returns:
         NaN where phi-squared is undefined.
@@ -52,20 +52,73 @@ def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     n = np.where(tables.n > 1, tables.n, np.nan)
     freedom = (tables.n_rows - 1) * (tables.n_columns - 1)
     freedom = np.where(freedom > 0, freedom, np.nan)
-    first, second = _plugged_in(batch, n)
-    plain = tables.chi2 / n
-    floor = freedom / (n - 1)
-    share = np.divide(np.maximum(plain - floor, 0), plain, out=np.zeros_like(plain), where=plain > 0)
-    bias = floor - share / 2 * (floor - second)
-    noise = 2 * floor**2 / freedom
-    blended = (1 - share) * 4 / n + share * first / np.maximum(plain, np.finfo(np.float64).tiny)
+    plain, floor = tables.chi2 / n, freedom / (n - 1)
+    noise = np.maximum(permutation_moments(batch, tables)[1] / n**2, 0)
+    noise = np.where(np.isnan(noise), 2 * floor**2 / freedom, noise)
+    variance, bias = _jackknife(batch, n, noise)
+    some = np.maximum(plain, floor)
+    chance = floor / some
+    gap = chance**2 * (floor - bias)
+    variance = variance * (1 + np.where(chance < 1, 2 * gap / some, 0)) ** 2
+    blended = chance * 4 / n + (1 - chance) * np.maximum(variance - noise, 0) / some
     signal = np.maximum(plain - floor, np.sqrt(2 * freedom) / n / 2)
-    slope = np.maximum(blended, (first - 4 * floor / n) / signal)
-    return PhiSquared(plain - bias, noise, slope)
+    slope = np.maximum(blended, (variance - (1 + chance) * noise) / signal)
+    return PhiSquared(plain - bias - gap, noise, slope)
 
 
-def _plugged_in(batch: TableBatch, n: Floats) -> tuple[Floats, Floats]:
-    """The first-order variance and the second-order bias of phi-squared, observed shares plugged in."""
+def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    r"""Variance and bias of phi-squared by deleting each count of a row, with the row shares fixed.
+
+    A row of R counts is scaled by ``k = R/(R-1)`` once x, its count in a column of total C, has become x - 1.
+    The column, ``f = sum_i x_i^2/R_i / C`` of phi-squared + 1, has C' = C + x/(R-1) after the scaling and
+    C" = C' - k after both. With ``q = x/R`` and ``u = f - q (1 + k)`` the two steps together give:
+
+    * deleting changes f by ``d = k (u C/C' + (1-q)/(R-1)) / C"``; variance ``sum_i (R_i-1) Var_{q_i}(d_i)``;
+    * bias ``sum_ij k x (1-q) (1/R + u/C') / C"``.
+
+    A row or column of one count cannot show its own: its cells take their bias without association,
+    ``(1 - R/n)(1 - C/n)/(n-1)``, and the row its part of twice the noise.
+    """
+    inverse = np.take(1 / batch.row_total, batch.row_of_cell)
+    step = np.take(1 / np.maximum(batch.row_total - 1, 1), batch.row_of_cell)  # k - 1
+    share = batch.n * inverse
+    inside = sum_by(batch.column_of_cell, batch.n * share) / np.maximum(batch.column_total, 1)
+    columns = np.take(batch.column_total, batch.column_of_cell)
+    scaled = batch.n * step
+    scaled += columns
+    pull = np.take(inside, batch.column_of_cell)
+    pull -= share * (2 + step)
+    pull /= scaled
+    scaled -= 1 + step
+    factor = (1 + step) / np.maximum(scaled, 1)  # C" is 0 for lone counts, else at least 1
+    others = 1 - share
+    change = factor * (pull * columns + others * step)
+    lone = np.flatnonzero(columns == 1)
+    change[lone] = -(1 + step[lone]) * inverse[lone]
+    pull += inverse
+    pull *= others
+    factor *= batch.n
+    bias = batch.sum_over_tables(factor * pull)
+    weighted = share * change
+    mean = sum_by(batch.row_of_cell, weighted)
+    weighted *= change
+    square = sum_by(batch.row_of_cell, weighted)
+    spread = (batch.row_total - 1) * np.maximum(square - mean**2, 0)
+    variance = sum_by(batch.row_table, spread, batch.n_tables)
+    lone_rows, lone_columns = (
+        (1 - 1 / n) * np.bincount(owner[total == 1], minlength=batch.n_tables)
+        for owner, total in ((batch.row_table, batch.row_total), (batch.column_table, batch.column_total))
+    )
+    r, c = batch.n_rows - 1, batch.n_columns - 1
+    bias += (r * c - (r - lone_rows) * (c - lone_columns)) / (n - 1)
+    return variance + 2 * noise * lone_rows / np.maximum(r, 1), bias
+
+
+def _first_order(batch: TableBatch, n: Floats) -> Floats:
+    """First-order variance of phi-squared: ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)``.
+
+    Row shares w, row-wise proportions q, column shares m and ``A_j = sum_i w_i q_ij^2`` as observed.
+    """
     share = batch.n / np.take(batch.row_total, batch.row_of_cell)
     row_share = batch.row_total / batch.total[batch.row_table]
     weight = np.take(row_share, batch.row_of_cell)
@@ -77,17 +130,16 @@ def _plugged_in(batch: TableBatch, n: Floats) -> tuple[Floats, Floats]:
     mean = sum_by(batch.row_of_cell, share * slope)
     square = sum_by(batch.row_of_cell, share * slope * slope)
     spread = row_share * np.maximum(square - mean**2, 0)
-    variance = sum_by(batch.row_table, spread, batch.n_tables) / n
-    curvature = (1 - weight * slope) * inverse
-    bias = batch.sum_over_tables(share * (1 - share) * curvature) / n
-    return variance, bias
+    return sum_by(batch.row_table, spread, batch.n_tables) / n
 
 
 def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -> tuple[Floats, Floats]:
     """Score interval for phi-squared, on the scale of V, cut at 0 and 1.
 
     It holds every value t with ``(centre - t)^2 <= z^2 (noise + slope t)``: the variance is that of the
-    value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1.
+    value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1. A centre further
+    below 0 than the standard error of noise counts as that far below, so that a table that looks more even
+    than chance allows does not put V at 0 exactly (power-constrained limits, Cowan et al. 2011).
 
     Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
 
@@ -102,8 +154,9 @@ def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -
     from scipy import special
 
     z2 = float(special.ndtri((1 + level) / 2)) ** 2
-    middle = phi2.centre + z2 * phi2.slope / 2
-    half = np.sqrt(np.maximum(middle**2 - phi2.centre**2 + z2 * phi2.noise, 0))
+    centre = np.maximum(phi2.centre, -min(1, np.sqrt(z2)) * np.sqrt(phi2.noise))
+    middle = centre + z2 * phi2.slope / 2
+    half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * phi2.noise, 0))
     return _as_v(middle - half, tables), _as_v(middle + half, tables)
 
 
@@ -119,7 +172,7 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
     from scipy import special
 
     n = np.where(tables.n > 1, tables.n, np.nan)
-    variance, _ = _plugged_in(batch, n)
+    variance = _first_order(batch, n)
     centre = tables.chi2 / n - (tables.n_rows - 1) * (tables.n_columns - 1) / (n - 1)
     half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
     return _as_v(centre - half, tables), _as_v(centre + half, tables)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.declaration import Measured, Parameter, Samples
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.sprites.factors import (
     COLOURS,
     LEFT_IN_PAPER,
@@ -21,12 +21,37 @@ from evenhand.benchmarks.sprites.factors import (
 )
 from evenhand.benchmarks.sprites.presets import PRESETS, preset
 from evenhand.benchmarks.sprites.render import render
+from evenhand.core.capabilities import Pixels
+from evenhand.core.questions import Question
 from evenhand.evidence.predictions import Predictions
 from evenhand.metrics.group_accuracy import accuracy
 from evenhand.metrics.mistakes import prediction_differences
 from evenhand.metrics.suite import audit_grouping
 
 LIKE_TRAINING = "like_training"
+RENDERING = "sprites/1"  # changes when the same factors would give other pixels
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedSprites:
+    """Sprites as images, drawn when they are asked for."""
+
+    sprites: Factors
+
+    def __len__(self) -> int:
+        return len(self.sprites)
+
+    def digest(self, index: int) -> str:
+        """The factors that the sprite is drawn from."""
+        return self.digests(index, index + 1)[0]
+
+    def digests(self, start: int, stop: int) -> list[str]:
+        """Those of several sprites."""
+        return [f"{RENDERING}/{place}" for place in self.sprites.take(slice(start, stop)).index().tolist()]
+
+    def load(self, index: int) -> Pixels:
+        """One sprite, uint8 RGB, shape (64, 64, 3)."""
+        return np.asarray(render(self.sprites.take(slice(index, index + 1)))[0])
 
 
 class Sprites:
@@ -38,24 +63,35 @@ class Sprites:
         "removed": Parameter("none", (*SHAPES, "none"), "shape whose green sprites training lacked"),
         "strength": Parameter("strong", tuple(LEFT_IN_PAPER), "how many of them it lacked"),
     }
-    attributes = ("colour",)
     artifacts = ("skewsize/table1", "skewsize/table2", "skewsize/table5")
 
-    def samples(self, parameters: Mapping[str, Any], seed: int) -> Samples:
+    def plan(self, setting: Setting) -> Plan:
         """Unmanipulated test sprites; those that a set biased like the training set would keep are marked."""
-        _, test = train_test_split(seed, 0, preset(str(parameters["preset"])).n_test)
+        size = preset(str(setting.parameters["preset"])).n_test
+        _, test = train_test_split(setting.seed, 0, size)
+        kept = _kept(test, str(setting.parameters["removed"]), str(setting.parameters["strength"]))
         annotations = pl.DataFrame(
             {
                 "sample": [f"sprite-{index:07d}" for index in test.index().tolist()],
                 "truth": [SHAPES[code] for code in test.shape.tolist()],
                 "colour": [COLOURS[code] for code in test.colour.tolist()],
-                LIKE_TRAINING: _kept(test, str(parameters["removed"]), str(parameters["strength"])),
+                LIKE_TRAINING: kept,
             }
+        ).head(len(test) if setting.limit is None else setting.limit)
+        asked = Question(
+            name="predictions",
+            capability="classifies_images",
+            samples=annotations["sample"].to_list(),
+            images=RenderedSprites(test),
+            truth=annotations["truth"].to_list(),
         )
-        return Samples(annotations, lambda start, stop: render(test.take(np.arange(start, stop))))
+        return Plan(annotations, [asked], by=[("colour",)])
 
-    def measure(self, predictions: pl.DataFrame, *, seed: int) -> Measured:
+    def measure(self, answered: Answered) -> Measured:
         """The audit by colour, and the accuracy on a test set biased like the training set."""
+        seed = answered.setting.seed
+        annotations = answered.plan.annotations.drop("truth")
+        predictions = answered.evidence["predictions"].join(annotations.lazy(), on="sample")
         evidence = Predictions.from_frame(predictions, truth="truth", prediction="prediction")
         counts = evidence.count(["colour", LIKE_TRAINING])
         findings, prepared = audit_grouping(counts.project(["colour"]), ["colour"], seed=seed)

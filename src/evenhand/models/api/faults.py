@@ -1,0 +1,112 @@
+"""What went wrong with a request: one sample's misfortune, or a reason to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.capabilities import NotAnswered
+from evenhand.core.errors import UserError, one_line
+
+REFUSED = "refused by the server"
+TIMED_OUT = "the server did not answer in time"
+CUT = "the connection to the server failed"
+LIMITED = "the server's rate limit was reached"
+FAILED = "the server failed"
+_RETRIED = {408: FAILED, 409: FAILED, 429: LIMITED}
+_FIXED = (
+    "temperature",
+    "seed",
+    "logprobs",
+    "top_logprobs",
+    "prompt_logprobs",
+    "continue_final_message",
+    "max_tokens",
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who was asked; what messages need to know.
+
+    Attributes:
+        model: Name of the model.
+        base_url: The server.
+        key: The key that was sent; it is struck out of every message.
+    """
+
+    model: str
+    base_url: str
+    key: str | None
+
+    def __repr__(self) -> str:
+        return f"Asked({self.model!r}, {self.base_url!r})"
+
+
+def explain(error: Any, asked: Asked) -> str:
+    """What the server or the connection said, on one line, without the key."""
+    body = getattr(error, "body", None)
+    said = body.get("message") if isinstance(body, dict) else None
+    cause = error.__cause__
+    text = one_line(said or (f"{type(cause).__name__}: {cause}" if cause else error)).strip(": ")
+    if asked.key:
+        text = text.replace(asked.key, "[key]")
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def not_answered(error: Any, asked: Asked) -> NotAnswered:
+    """One sample without an answer, after the last attempt."""
+    status = getattr(error, "status_code", None)
+    detail = explain(error, asked)
+    if status is None:
+        import openai
+
+        return NotAnswered(
+            TIMED_OUT if isinstance(error, openai.APITimeoutError) else CUT, detail, temporary=True
+        )
+    detail = f"{status}: {detail}"
+    if status in _RETRIED or status >= 500:
+        return NotAnswered(_RETRIED.get(status, FAILED), detail, temporary=True)
+    # A model that answered before and is gone now is a server in trouble, not a misspelt name.
+    return NotAnswered(FAILED if status == 404 else REFUSED, detail, temporary=status == 404)
+
+
+def stop_reason(error: Any, asked: Asked, *, answered: bool) -> UserError | None:
+    """Why no further sample needs to be asked, or None.
+
+    Args:
+        error: What the client library raised after its last attempt.
+        asked: Who was asked.
+        answered: The server has answered before, so that name and address are right.
+    """
+    status = getattr(error, "status_code", None)
+    where, said = asked.base_url, explain(error, asked)
+    if status is None:
+        unreachable = not answered and type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
+        return (
+            UserError(f"{where} cannot be reached: {said}; start it, or check the address")
+            if unreachable
+            else None
+        )
+    if status == 401:
+        given = "refused the key" if asked.key else "asks for a key, and none was sent"
+        return UserError(
+            f"{where} {given} (401); type: export EVENHAND_API_KEY=... with a key of that server"
+        )
+    if status == 402 or getattr(error, "code", None) == "insufficient_quota":
+        return UserError(
+            f"the account at {where} is used up ({status}): {said}; the same command goes on later"
+        )
+    if status == 403 and not answered:
+        return UserError(
+            f"{where} does not let this key use {asked.model!r} (403): {said}; use another key or model"
+        )
+    field = getattr(error, "param", None)
+    if status in (400, 422) and field in _FIXED:
+        hint = (
+            f"add {field}=none to the model's options"
+            if field in ("temperature", "seed")
+            else "use another model"
+        )
+        return UserError(f"{asked.model!r} at {where} does not take {field} ({status}): {said}; {hint}")
+    return None

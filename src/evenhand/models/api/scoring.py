@@ -1,0 +1,78 @@
+"""Scores of continuations from the log-probabilities that a server tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import NotAnswered
+
+NO_LOGPROBS = "the server gave no log-probabilities"
+NOT_LISTED = "continuation not among the server's top log-probabilities"
+MERGED = "the continuation shares a token with its prefix"
+_UNLIKELY = -9999.0  # stands for minus infinity, or for "not told", in OpenAI's protocol and in vLLM
+
+
+def first_token_scores(
+    answer: dict[str, Any], continuations: Sequence[str], *, ignore_space: bool
+) -> list[float] | NotAnswered:
+    """Log-probability of each continuation that is a single token, from the list of likeliest first tokens.
+
+    Args:
+        answer: A chat completion with ``logprobs``.
+        continuations: K texts.
+        ignore_space: Leading space does not count: at the start of a message ``his`` and `` his`` are the
+            same word, and their probabilities are added.
+
+    Returns:
+        K numbers, NaN for a continuation that is not listed; NotAnswered where none is listed.
+    """
+    told = ((answer["choices"][0].get("logprobs") or {}).get("content")) or []
+    if not told:
+        return NotAnswered(NO_LOGPROBS)
+    first, listed = told[0], list(told[0].get("top_logprobs") or [])
+    if first["token"] not in [row["token"] for row in listed]:
+        listed.append(first)
+    scores = []
+    for continuation in continuations:
+        same = [
+            row["logprob"]
+            for row in listed
+            if row["logprob"] > _UNLIKELY
+            and (row["token"] == continuation or (ignore_space and _same_word(row["token"], continuation)))
+        ]
+        scores.append(float(np.logaddexp.reduce(same)) if same else math.nan)
+    if not np.isnan(scores).all():
+        return scores
+    return NotAnswered(
+        NOT_LISTED, f"{len(listed)} listed down to {min(listed.values()):.2f}: {list(listed)[:8]}"
+    )
+
+
+def appended_scores(alone: dict[str, Any], whole: dict[str, Any], *, only_first: bool) -> float | NotAnswered:
+    """Log-probability of what ``whole`` has after ``alone``, from vLLM's ``prompt_logprobs``.
+
+    Args:
+        alone: The answer to the prompt with the prefix.
+        whole: The answer to the prompt with the prefix and the continuation.
+        only_first: Of the first token after the prefix, else the sum over all.
+    """
+    before, after = _prompt_tokens(alone), _prompt_tokens(whole)
+    if not before or not after:
+        return NotAnswered(NO_LOGPROBS, "prompt_logprobs is missing: is it a vLLM server?")
+    size = len(before)
+    if [token for token, _ in after[:size]] != [token for token, _ in before] or len(after) == size:
+        return NotAnswered(
+            MERGED, "move the space from the end of the prefix to the start of the continuation"
+        )
+    values = [value for _, value in after[size : size + 1 if only_first else None]]
+    return math.nan if min(values) <= _UNLIKELY else math.fsum(values)
+
+
+def _prompt_tokens(answer: dict[str, Any]) -> list[tuple[str, float]]:
+    """Token id and log-probability at each position; the first position has none."""
+    rows = [next(iter(row.items())) if row else None for row in answer.get("prompt_logprobs") or []]
+    return [(row[0], float(row[1]["logprob"])) if row else ("", math.nan) for row in rows]

@@ -1,0 +1,164 @@
+"""Weights that libraries keep on the Hugging Face hub: found without importing the library, never pickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError, MissingExtra, one_line
+from evenhand.files.atomic import write_bytes
+from evenhand.files.hashing import sha256_text
+from evenhand.files.home import home
+
+
+def library_version(distribution: str, module: str, extra: str) -> str:
+    """The installed version of a library, without importing it.
+
+    Args:
+        distribution: Its name in the package index.
+        module: Its name in Python.
+        extra: The extra of evenhand that installs it.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        raise MissingExtra(module, extra) from None
+
+
+def remembered(
+    library: str, release: str, name: str, look_up: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """What a library says about a name; asked once for each of its releases, then read from disk.
+
+    A release of timm or open_clip always says the same about a name, and importing either takes seconds.
+
+    Args:
+        library: Its name.
+        release: Its version.
+        name: What is looked up.
+        look_up: Imports the library and answers, as plain JSON.
+    """
+    path = home() / "libraries" / library / release / f"{sha256_text(name)[:32]}.json"
+    try:
+        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return known
+    except (OSError, ValueError):
+        found = look_up()
+    text = json.dumps(found, sort_keys=True)
+    write_bytes(path, text.encode())
+    fresh: dict[str, Any] = json.loads(text)  # tuples become lists, as when it is read
+    return fresh
+
+
+def hub_file(repository: str, names: Sequence[str], revision: str | None, instead: str) -> Path:
+    """A file of a hub repository: from the local cache where it is there, else downloaded.
+
+    Args:
+        repository: Such as ``timm/resnet50.a1_in1k``.
+        names: File names, the first that exists is taken; all are safetensors.
+        revision: Branch, tag or commit.
+        instead: What to type where the repository has none of them.
+
+    Raises:
+        InputError: No such repository, revision or file, or no way to reach the hub.
+    """
+    try:
+        from huggingface_hub import hf_hub_download, try_to_load_from_cache
+        from huggingface_hub.errors import (
+            HfHubHTTPError,
+            HFValidationError,
+            LocalEntryNotFoundError,
+            OfflineModeIsEnabled,
+            RemoteEntryNotFoundError,
+            RepositoryNotFoundError,
+            RevisionNotFoundError,
+        )
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "hf") from None
+    for name in names:
+        cached = try_to_load_from_cache(repository, name, revision=revision)
+        if isinstance(cached, str):
+            return Path(cached)
+    at = f"{repository}@{revision}" if revision else repository
+    for name in names:
+        try:
+            return Path(hf_hub_download(repository, name, revision=revision))
+        except RemoteEntryNotFoundError:
+            continue
+        except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError):
+            raise InputError(
+                f"the hub shows no {at!r}; check name and revision, or log in with: hf auth login"
+            ) from None
+        except (LocalEntryNotFoundError, OfflineModeIsEnabled):
+            raise InputError(
+                f"{name} of {at!r} is not in the local cache and the hub cannot be reached; "
+                f"type, where there is a network: hf download {repository} {name}"
+            ) from None
+        except (HfHubHTTPError, OSError) as problem:
+            raise InputError(
+                f"{name} of {at!r} could not be downloaded: {one_line(problem)}; try again"
+            ) from None
+    raise InputError(
+        f"{at!r} has no safetensors ({' or '.join(names)}), and pickled weights are not read; {instead}"
+    )
+
+
+def local_safetensors(path: Path, given: str) -> Path:
+    """A weights file on this machine.
+
+    Raises:
+        InputError: It does not exist or is no safetensors.
+    """
+    if path.suffix != ".safetensors":
+        raise InputError(
+            f"{given!r}: weights are read from .safetensors only; "
+            f"type: evenhand convert {path} {path.with_suffix('.safetensors')}"
+        )
+    if not path.is_file():
+        raise InputError(f"{given!r}: there is no file {str(path)!r}; give an existing .safetensors file")
+    return path
+
+
+def tensor_shapes(path: Path) -> dict[str, list[int]]:
+    """Names and shapes in a safetensors file, from its header alone.
+
+    Raises:
+        InputError: It is no safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as stream:
+            return {name: list(stream.get_slice(name).get_shape()) for name in stream.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as problem:
+        raise InputError(
+            f"{str(path)!r} is no safetensors file: {one_line(problem)}; "
+            "make one with: evenhand convert IN OUT"
+        ) from None
+
+
+def read_config(path: Path, given: str, fields: Sequence[str]) -> dict[str, Any]:
+    """A JSON object from a model's folder.
+
+    Raises:
+        InputError: No such file, no JSON object, or a field is missing.
+    """
+    if not path.is_file():
+        raise InputError(f"{given!r}: there is no {str(path)!r}; give a folder that holds one")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
+    lacking = [field for field in fields if not isinstance(content, dict) or field not in content]
+    if lacking:
+        raise InputError(
+            f"{str(path)!r} does not say {lacking[0]!r}; save the model again in its library's format"
+        )
+    found: dict[str, Any] = content
+    return found

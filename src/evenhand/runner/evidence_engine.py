@@ -1,0 +1,141 @@
+"""From a plan and a model to evidence on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.declaration import Plan
+from evenhand.core.errors import UserError
+from evenhand.core.questions import Question
+from evenhand.models.resolve import require
+from evenhand.models.source import ModelSource
+from evenhand.runner.answer_store import AnswerStore
+from evenhand.runner.asking import BATCHES, Asking, Engine
+from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts, write_table
+from evenhand.runner.lazy_model import LazyModel
+from evenhand.runner.local_engine import LocalEngine
+from evenhand.runner.options import AskOptions
+
+Progress = Callable[[str, int, int], None]
+FOLDER = "evidence"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Evidence on disk and how it was made.
+
+    Attributes:
+        folder: Holds one folder of Parquet parts for each question.
+        unanswered: Samples without an answer.
+        facts: What the model says of itself.
+        account: For the manifest: what was asked, what was known, what it cost.
+    """
+
+    folder: Path
+    unanswered: pl.DataFrame
+    facts: Mapping[str, Any]
+    account: dict[str, Any] = field(default_factory=dict)
+
+    def tables(self, plan: Plan) -> dict[str, pl.LazyFrame]:
+        """The evidence of each question, lazy."""
+        return {
+            question.name: pl.scan_parquet(self.folder / question.name / "part-*.parquet")
+            for question in plan.questions
+        }
+
+
+def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, progress: Progress) -> Asked:
+    """Ask every question of a plan and write the evidence.
+
+    Args:
+        plan: Questions.
+        source: Who is asked.
+        folder: Where the run folder is built.
+        options: How to ask.
+        progress: Called with the question's name, rows done, and rows in all.
+
+    Raises:
+        UserError: The model cannot answer, or fails.
+    """
+    for question in plan.questions:
+        require(source, question.capability)
+    evidence = folder / FOLDER
+    with _store(source, folder, options) as store:
+        model = LazyModel(source, store)
+        engine = make_engine(model, options)
+        written, account = [], []
+        for question in plan.questions:
+            parts = EvidenceParts(evidence / question.name, question, model.facts)
+            asking = Asking(
+                question,
+                store,
+                options.batch_size or BATCHES[question.capability],
+                parts.write,
+                lambda done, total, name=question.name: progress(name, done, total),  # type: ignore[misc]
+            )
+            asking.run(engine)
+            written += parts.unanswered
+            account.append(_account(question, asking, engine, len(parts.unanswered)))
+        unanswered = pl.DataFrame(written, schema=UNANSWERED)
+        _refuse_silence(plan, unanswered)
+        facts = model.facts()
+        usage = model.usage()
+    write_table(plan.annotations, evidence / "annotations" / "part-00000.parquet")
+    if len(unanswered):
+        write_table(unanswered, evidence / "unanswered" / "part-00000.parquet")
+    how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
+    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})})
+
+
+@contextmanager
+def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[AnswerStore]:
+    """The model's answers: kept for later runs, or only while this one is made."""
+    temporary = folder / "answers.sqlite"
+    store = AnswerStore.of_model(source.identity()) if options.keep_answers else AnswerStore(temporary)
+    try:
+        yield store
+    finally:
+        store.close()
+        for leftover in folder.glob("answers.sqlite*"):
+            leftover.unlink()
+
+
+def make_engine(model: LazyModel, options: AskOptions) -> Engine:
+    """Who answers batches."""
+    if options.engine == "ray":
+        from evenhand.runner.ray_engine import RayEngine
+
+        return RayEngine(model, options.n_workers(), options.address)
+    return LocalEngine(model, options.n_workers())
+
+
+def _account(question: Question, asking: Asking, engine: Engine, unanswered: int) -> dict[str, Any]:
+    account: dict[str, Any] = {
+        "question": question.name,
+        "capability": question.capability,
+        "rows": len(question),
+        "asked": asking.asked,
+        "batch": asking.batch,
+        "unanswered": unanswered,
+    }
+    halved = getattr(engine, "halved", {}).get(question.name)
+    return account | ({"halved_to": halved} if halved else {})
+
+
+def _refuse_silence(plan: Plan, unanswered: pl.DataFrame) -> None:
+    """A question without a single answer is a mistake to mend, not a finding."""
+    for question in plan.questions:
+        missing = unanswered.filter(pl.col("question") == question.name)
+        if len(question) and len(missing) == len(question):
+            reason, detail = missing.select("reason", "detail").row(0)
+            detail = f" ({detail})" if detail else ""
+            raise UserError(
+                f"not one of {len(question)} samples was answered; the first, {missing['sample'][0]!r}: "
+                f"{reason}{detail}"
+            )

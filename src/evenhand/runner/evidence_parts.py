@@ -1,0 +1,194 @@
+"""Answers become evidence: one Parquet part for each shard, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.capabilities import NotAnswered
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.questions import Question
+from evenhand.files.atomic import atomic_path
+from evenhand.runner.answer_store import Answer, is_temporary
+
+NOT_FINITE = "answer not finite"
+UNANSWERED = {
+    "sample": pl.String,
+    "question": pl.String,
+    "reason": pl.String,
+    "detail": pl.String,
+    "temporary": pl.Boolean,
+}
+KINDS = {
+    "classifies_images": "predictions",
+    "embeds_images": "embeddings",
+    "embeds_texts": "embeddings",
+    "matches_pairs": "scores",
+    "scores_continuations": "scores",
+    "answers_questions": "answers",
+}
+PREDICTIONS = {
+    "sample": pl.String,
+    "truth": pl.String,
+    "prediction": pl.String,
+    "rank": pl.Int32,
+    "confidence": pl.Float64,
+}
+
+
+@dataclass(eq=False)
+class EvidenceParts:
+    """Writes the parts of one question's evidence.
+
+    Attributes:
+        folder: Of this question's parts.
+        question: What was asked.
+        facts: Labels of a classifier.
+        unanswered: One row for each sample without an answer.
+    """
+
+    folder: Path
+    question: Question
+    facts: Callable[[], Mapping[str, Any]]
+    unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
+
+    def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
+        """Write the part of one shard; samples without an answer are listed instead."""
+        rows, kept = [], []
+        for row, answer in enumerate(answers, start):
+            problem = _problem(answer)
+            if problem is None:
+                rows.append(row)
+                kept.append(answer)
+            else:
+                self._list(row, problem)
+        table = _TABLES[self.question.capability](self.question, rows, kept, self.facts)
+        write_table(table, self.folder / f"part-{shard:05d}.parquet")
+
+    def _list(self, row: int, problem: NotAnswered) -> None:
+        self.unanswered.append(
+            {
+                "sample": self.question.samples[row],
+                "question": self.question.name,
+                "reason": problem.reason,
+                "detail": problem.detail,
+                "temporary": is_temporary(problem),
+            }
+        )
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a Parquet file, whole or not at all.
+
+    Raises:
+        InputError: There is no room, or no permission.
+    """
+    try:
+        with atomic_path(path) as temporary:
+            table.write_parquet(temporary)
+    except (OSError, pl.exceptions.PolarsError) as problem:
+        raise InputError(
+            f"{str(path)!r} could not be written: {one_line(problem)}; free some space or check permissions, "
+            "and type the same command again: what was answered is kept"
+        ) from problem
+
+
+def _problem(answer: Answer) -> NotAnswered | None:
+    if isinstance(answer, NotAnswered):
+        return answer
+    if isinstance(answer, str) or np.isfinite(answer).all():
+        return None
+    bad = int((~np.isfinite(answer)).sum())
+    return NotAnswered(NOT_FINITE, f"{bad} of {answer.size} numbers are NaN or infinite")
+
+
+Facts = Callable[[], Mapping[str, Any]]
+
+
+def _predictions(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
+    if not rows:
+        return pl.DataFrame(schema=PREDICTIONS)
+    labels = pl.Series(facts()["labels"], dtype=pl.String)
+    top = min(question.top, len(labels))
+    logits = np.stack(answers).astype(np.float64)
+    order = (
+        logits.argmax(axis=1)[:, None] if top == 1 else np.argsort(-logits, axis=1, kind="stable")[:, :top]
+    )
+    weight = np.exp(logits - logits.max(axis=1, keepdims=True))
+    confidence = np.take_along_axis(weight, order, axis=1) / weight.sum(axis=1, keepdims=True)
+    repeated = np.repeat(rows, top)
+    truth = question.truth
+    return pl.DataFrame(
+        {
+            "sample": [question.samples[row] for row in repeated],
+            "truth": [truth[row] if truth is not None else None for row in repeated],
+            "prediction": labels.gather(order.reshape(-1)),
+            "rank": np.tile(np.arange(1, top + 1, dtype=np.int32), len(rows)),
+            "confidence": confidence.reshape(-1),
+        },
+        schema=PREDICTIONS,
+    )
+
+
+def _embeddings(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
+    del facts
+    modality = "text" if question.capability == "embeds_texts" else "image"
+    return pl.DataFrame(
+        {
+            "sample": pl.Series([question.samples[row] for row in rows], dtype=pl.String),
+            "modality": pl.Series([modality] * len(rows), dtype=pl.String),
+            "vector": _lists(answers),
+        }
+    )
+
+
+def _scores(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
+    del facts
+    candidates, texts = question.candidates, question.texts
+    names = [
+        list(candidates[row]) if candidates is not None else [texts[row] if texts is not None else ""]
+        for row in rows
+    ]
+    return pl.DataFrame(
+        {
+            "sample": pl.Series([question.samples[row] for row in rows], dtype=pl.String),
+            "candidate": pl.Series(names, dtype=pl.List(pl.String)),
+            "score": _lists(answers),
+        }
+    ).explode("candidate", "score")
+
+
+def _texts(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
+    del facts
+    prompts = question.texts
+    asked = [prompts[row] if prompts is not None else "" for row in rows]
+    return pl.DataFrame(
+        {
+            "sample": pl.Series([question.samples[row] for row in rows], dtype=pl.String),
+            "question": pl.Series(asked, dtype=pl.String),
+            "text": pl.Series(answers, dtype=pl.String),
+            "status": pl.Series(["answered"] * len(rows), dtype=pl.String),
+        }
+    )
+
+
+def _lists(answers: list[Any]) -> pl.Series:
+    """Equally long vectors as a column of lists."""
+    if not answers:
+        return pl.Series([], dtype=pl.List(pl.Float32))
+    return pl.Series(np.stack(answers)).arr.to_list()
+
+
+_TABLES: dict[str, Callable[[Question, list[int], list[Any], Facts], pl.DataFrame]] = {
+    "classifies_images": _predictions,
+    "embeds_images": _embeddings,
+    "embeds_texts": _embeddings,
+    "matches_pairs": _scores,
+    "scores_continuations": _scores,
+    "answers_questions": _texts,
+}

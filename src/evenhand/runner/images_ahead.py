@@ -1,0 +1,77 @@
+"""Read and prepare the images of the next batches in threads, while the model looks at this one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from evenhand.core.capabilities import NotAnswered, PreparesImages
+from evenhand.core.errors import EvenhandError, one_line
+from evenhand.core.questions import ImageSource, Question, UnreadableImage
+from evenhand.runner.answering import Batch
+
+AHEAD = 2  # batches whose images are read while another is asked about
+T = TypeVar("T")
+
+
+def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) -> Any:
+    """One image as the model takes it, or why there is none.
+
+    Raises:
+        MemoryError: There is no room for it.
+        EvenhandError: What the model's own code says to the user.
+    """
+    try:
+        pixels = images.load(row)
+    except UnreadableImage as problem:
+        return NotAnswered(problem.reason, problem.detail)
+    if prepare is None:
+        return pixels
+    try:
+        return prepare(pixels)
+    except (EvenhandError, MemoryError):
+        raise
+    except Exception as problem:
+        shape = "x".join(map(str, pixels.shape))
+        return NotAnswered("could not be prepared", one_line(f"{shape}: {type(problem).__name__}: {problem}"))
+
+
+def with_images(
+    question: Question,
+    model: Any,
+    batches: Iterable[tuple[T, list[int]]],
+    workers: int,
+) -> Iterator[tuple[T, Batch, dict[int, NotAnswered]]]:
+    """Each batch with its images, in the order given, and the rows that have none.
+
+    Args:
+        question: Whose images are read.
+        model: Its ``prepare`` is used where it has one.
+        batches: A mark and the rows of each batch.
+        workers: Threads.
+    """
+    if question.images is None:
+        for mark, rows in batches:
+            yield mark, Batch(rows), {}
+        return
+    prepare = model.prepare if isinstance(model, PreparesImages) else None
+    waiting: deque[tuple[T, list[int], list[Future[Any]]]] = deque()
+    pool = ThreadPoolExecutor(workers, "images")
+    try:
+        for mark, rows in batches:
+            waiting.append((mark, rows, [pool.submit(load, question.images, row, prepare) for row in rows]))
+            if len(waiting) > AHEAD:
+                yield _ready(*waiting.popleft())
+        while waiting:
+            yield _ready(*waiting.popleft())
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _ready(mark: T, rows: list[int], futures: list[Future[Any]]) -> tuple[T, Batch, dict[int, NotAnswered]]:
+    loaded = [future.result() for future in futures]
+    failed = {row: one for row, one in zip(rows, loaded, strict=True) if isinstance(one, NotAnswered)}
+    kept = [(row, one) for row, one in zip(rows, loaded, strict=True) if row not in failed]
+    return mark, Batch([row for row, _ in kept], [one for _, one in kept]), failed

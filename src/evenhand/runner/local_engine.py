@@ -1,0 +1,52 @@
+"""Answers in this process: one model, threads that read images ahead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.questions import Question
+from evenhand.runner.answer_store import Answer
+from evenhand.runner.answering import Answering
+from evenhand.runner.asking import ToAsk
+from evenhand.runner.images_ahead import with_images
+from evenhand.runner.lazy_model import LazyModel
+
+
+@dataclass(eq=False)
+class LocalEngine:
+    """Asks batches in order; the model is loaded when the first one comes.
+
+    Attributes:
+        model: Not loaded yet, maybe.
+        workers: Threads that read and prepare images.
+        halved: Question to the rows that fit in memory at once, where it had to be halved.
+    """
+
+    model: LazyModel
+    workers: int
+    halved: dict[str, int] = field(default_factory=dict, init=False)
+
+    def answer(
+        self, question: Question, batches: Iterable[ToAsk]
+    ) -> Iterator[tuple[ToAsk, dict[int, Answer]]]:
+        """Each batch with its answers, in the order given."""
+        coming = iter(batches)
+        first = next(coming, None)
+        if first is None:
+            return
+        model: Any = self.model.load()
+        answering = Answering(model, question)
+        marked = ((to_ask, list(to_ask.readable)) for to_ask in _chain(first, coming))
+        for to_ask, batch, failed in with_images(question, model, marked, self.workers):
+            answers: dict[int, Answer] = dict(failed)
+            answers.update(zip(batch.rows, answering.ask(batch), strict=True))
+            if answering.halved:
+                self.halved[question.name] = answering.piece
+            yield to_ask, answers
+
+
+def _chain(first: ToAsk, rest: Iterable[ToAsk]) -> Iterator[ToAsk]:
+    yield first
+    yield from rest
