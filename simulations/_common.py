@@ -39,6 +39,11 @@ def share(hits: npt.ArrayLike) -> str:
     return f"{100 * p:.1f} ± {100 * np.sqrt(p * (1 - p) / n):.1f}"
 
 
+def aimed(hits: npt.ArrayLike, least: float) -> str:
+    """A share in percent, bold where it misses the least that is aimed at."""
+    return f"**{share(hits)}**" if np.mean(hits) < least else share(hits)
+
+
 def mean(values: npt.ArrayLike, digits: int = 3) -> str:
     """A mean with its Monte-Carlo standard error."""
     array = np.asarray(values, dtype=np.float64)

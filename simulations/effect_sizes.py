@@ -1,8 +1,8 @@
 """How often the intervals of Cramér's V hold the true V.
 
-The true V is that of the population table. Group sizes are fixed, and equal where no shares are given. Pattern
-``one`` moves a share of each group's answers to one label of its own, ``spread`` to many labels. The form of the
-interval was chosen on one list of designs and measured on the other.
+The true V is that of the population table. Group sizes are fixed, and equal where no shares are given.
+Pattern ``one`` moves a share of each group's answers to one label of its own, ``spread`` to many labels. The
+form of the interval was chosen on one list of designs and measured on the other.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from _common import REPLICATES, Clock, Floats, Ints, arguments, ends, prepared, show, unwrap
+from _common import REPLICATES, Clock, Floats, Ints, aimed, arguments, ends, prepared, show, unwrap
 from _common import mean as average
 from _common import share as percent
 
@@ -31,7 +31,7 @@ KEYS = dict(
         strict=True,
     )
 )
-ALPHA = 0.05
+ALPHA, AIM = 0.05, 0.93
 PUBLIC = 200  # models whose mde is that of the public metric
 
 
@@ -191,7 +191,7 @@ def planted(design: Design, gap: float, models: int, seed: int) -> list[list[str
             name,
             f"{truths[name]:.3f}",
             average(tally.value),
-            percent(tally.held),
+            aimed(tally.held, AIM),
             percent(tally.rejected),
         ]
         for name, tally in simulate(design, gap, models, seed, interval=True).items()

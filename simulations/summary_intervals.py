@@ -14,6 +14,7 @@ from _common import (
     REPLICATES,
     Clock,
     Floats,
+    aimed,
     arguments,
     biased,
     cramers_v,
@@ -24,7 +25,6 @@ from _common import (
     show,
     unwrap,
 )
-from _common import share as percent
 from scipy.stats import norm
 
 from evenhand import metrics
@@ -182,8 +182,8 @@ def simulate(
 
 def coverage(design: Design, models: int, seed: int, *, every: bool) -> list[list[str]]:
     """One line per summary; what is in use and misses the aim is bold."""
-    key = [design.groups, design.labels, design.n, len(design.pattern), design.classes, design.skewed]
-    rng = np.random.default_rng([seed, *map(int, key)])
+    shape = (design.groups, design.labels, design.n, len(design.pattern), design.classes)
+    rng = np.random.default_rng([seed, *shape, int(design.skewed)])
     chunks = in_chunks(models, CHUNK // design.classes)
     parts = [simulate(design, size, rng, every=every) for size in chunks]
     lines = []
@@ -195,8 +195,7 @@ def coverage(design: Design, models: int, seed: int, *, every: bool) -> list[lis
             if (name, method) not in parts[0]:
                 continue
             hits = np.concatenate([part[name, method] for part in parts])
-            short = method == IN_USE.get(name, "corrected draws") and hits.mean() < AIM
-            line.append(f"**{percent(hits)}**" if short else percent(hits))
+            line.append(aimed(hits, AIM if method == IN_USE.get(name, "corrected draws") else 0))
         lines.append(line)
     return lines
 

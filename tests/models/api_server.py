@@ -2,9 +2,9 @@
 
 usage: python -m tests.models.api_server FOLDER   (prints its port, then serves until it is ended)
 
-It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prompt_logprobs``, and decodes the image
-of the request for real. POST /admin/faults {"kind", "times", "match"} makes the next requests fail whose text
-contains ``match``; ``times`` -1 is for ever. GET /admin/log tells what has been asked.
+It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prompt_logprobs``, and decodes the
+image of the request for real. POST /admin/faults [{"kind", "times", "match", "retry_after"}] makes the next
+requests fail whose text contains ``match``; ``times`` -1 is for ever. GET /admin/log tells what was asked.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ STATUSES = {
     "quota": (429, {"message": "quota is used up", "code": "insufficient_quota"}),
     "500": (500, {"message": "out of order, key {key}"}),
     "503": (503, {"message": "loading"}),
+    "length field": (400, {"message": "use max_completion_tokens", "param": "max_tokens"}),
     "temperature": (400, {"message": "unsupported", "param": "temperature"}),
 }
 

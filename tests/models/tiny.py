@@ -1,9 +1,9 @@
-"""Tiny models of every family, with random weights from a fixed seed, saved as folders that ``hf:`` opens offline.
+"""Tiny models of every family, with random weights from a fixed seed, saved as folders that ``hf:`` opens.
 
     from tests.models.tiny import build
     folder = build("clip")
 
-Weights are larger than at a usual initialisation, so that different images and texts get visibly different answers.
+Weights are larger than at a usual initialisation, so that different images and texts get different answers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """Tiny captioners and chat models: model first, then what else is saved."""
+# ruff: noqa: S106 - tokens of tokenizers, no passwords
 
 from __future__ import annotations
 
@@ -84,9 +85,9 @@ def blip2(folder: Path) -> tuple[Any, ...]:
         ["<pad>", "</s>", "<image>"], first="</s>", pad_token="<pad>", eos_token="</s>", bos_token="</s>"
     )
     text = {
-        "model_type": "opt", "hidden_size": 32, "ffn_dim": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "max_position_embeddings": 64, "word_embed_proj_dim": 32, "pad_token_id": 0, "bos_token_id": 1,
-        "eos_token_id": 1,
+        "model_type": "opt", "hidden_size": 32, "ffn_dim": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "max_position_embeddings": 64, "word_embed_proj_dim": 32, "pad_token_id": 0,
+        "bos_token_id": 1, "eos_token_id": 1,
     }  # fmt: skip
     return _blip2(tokenizer, text)
 
@@ -211,7 +212,8 @@ def paligemma(folder: Path) -> tuple[Any, ...]:
     )
     text = {
         "model_type": "gemma", **LAYERS, "vocab_size": len(tokenizer) + 1200, "num_key_value_heads": 1,
-        "head_dim": 16, "max_position_embeddings": 128, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2,
+        "head_dim": 16, "max_position_embeddings": 128, "pad_token_id": 0, "eos_token_id": 1,
+        "bos_token_id": 2,
     }  # fmt: skip
     config = hf.PaliGemmaConfig(
         vision_config={"model_type": "siglip_vision_model", **VISION, "projection_dim": 32},
@@ -233,8 +235,8 @@ _IDEFICS = [
 def _idefics_parts() -> tuple[Any, dict[str, Any]]:
     tokenizer = byte_pairs(_IDEFICS, pad_token="<pad>", bos_token="<s>", eos_token="</s>")
     image = tokenizer.convert_tokens_to_ids("<image>")
-    settings = {"text_config": _llama(tokenizer), "scale_factor": 2, "image_token_id": image, "pad_token_id": 0}
-    return tokenizer, settings
+    numbers = {"scale_factor": 2, "image_token_id": image, "pad_token_id": 0}
+    return tokenizer, {"text_config": _llama(tokenizer), **numbers}
 
 
 @builder

@@ -1,4 +1,5 @@
 """Tokenizers of the kinds the families use, made in memory from a few words."""
+# ruff: noqa: S106 - tokens of tokenizers, no passwords
 
 from __future__ import annotations
 
@@ -6,17 +7,15 @@ import io
 from pathlib import Path
 from typing import Any
 
-WORDS = (
-    "a an the photo picture of doctor nurse engineer teacher mechanic and his her their he she they patient dog cat "
-    "car street house man woman person who is are pleasant unpleasant happy sad good bad yes no question answer "
-    "this image shows describe what color red green blue user assistant religion . , : ?"
-).split()
+WORDS = """
+    a an the photo picture of doctor nurse engineer teacher mechanic and his her their he she they patient dog
+    cat car street house man woman person who is are pleasant unpleasant happy sad good bad yes no question answer
+    this image shows describe what color red green blue user assistant religion . , : ?
+""".split()  # noqa: SIM905
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def byte_pairs(
-    specials: list[str], *, first: str = "", last: str = "", size: int = 500, **named: Any
-) -> Any:
+def byte_pairs(specials: list[str], *, first: str = "", last: str = "", size: int = 500, **named: Any) -> Any:
     """Byte-level pairs, as of GPT-2, OPT and Llama.
 
     Args:
@@ -53,30 +52,45 @@ def clip_words(length: int = 16) -> Any:
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokens = alphabet + [letter + "</w>" for letter in alphabet]
-    merges = []
-    for word in sorted(set(WORDS)):
-        left, *rest = [*word[:-1], word[-1] + "</w>"]
-        for right in rest:
-            if left + right not in tokens:
-                merges.append((left, right))
-                tokens.append(left + right)
-            left += right
+    words = [[*word[:-1], word[-1] + "</w>"] for word in sorted(set(WORDS))]
+    merges = _merge(words, tokens)
     tokens += ["<|startoftext|>", "<|endoftext|>"]
-    vocabulary = {token: number for number, token in enumerate(tokens)}
-    return CLIPTokenizer(vocab=vocabulary, merges=merges, model_max_length=length)
+    return CLIPTokenizer(vocab=_numbered(tokens), merges=merges, model_max_length=length)
+
+
+def siglip2_pairs(length: int = 64) -> Any:
+    """Gemma's tokenizer, lower-cased, as SigLIP 2 has it."""
+    from transformers import Siglip2Tokenizer
+
+    tokens = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *sorted({*"".join(WORDS)})]
+    merges = _merge([list(word) for word in sorted(set(WORDS))], tokens)
+    return Siglip2Tokenizer(vocab=_numbered(tokens), merges=merges, model_max_length=length)
+
+
+def _merge(words: list[list[str]], tokens: list[str]) -> list[tuple[str, str]]:
+    """Merges that make each word of its letters, left to right; what they make is added to ``tokens``."""
+    merges = []
+    for left, *rest in words:
+        made = left
+        for right in rest:
+            if made + right not in tokens:
+                merges.append((made, right))
+                tokens.append(made + right)
+            made += right
+    return merges
+
+
+def _numbered(tokens: list[str]) -> dict[str, int]:
+    return {token: number for number, token in enumerate(tokens)}
 
 
 def bert_words(length: int = 32, extra: tuple[str, ...] = ()) -> Any:
     """Whole words, then letters."""
     from transformers import BertTokenizer
 
-    return BertTokenizer(vocab=_bert_vocabulary(extra), model_max_length=length)
-
-
-def _bert_vocabulary(extra: tuple[str, ...]) -> dict[str, int]:
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *extra, *sorted(set(WORDS)), *LETTERS]
     tokens += ["##" + letter for letter in LETTERS]
-    return {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+    return BertTokenizer(vocab=_numbered(list(dict.fromkeys(tokens))), model_max_length=length)
 
 
 def roberta_pairs(length: int = 32) -> Any:

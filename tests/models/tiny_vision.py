@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.models.tiny_tokenizers import bert_words, clip_words, roberta_pairs, siglip_pieces
+from tests.models.tiny_tokenizers import bert_words, clip_words, roberta_pairs, siglip2_pairs, siglip_pieces
 
 LAYERS = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 VISION = {**LAYERS, "image_size": 32, "patch_size": 8}
@@ -59,9 +59,9 @@ def siglip2(folder: Path) -> tuple[Any, ...]:
     """The variant with native aspect ratios: patches, their mask and the grid's shape go in."""
     import transformers as hf
 
-    tokenizer = siglip_pieces(folder, length=64)
+    tokenizer = siglip2_pairs()
     text = {**LAYERS, "vocab_size": len(tokenizer), "max_position_embeddings": 64, "projection_size": 32}
-    special = {"pad_token_id": 1, "eos_token_id": 1, "bos_token_id": 0}
+    special = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
     vision = {**LAYERS, "patch_size": 8, "num_patches": 16}
     model = hf.Siglip2Model(hf.Siglip2Config(text_config={**text, **special}, vision_config=vision))
     _set(model.logit_scale, 2.2)

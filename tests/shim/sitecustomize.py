@@ -1,8 +1,8 @@
 """Lets the CUDA build of torchvision be imported beside a CPU build of torch, in tests only.
 
-The package index has no CPU build of torchvision. Its compiled part cannot be loaded beside CPU torch, and its
-Python part then fails, because it describes two operators that the compiled part would have defined. This hook
-defines their names just before torchvision's first import; torch stays unloaded until then.
+The package index has no CPU build of torchvision. Its compiled part cannot be loaded beside CPU torch, and
+its Python part then fails, because it describes two operators that the compiled part would have defined. This
+hook defines their names just before torchvision's first import; torch stays unloaded until then.
 
 Python runs this file on its own where the folder is on PYTHONPATH; ``tests/conftest.py`` imports it for the
 process that is already running.

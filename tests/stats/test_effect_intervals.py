@@ -1,4 +1,4 @@
-"""Intervals: the delta method against finite differences, the score interval, inversion and Wilson."""
+"""Intervals: the delta method against finite differences, the jackknife against deletion, inversion, Wilson."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from scipy import stats
 
 from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.effect_intervals import (
+    PhiSquared,
     delta_interval,
     noncentral_interval,
     phi_squared,
@@ -15,6 +16,7 @@ from evenhand.stats.effect_intervals import (
     score_interval,
     wilson_interval,
 )
+from evenhand.stats.null_tables import permutation_moments
 from tests.helpers import one_table
 
 RNG = np.random.default_rng(0)
@@ -24,6 +26,7 @@ TABLES = [
     [[3, 0, 7], [0, 5, 5], [9, 1, 0]],
     RNG.integers(0, 30, (5, 8)) + 1,
 ]
+LONE = [[[1, 0, 0], [2, 3, 0], [4, 0, 1]], [[1, 0, 0, 0], [0, 1, 2, 4], [3, 5, 0, 2]], [[2, 0], [1, 2]]]
 
 
 def numeric_error(table, step=1e-6):
@@ -47,24 +50,37 @@ def numeric_error(table, step=1e-6):
     return np.sqrt((weight * variance).sum() / n)
 
 
-def numeric_bias(table, step=1e-4):
-    """Second-order bias of phi-squared: half the trace of (Hessian x covariance), rows fixed, numerically."""
+def jackknife(table):
+    """Variance and bias of phi-squared by really deleting one row at a time, the groups' shares fixed."""
     table = np.asarray(table, dtype=float)
-    n = table.sum()
-    weight, q = table.sum(axis=1) / n, table / table.sum(axis=1, keepdims=True)
+    weight = table.sum(axis=1) / table.sum()
 
-    def value(shares):
-        return (weight[:, None] * shares**2 / (weight @ shares)).sum()
+    def value(counts):
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        pooled = weight @ shares
+        return (weight[:, None] * shares**2)[:, pooled > 0].sum(axis=0) @ (1 / pooled[pooled > 0]) - 1
 
-    total = 0.0
-    for i, j in np.ndindex(q.shape):
-        up, down = q.copy(), q.copy()
-        up[i, j] += step
-        down[i, j] -= step
-        second = (value(up) - 2 * value(q) + value(down)) / step**2
-        # columns are separate in phi-squared, so that only the diagonal of the Hessian is not 0
-        total += second * q[i, j] * (1 - q[i, j]) / table[i].sum() / 2
-    return total
+    whole, variance, bias = value(table), 0.0, 0.0
+    for i, size in enumerate(table.sum(axis=1)):
+        if size == 1:
+            continue
+        values = []
+        for j in np.flatnonzero(table[i]):
+            fewer = table.copy()
+            fewer[i, j] -= 1
+            values += [value(fewer)] * int(table[i, j])
+        variance += (size - 1) / size * np.square(values - np.mean(values)).sum()
+        bias += (size - 1) * (np.mean(values) - whole)
+    return variance, bias
+
+
+def lone_terms(table):
+    """What rows and columns of few counts have instead: the bias of their cells, their share of the rows."""
+    table = np.asarray(table)
+    rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
+    bias = np.outer(1 - rows / n, 1 - columns / n) / (n - 1)
+    lone = (rows == 1)[:, None] | (columns == 1)
+    return (rows <= 2).sum() / (len(rows) - 1), bias[lone].sum()
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
@@ -81,25 +97,70 @@ def test_delta_interval_equals_finite_differences(table, level):
     assert low[0] ** 2 * dof == pytest.approx(min(max(centre - half, 0), dof), rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_the_centre_lies_between_the_two_bias_terms_by_the_share_that_is_not_noise(table):
+@pytest.mark.parametrize("table", [*TABLES, *LONE])
+def test_centre_and_variance_follow_from_deleting_every_row(table):
     batch = one_table(table)
     tables = association(batch)
-    n = tables.n[0]
+    n, found = tables.n[0], phi_squared(batch, tables)
     floor = (tables.n_rows[0] - 1) * (tables.n_columns[0] - 1) / (n - 1)
-    plain = tables.chi2[0] / n
-    share = max(plain - floor, 0) / plain
-    bias = floor - share / 2 * (floor - numeric_bias(table))
-    assert phi_squared(batch, tables).centre[0] == pytest.approx(plain - bias, rel=1e-5)
+    plain, noise = tables.chi2[0] / n, permutation_moments(batch, tables)[1][0] / n**2
+    (variance, bias), (small_rows, lone_bias) = jackknife(table), lone_terms(table)
+    bias += lone_bias
+    variance += 2 * noise * small_rows
+    chance = min(1, floor / plain)
+    assert found.centre[0] == pytest.approx(plain - bias - chance**2 * (floor - bias), rel=1e-9, abs=1e-12)
+    assert found.noise[0] == pytest.approx(noise)
+    if chance < 1:
+        variance *= (1 + 2 * chance**2 * (floor - bias) / plain) ** 2
+    signal = max(plain - floor, np.sqrt(2 * floor * (n - 1)) / n / 2)
+    blended = chance * 4 / n + (1 - chance) * max(variance - noise, 0) / max(plain, floor)
+    assert found.slope[0] == pytest.approx(max(blended, (variance - (1 + chance) * noise) / signal))
 
 
-def test_without_association_the_variance_is_that_of_chi_squared():
+def test_many_tables_are_treated_as_each_alone_in_any_order_of_rows_and_columns():
+    tables = RNG.poisson(0.7, (20, 4, 9))
+    batch = TableBatch.from_dense(tables)
+    together = phi_squared(batch, association(batch))
+    for index, table in enumerate(tables):
+        batch = one_table(RNG.permutation(RNG.permutation(table, axis=0), axis=1))
+        alone = phi_squared(batch, association(batch))
+        for name in ("centre", "noise", "slope"):
+            assert getattr(alone, name)[0] == pytest.approx(
+                getattr(together, name)[index], rel=1e-9, abs=1e-12
+            )
+
+
+def test_a_billion_counts_lose_no_precision():
+    scaled = []
+    for scale in (10**4, 10**9):
+        batch = one_table(scale * np.array([[1, 2, 3], [2, 2, 1]]))
+        tables = association(batch)
+        found, n = phi_squared(batch, tables), tables.n[0]
+        scaled.append([tables.chi2[0] - n * found.centre[0], n * n * found.noise[0], n * found.slope[0]])
+    assert scaled[1] == pytest.approx(scaled[0], rel=1e-3)
+
+
+def test_without_association_the_variance_is_that_of_permutations():
     table = np.outer([50, 30], [3, 4, 3])
     batch = one_table(table)
-    found = phi_squared(batch, association(batch))
+    tables = association(batch)
+    found = phi_squared(batch, tables)
     n = table.sum()
-    assert found.noise[0] == pytest.approx(2 * 2 / (n - 1) ** 2)
+    assert found.centre[0] == pytest.approx(-2 / (n - 1))
+    assert found.noise[0] == pytest.approx(permutation_moments(batch, tables)[1][0] / n**2)
     assert found.slope[0] == pytest.approx(4 / n)
+
+
+def test_a_table_more_even_than_chance_allows_does_not_put_v_at_zero():
+    batch = one_table(np.tile([1, 2], (3, 20)))
+    tables = association(batch)
+    found = phi_squared(batch, tables)
+    assert found.centre[0] < -2 * np.sqrt(found.noise[0])
+    low, high = score_interval(tables, found)
+    assert low[0] == 0
+    assert high[0] > 0.02
+    edge = PhiSquared(-stats.norm.ppf(0.95) * np.sqrt(found.noise), found.noise, found.slope)
+    assert high[0] == pytest.approx(score_interval(tables, edge)[1][0])
 
 
 @pytest.mark.parametrize("table", TABLES)

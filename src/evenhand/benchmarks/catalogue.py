@@ -6,7 +6,10 @@ from evenhand.core.registry import Registry
 
 BENCHMARKS = Registry(
     "benchmark",
-    {"sprites": "evenhand.benchmarks.sprites.benchmark:SPRITES"},
+    {
+        "classification": "evenhand.benchmarks.classification.benchmark:CLASSIFICATION",
+        "sprites": "evenhand.benchmarks.sprites.benchmark:SPRITES",
+    },
     "evenhand.benchmarks",
 )
 

@@ -104,11 +104,15 @@ class Answered:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a benchmark says: findings, the counts they rest on, tidy tables."""
+    """What a benchmark says: findings, the counts they rest on, tidy tables.
+
+    ``dropped`` counts answers that could not be used, by reason; they are listed with every finding.
+    """
 
     findings: list[Finding]
     counts: dict[str, Counts] = field(default_factory=dict)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 class Benchmark(Protocol):

@@ -182,13 +182,13 @@ def report(
 
 @app.command(name="ls")
 def ls(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="benchmarks, metrics or artifacts.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="benchmarks, models, metrics or artifacts.")],
+    can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
 ) -> None:
     """List what there is."""
-    from evenhand.runner.listings import names_of_kind
+    from evenhand.cli.ls_command import list_kind
 
-    for name in names_of_kind(kind):
-        typer.echo(name)
+    list_kind(kind, can)
 
 
 def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:

@@ -58,6 +58,7 @@ class Question:
         candidates: Continuations, a list of equal length for each sample, or None.
         truth: Of a classifier's question, the true label of each sample or None.
         top: Of a classifier's answer, how many labels are kept.
+        names: What a classifier's labels are called: its ``labels`` or its ``wordnet_ids``.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Question:
     method: str = ""
     truth: Sequence[str | None] | None = None
     top: int = 1
+    names: str = "labels"
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -56,6 +56,7 @@ _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
     ".ipc": pl.scan_ipc,
     ".feather": pl.scan_ipc,
 }
+SUFFIXES = tuple(_READERS)
 
 
 def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:

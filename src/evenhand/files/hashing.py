@@ -45,9 +45,10 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def sha256_each(paths: Sequence[str | Path]) -> list[str | OSError]:
-    """The sha256 of each regular file, in their order, or why it cannot be read; as ``sha256_files`` otherwise.
+    """The sha256 of each regular file, in their order, or why it cannot be read.
 
-    Made for many files: each costs one stat when it is known, and all are looked up and kept together.
+    As ``sha256_files``, made for many files: each costs one stat when it is known, and all are looked up and
+    kept together.
     """
     places = [os.path.abspath(path) for path in paths]
     stamps = [_stamp(place) for place in places]
@@ -84,6 +85,8 @@ def _stamp(place: str) -> str | OSError:
         found = os.stat(place)
     except OSError as problem:
         return problem
+    except ValueError as problem:  # a null byte in the name
+        return OSError(errno.EINVAL, str(problem), place)
     if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for, for ever
         kind = IsADirectoryError if stat.S_ISDIR(found.st_mode) else OSError
         return kind(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "not a file", place)

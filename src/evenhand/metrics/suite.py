@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evenhand.core.errors import InputError, one_line
 from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
@@ -51,6 +52,18 @@ def audit_grouping(
         ),
     ]
     return findings, prepared
+
+
+def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
+    """Refuse a grouping that leaves fewer than two groups among usable rows."""
+    for grouping in groupings:
+        groups = Grouped.bind(counts, grouping).groups
+        if len(groups) < 2:
+            only = one_line("+".join(map(str, groups[0])))[:60]
+            raise InputError(
+                f"{'+'.join(grouping)!r} has one group among usable rows ({only!r}); an audit compares two "
+                "or more: name another column with --by"
+            )
 
 
 def _accuracies(prepared: Prepared, by: Sequence[str], mode: str, inference: str, seed: int) -> list[Finding]:

@@ -5,28 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UnknownName, UserError
-from evenhand.core.registry import Registry
+from evenhand.models.adapters import GRAMMAR, SCHEMES, who_can
 from evenhand.models.own_code import ObjectSource, open_own_code
 from evenhand.models.source import LoadOptions, ModelSource
-
-SCHEMES = Registry(
-    "kind of model",
-    {
-        "api": "evenhand.models.api.source:open_api",
-        "hf": "evenhand.models.hf.source:open_hf",
-        "onnx": "evenhand.models.onnx_file:open_onnx",
-        "openclip": "evenhand.models.openclip:open_openclip",
-        "py": "evenhand.models.own_code:open_own_code",
-        "timm": "evenhand.models.timm_hub:open_timm",
-    },
-    "evenhand.models",
-)
-GRAMMAR = (
-    "hf:org/name[@revision] or hf:FOLDER, timm:name, openclip:arch/weights, onnx:FILE, api:model@base_url, "
-    "py:module:object, FILE.py:object"
-)
 
 
 def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:
@@ -62,11 +44,9 @@ def require(source: ModelSource, capability: str) -> None:
     """
     can = list(source.capabilities())
     if capability not in can:
-        needed = CAPABILITIES[capability]
         raise UserError(
-            f"{source.uri!r} cannot answer this: it is asked for {capability} ({needed.__name__} in "
-            f"evenhand.core.capabilities), and has {', '.join(can) or 'no capability'}; "
-            f"type: evenhand ls models --can {capability}"
+            f"{source.uri!r} has {', '.join(can) or 'no capability'}; this asks for {capability}: "
+            f"{who_can(capability)}; type: evenhand ls models --can {capability}"
         )
 
 

@@ -8,15 +8,14 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Findings
 from evenhand.evidence.counts import Counts
-from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions import Predictions
 from evenhand.metrics.class_effects import EffectOptions
 from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
-from evenhand.metrics.suite import adjust_headlines, audit_grouping
+from evenhand.metrics.suite import adjust_headlines, audit_grouping, check_groups
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run, check_out
 
@@ -164,18 +163,6 @@ def counted(evidence: Predictions | Counts, groupings: Sequence[tuple[str, ...]]
     """Counts over every attribute that a grouping names."""
     names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
     return evidence.count(names) if isinstance(evidence, Predictions) else evidence.project(names)
-
-
-def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
-    """Refuse a grouping that leaves fewer than two groups among usable rows."""
-    for grouping in groupings:
-        groups = Grouped.bind(counts, grouping).groups
-        if len(groups) < 2:
-            only = one_line("+".join(map(str, groups[0])))[:60]
-            raise InputError(
-                f"{'+'.join(grouping)!r} has one group among usable rows ({only!r}); an audit compares two "
-                "or more: name another column with --by"
-            )
 
 
 def _measure(

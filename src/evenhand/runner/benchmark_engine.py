@@ -30,6 +30,7 @@ from evenhand.files.atomic import atomic_folder
 from evenhand.metrics.suite import adjust_headlines
 from evenhand.models.resolve import resolve
 from evenhand.models.source import ModelSource
+from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.evidence_engine import FOLDER, Asked, Progress, ask_all
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.options import AskOptions
@@ -106,7 +107,7 @@ def run(
     asked: Benchmark = BENCHMARKS.get(benchmark)
     values = parse_parameters(asked, parameters or {})
     how = options or AskOptions()
-    source = resolve(model, how.load_options())
+    source = _source(model, how)
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit)
     plan = asked.plan(setting)
@@ -122,6 +123,13 @@ def run(
         if out is not None:
             made.write_into(folder)
     return made if out is None else replace(made, evidence_folder=Path(out) / FOLDER)
+
+
+def _source(model: Any, options: AskOptions) -> ModelSource:
+    """Who answers: a model, or a table of answers."""
+    if isinstance(model, str) and model.startswith("table:"):
+        return TableSource(model.removeprefix("table:"))
+    return resolve(model, options.load_options())
 
 
 @contextmanager
@@ -162,7 +170,7 @@ def _assemble(
     }
     manifest = make_manifest(measured.counts, settings)
     manifest |= {"card": benchmark.card(), "asking": answers.account}
-    dropped = _dropped(plan, answers.unanswered)
+    dropped = _dropped(plan, answers.unanswered, measured.dropped)
     adjusted = adjust_headlines(measured.findings)
     named = [_named(finding, benchmark.name, source.uri, dropped) for finding in adjusted]
     return Findings(manifest_id=manifest["manifest_id"], findings=named), manifest
@@ -173,11 +181,12 @@ def _named(finding: Finding, benchmark: str, model: str, dropped: Sequence[Dropp
     return finding.model_copy(update=update)
 
 
-def _dropped(plan: Plan, unanswered: pl.DataFrame) -> list[Dropped]:
+def _dropped(plan: Plan, unanswered: pl.DataFrame, unusable: Mapping[str, int]) -> list[Dropped]:
     """What never became an answer, by reason: a sample counts once."""
     found = dict(plan.dropped)
     counts = unanswered.unique("sample", keep="first", maintain_order=True)["reason"].value_counts(sort=True)
-    for reason, count in counts.sort("count", "reason", descending=[True, False]).iter_rows():
+    unread = dict(counts.sort("count", "reason", descending=[True, False]).iter_rows())
+    for reason, count in (*unread.items(), *unusable.items()):
         found[reason] = found.get(reason, 0) + count
     return [Dropped(reason=reason, count=count) for reason, count in found.items()]
 

@@ -16,6 +16,7 @@ from evenhand.core.questions import Question
 from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
+from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.asking import BATCHES, Asking, Engine
 from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts, write_table
 from evenhand.runner.lazy_model import LazyModel
@@ -65,6 +66,8 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     """
     for question in plan.questions:
         require(source, question.capability)
+    if isinstance(source, TableSource):
+        return _from_tables(plan, source, folder / FOLDER)
     evidence = folder / FOLDER
     with _store(source, folder, options) as store:
         model = LazyModel(source, store)
@@ -86,11 +89,33 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         _refuse_silence(plan, unanswered)
         facts = model.facts()
         usage = model.usage()
+    _write_about(plan, unanswered, evidence)
+    how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
+    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})})
+
+
+def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
+    """Who was asked about, and who has no answer."""
     write_table(plan.annotations, evidence / "annotations" / "part-00000.parquet")
     if len(unanswered):
         write_table(unanswered, evidence / "unanswered" / "part-00000.parquet")
-    how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
-    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})})
+
+
+def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
+    """Evidence from answers made elsewhere."""
+    without = [pl.DataFrame(schema=UNANSWERED)]
+    account = []
+    for question in plan.questions:
+        answers, unanswered = source.evidence(question)
+        write_table(answers, evidence / question.name / "part-00000.parquet")
+        without.append(unanswered)
+        account.append(
+            {"question": question.name, "rows": len(question), "asked": 0, "unanswered": len(unanswered)}
+        )
+    everything = pl.concat(without)
+    _refuse_silence(plan, everything)
+    _write_about(plan, everything, evidence)
+    return Asked(evidence, everything, {}, {"questions": account, "engine": "table"})
 
 
 @contextmanager

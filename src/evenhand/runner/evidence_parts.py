@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import InputError, one_line
+from evenhand.core.errors import InputError, UserError, one_line
 from evenhand.core.questions import Question
 from evenhand.files.atomic import atomic_path
 from evenhand.runner.answer_store import Answer, is_temporary
@@ -113,7 +113,7 @@ Facts = Callable[[], Mapping[str, Any]]
 def _predictions(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=PREDICTIONS)
-    labels = pl.Series(facts()["labels"], dtype=pl.String)
+    labels = pl.Series(_names(facts(), question.names), dtype=pl.String)
     top = min(question.top, len(labels))
     logits = np.stack(answers).astype(np.float64)
     order = (
@@ -133,6 +133,12 @@ def _predictions(question: Question, rows: list[int], answers: list[Any], facts:
         },
         schema=PREDICTIONS,
     )
+
+
+def _names(facts: Mapping[str, Any], names: str) -> list[str]:
+    if names not in facts:
+        raise UserError(f"the samples' truth are {names}, but the model does not say its {names}")
+    return list(facts[names])
 
 
 def _embeddings(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:

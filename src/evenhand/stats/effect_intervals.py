@@ -76,8 +76,9 @@ def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Flo
     * deleting changes f by ``d = k (u C/C' + (1-q)/(R-1)) / C"``; variance ``sum_i (R_i-1) Var_{q_i}(d_i)``;
     * bias ``sum_ij k x (1-q) (1/R + u/C') / C"``.
 
-    A row or column of one count cannot show its own: its cells take their bias without association,
-    ``(1 - R/n)(1 - C/n)/(n-1)``, and the row its part of twice the noise.
+    A row or column of one count does not show its bias: its cells take the one without association,
+    ``(1 - R/n)(1 - C/n)/(n-1)``. A row of one or two does not show its variance (whichever count is deleted,
+    at most one is left): it adds twice the noise over the r-1 rows that are free.
     """
     inverse = np.take(1 / batch.row_total, batch.row_of_cell)
     step = np.take(1 / np.maximum(batch.row_total - 1, 1), batch.row_of_cell)  # k - 1
@@ -105,13 +106,12 @@ def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Flo
     square = sum_by(batch.row_of_cell, weighted)
     spread = (batch.row_total - 1) * np.maximum(square - mean**2, 0)
     variance = sum_by(batch.row_table, spread, batch.n_tables)
-    lone_rows, lone_columns = (
-        (1 - 1 / n) * np.bincount(owner[total == 1], minlength=batch.n_tables)
-        for owner, total in ((batch.row_table, batch.row_total), (batch.column_table, batch.column_total))
-    )
-    r, c = batch.n_rows - 1, batch.n_columns - 1
-    bias += (r * c - (r - lone_rows) * (c - lone_columns)) / (n - 1)
-    return variance + 2 * noise * lone_rows / np.maximum(r, 1), bias
+    lone_rows = np.bincount(batch.row_table[batch.row_total == 1], minlength=batch.n_tables)
+    lone_columns = np.bincount(batch.column_table[batch.column_total == 1], minlength=batch.n_tables)
+    small = np.bincount(batch.row_table[batch.row_total <= 2], minlength=batch.n_tables)
+    r, c, rest = batch.n_rows - 1, batch.n_columns - 1, 1 - 1 / n
+    bias += (r * c - (r - rest * lone_rows) * (c - rest * lone_columns)) / (n - 1)
+    return variance + 2 * noise * small / np.maximum(r, 1), bias
 
 
 def _first_order(batch: TableBatch, n: Floats) -> Floats:
@@ -137,9 +137,9 @@ def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -
     """Score interval for phi-squared, on the scale of V, cut at 0 and 1.
 
     It holds every value t with ``(centre - t)^2 <= z^2 (noise + slope t)``: the variance is that of the
-    value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1. A centre further
-    below 0 than the standard error of noise counts as that far below, so that a table that looks more even
-    than chance allows does not put V at 0 exactly (power-constrained limits, Cowan et al. 2011).
+    value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1. A centre below the
+    quantile ``1 - level`` of noise counts as that quantile, so that a table more even than chance allows does
+    not put V at 0 exactly (a power constraint on the limit, Cowan et al. 2011).
 
     Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
 
@@ -154,7 +154,7 @@ def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -
     from scipy import special
 
     z2 = float(special.ndtri((1 + level) / 2)) ** 2
-    centre = np.maximum(phi2.centre, -min(1, np.sqrt(z2)) * np.sqrt(phi2.noise))
+    centre = np.maximum(phi2.centre, -max(float(special.ndtri(level)), 0) * np.sqrt(phi2.noise))
     middle = centre + z2 * phi2.slope / 2
     half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * phi2.noise, 0))
     return _as_v(middle - half, tables), _as_v(middle + half, tables)

@@ -64,7 +64,7 @@ def not_answered(error: Any, asked: Asked) -> NotAnswered:
         return NotAnswered(
             TIMED_OUT if isinstance(error, openai.APITimeoutError) else CUT, detail, temporary=True
         )
-    detail = f"{status}: {detail}"
+    detail = detail if str(status) in detail else f"{status}: {detail}"
     if status in _RETRIED or status >= 500:
         return NotAnswered(_RETRIED.get(status, FAILED), detail, temporary=True)
     # A model that answered before and is gone now is a server in trouble, not a misspelt name.

@@ -38,18 +38,19 @@ def first_token_scores(
         listed.append(first)
     scores = []
     for continuation in continuations:
+        wanted = continuation.lstrip() if ignore_space else continuation
         same = [
             row["logprob"]
             for row in listed
-            if row["logprob"] > _UNLIKELY
-            and (row["token"] == continuation or (ignore_space and _same_word(row["token"], continuation)))
+            if (row["token"].lstrip() if ignore_space else row["token"]) == wanted
+            and row["logprob"] > _UNLIKELY
         ]
         scores.append(float(np.logaddexp.reduce(same)) if same else math.nan)
     if not np.isnan(scores).all():
         return scores
-    return NotAnswered(
-        NOT_LISTED, f"{len(listed)} listed down to {min(listed.values()):.2f}: {list(listed)[:8]}"
-    )
+    least = min(row["logprob"] for row in listed)
+    likeliest = [row["token"] for row in listed[:8]]
+    return NotAnswered(NOT_LISTED, f"{len(listed)} listed down to {least:.2f}, first {likeliest}")
 
 
 def appended_scores(alone: dict[str, Any], whole: dict[str, Any], *, only_first: bool) -> float | NotAnswered:

@@ -3,181 +3,29 @@
 What a continuation is conditioned on differs by how a model was trained:
 
 - BLIP, GIT and BLIP-2 with OPT read one sequence: the image, their start token, the prefix. Prefix and
-  continuation are tokenised as one text (see ``continuations.split_together``), and no ``[SEP]`` stands between.
-- BLIP for questions and BLIP-2 with Flan-T5 are encoder-decoders: the encoder reads the image and the prefix with
-  its end token, the decoder speaks the continuation from its first word on, tokenised by itself.
+  continuation are tokenised as one text (see ``continuations.split_together``); no ``[SEP]`` stands between.
+- BLIP for questions and BLIP-2 with Flan-T5 are encoder-decoders: the encoder reads the image and the prefix
+  with its end token, the decoder speaks the continuation from its first word on, tokenised by itself.
 
-``next_token_logits`` are the raw logits after the whole prefix, a trailing space's token included, of the first
-token of each continuation tokenised by itself, as in the VisoGender code.
+``next_token_logits`` are the raw logits after the whole prefix, a trailing space's token included, of the
+first token of each continuation tokenised by itself, as in the VisoGender code.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from evenhand.core.capabilities import Floats, Images, Pixels
-from evenhand.models.hf.continuations import (
-    Step,
-    Tokens,
-    check_not_empty,
-    first_token_logits,
-    logits_after,
-    pad_right,
-    split_together,
-    sum_log_probabilities,
-)
-from evenhand.models.hf.language_models import (
-    MAX_NEW_TOKENS,
-    decode_greedily,
-    import_transformers,
-    load_weights,
-)
+from evenhand.models.hf.captioner import Captioner
+from evenhand.models.hf.continuations import Step, Tokens, logits_after, pad_right
 from evenhand.models.source import LoadOptions
-from evenhand.models.torch_device import import_torch
-
-
-class Captioner(ABC):
-    """A model with one picture size, a tokenizer, and a decoder that speaks after the picture.
-
-    Args:
-        folder: Config, tokenizer, image processor and safetensors.
-        options: Device and dtype.
-
-    Attributes:
-        max_new_tokens: Where an answer ends at the latest.
-    """
-
-    max_new_tokens = MAX_NEW_TOKENS
-    separate = False  # an encoder reads the prefix, so that the continuation is a text of its own
-
-    def __init__(self, folder: Path, options: LoadOptions) -> None:
-        library = import_transformers()
-        self._torch = import_torch()
-        self._tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        # Pillow's resizing, which these models were made and published with, also where torchvision is installed
-        self._images = library.AutoImageProcessor.from_pretrained(folder, local_files_only=True, backend="pil")
-        self._model = load_weights(getattr(library, self._kind(folder)), folder, options)
-        self._device, self._dtype = self._model.device, self._model.dtype
-        decode_greedily(self._speaker(), self.max_new_tokens, self._tokenizer.pad_token_id)
-
-    def prepare(self, image: Pixels) -> Floats:
-        """An image as the model's processor resizes and normalises it, float32, shape (3, H, W)."""
-        from PIL import Image
-
-        pixels = self._images(images=Image.fromarray(image), return_tensors="np")["pixel_values"][0]
-        return np.asarray(pixels, dtype=np.float32)
-
-    def score_continuations(
-        self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
-    ) -> Floats:
-        """Log-probability of each whole continuation: the sum over its tokens, no end token among them.
-
-        Returns:
-            float32, shape (N, K), at most 0.
-
-        Raises:
-            ParameterError: A continuation without a token.
-        """
-        split = [self._split(*pair) for pair in zip(prefixes, continuations, strict=True)]
-        for (_, tails), texts in zip(split, continuations, strict=True):
-            check_not_empty(tails, texts)
-        if not split:
-            return np.zeros((0, 0), dtype=np.float32)
-        with self._torch.inference_mode():
-            step = self._read(self._pixels(images), [context for context, _ in split])
-            return sum_log_probabilities(step, [tails for _, tails in split])
-
-    def next_token_logits(
-        self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
-    ) -> Floats:
-        """Logit, right after the prefix, of the first token of each continuation tokenised by itself.
-
-        Returns:
-            float32, shape (N, K).
-
-        Raises:
-            ParameterError: A continuation without a token.
-        """
-        firsts = []
-        for texts in continuations:
-            alone = [self._words(text) for text in texts]
-            check_not_empty(alone, texts)
-            firsts.append([tokens[0] for tokens in alone])
-        if not firsts:
-            return np.zeros((0, 0), dtype=np.float32)
-        with self._torch.inference_mode():
-            step = self._read(self._pixels(images), [self._context(prefix) for prefix in prefixes])
-            return first_token_logits(step, firsts)
-
-    def answer(self, images: Images, prompts: Sequence[str]) -> list[str]:
-        """What the model says after prompt i about image i, greedily; an empty prompt asks for a caption.
-
-        Prompts of one length in tokens are decoded together, so that no padding comes between.
-        """
-        same_length: dict[int, list[int]] = defaultdict(list)
-        contexts = [self._context(prompt) for prompt in prompts]
-        for i, context in enumerate(contexts):
-            same_length[len(context)].append(i)
-        answers = [""] * len(contexts)
-        for members in same_length.values():
-            with self._torch.inference_mode():
-                pixels = self._pixels([images[i] for i in members])
-                spoken = self._speak(pixels, self._ids([contexts[i] for i in members]))
-            texts = self._tokenizer.batch_decode(spoken.tolist(), skip_special_tokens=True)
-            for i, text in zip(members, texts, strict=True):
-                answers[i] = text.strip()
-        return answers
-
-    @abstractmethod
-    def _kind(self, folder: Path) -> str:
-        """The class of transformers that the folder's weights belong to."""
-
-    def _speaker(self) -> Any:
-        """The part of the model whose ``generate`` is called."""
-        return self._model
-
-    @abstractmethod
-    def _context(self, prefix: str) -> Tokens:
-        """What the model reads before it speaks."""
-
-    @abstractmethod
-    def _read(self, pixels: Any, contexts: Sequence[Tokens]) -> Step:
-        """Encode the images once; logits after the contexts and more."""
-
-    @abstractmethod
-    def _speak(self, pixels: Any, ids: Any) -> Any:
-        """Greedily decoded new tokens, after contexts of one length."""
-
-    def _split(self, prefix: str, continuations: Sequence[str]) -> tuple[Tokens, list[Tokens]]:
-        context = self._context(prefix)
-        if self.separate:
-            return context, [self._words(text) for text in continuations]
-        length, tails = split_together(context, [self._context(prefix + text) for text in continuations])
-        return context[:length], tails
-
-    def _words(self, text: str) -> Tokens:
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def _ids(self, rows: Sequence[Tokens]) -> Any:
-        return pad_right(rows, self._device)[0]
-
-    def _pixels(self, images: Images) -> Any:
-        """Prepared images, or decoded ones, as a batch (N, 3, H, W)."""
-        ready = [self.prepare(image) if image.dtype == np.uint8 else image for image in images]
-        return self._torch.from_numpy(np.stack(ready)).to(self._device, self._dtype)
 
 
 class BlipCaptioner(Captioner):
     """BLIP captioning (``BlipForConditionalGeneration``): image -> start token, prefix, continuation."""
 
-    def _kind(self, folder: Path) -> str:
-        return "BlipForConditionalGeneration"
+    kind = "BlipForConditionalGeneration"
 
     def _speaker(self) -> Any:
         return self._model.text_decoder
@@ -189,18 +37,17 @@ class BlipCaptioner(Captioner):
         seen = self._model.vision_model(pixel_values=pixels).last_hidden_state
         return _blip_step(self._model.text_decoder, contexts, self._device, encoder_hidden_states=seen)
 
-    def _speak(self, pixels: Any, ids: Any) -> Any:
+    def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
         seen = self._model.vision_model(pixel_values=pixels).last_hidden_state
-        return _blip_speech(self._model, ids, encoder_hidden_states=seen)
+        return _blip_speech(self._model, ids, longest, encoder_hidden_states=seen)
 
 
 class BlipAnswerer(Captioner):
-    """BLIP for questions (``BlipForQuestionAnswering``): an encoder reads image and question, a decoder answers."""
+    """BLIP for questions (``BlipForQuestionAnswering``): an encoder reads the question, a decoder speaks."""
 
+    kind = "BlipForQuestionAnswering"
     separate = True
-
-    def _kind(self, folder: Path) -> str:
-        return "BlipForQuestionAnswering"
+    masks_contexts = False  # transformers' BLIP decoder takes a mask over the question, and does not use it
 
     def _speaker(self) -> Any:
         return self._model.text_decoder
@@ -209,10 +56,9 @@ class BlipAnswerer(Captioner):
         return list(self._tokenizer(prefix)["input_ids"])
 
     def _question(self, pixels: Any, contexts: Sequence[Tokens]) -> dict[str, Any]:
-        ids, mask = pad_right(contexts, self._device, self._tokenizer.pad_token_id or 0)
         seen = self._model.vision_model(pixel_values=pixels).last_hidden_state
-        question = self._model.text_encoder(input_ids=ids, attention_mask=mask, encoder_hidden_states=seen)
-        return {"encoder_hidden_states": question.last_hidden_state, "encoder_attention_mask": mask}
+        read = self._model.text_encoder(input_ids=self._ids(contexts), encoder_hidden_states=seen)
+        return {"encoder_hidden_states": read.last_hidden_state}
 
     def _starts(self, number: int) -> list[Tokens]:
         return [[self._model.config.text_config.bos_token_id]] * number
@@ -221,16 +67,15 @@ class BlipAnswerer(Captioner):
         question = self._question(pixels, contexts)
         return _blip_step(self._model.text_decoder, self._starts(len(contexts)), self._device, **question)
 
-    def _speak(self, pixels: Any, ids: Any) -> Any:
+    def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
         question = self._question(pixels, ids.tolist())
-        return _blip_speech(self._model, self._ids(self._starts(len(ids))), **question)
+        return _blip_speech(self._model, self._ids(self._starts(len(ids))), longest, **question)
 
 
 class GitCaptioner(Captioner):
     """GIT (``GitForCausalLM``), for captions and questions: image, ``[CLS]``, prefix, continuation."""
 
-    def _kind(self, folder: Path) -> str:
-        return "GitForCausalLM"
+    kind = "GitForCausalLM"
 
     def _context(self, prefix: str) -> Tokens:
         return [self._tokenizer.cls_token_id, *self._words(prefix)]
@@ -252,19 +97,19 @@ class GitCaptioner(Captioner):
 
         return lambda tails: logits_after(contexts, tails, forward, self._device, before=seen)
 
-    def _speak(self, pixels: Any, ids: Any) -> Any:
-        return self._model.generate(pixel_values=pixels, input_ids=ids)[:, ids.shape[1] :]
+    def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
+        spoken = self._model.generate(pixel_values=pixels, input_ids=ids, max_new_tokens=longest)
+        return spoken[:, ids.shape[1] :]
 
 
 class Blip2(Captioner):
     """BLIP-2 (``Blip2ForConditionalGeneration``), whose language model decides how a prefix is read.
 
-    With OPT: image, start token, prefix, continuation. With Flan-T5 the encoder reads image and prefix, and the
-    decoder speaks the continuation, as in the training of this model (a text cut in two).
+    With OPT: image, start token, prefix, continuation. With Flan-T5 the encoder reads image and prefix, and
+    the decoder speaks the continuation, as in the training of this model (a text cut in two).
     """
 
-    def _kind(self, folder: Path) -> str:
-        return "Blip2ForConditionalGeneration"
+    kind = "Blip2ForConditionalGeneration"
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         super().__init__(folder, options)
@@ -275,6 +120,11 @@ class Blip2(Captioner):
 
     def _context(self, prefix: str) -> Tokens:
         return list(self._tokenizer(prefix)["input_ids"])
+
+    def _room(self) -> int | None:
+        if self.separate:
+            return None
+        return int(self._speaker().config.max_position_embeddings - self._model.config.num_query_tokens)
 
     def _see(self, pixels: Any) -> Any:
         return self._model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output
@@ -315,9 +165,9 @@ class Blip2(Captioner):
             "attention_mask": self._torch.cat([shown, mask], dim=1),
         }
 
-    def _speak(self, pixels: Any, ids: Any) -> Any:
+    def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
         inputs = self._after_image(self._see(pixels), ids, self._torch.ones_like(ids))
-        return self._speaker().generate(**inputs)
+        return self._speaker().generate(**inputs, max_new_tokens=longest)
 
 
 class _Remembered:
@@ -348,10 +198,14 @@ def _blip_step(decoder: Any, contexts: Sequence[Tokens], device: Any, **seen: An
     return lambda tails: logits_after(contexts, tails, forward, device)
 
 
-def _blip_speech(model: Any, ids: Any, **seen: Any) -> Any:
+def _blip_speech(model: Any, ids: Any, longest: int, **seen: Any) -> Any:
     """New tokens of BLIP's decoder, whose end is the tokenizer's ``[SEP]``."""
     text = model.config.text_config
     spoken = model.text_decoder.generate(
-        input_ids=ids, eos_token_id=text.sep_token_id, pad_token_id=text.pad_token_id, **seen
+        input_ids=ids,
+        eos_token_id=text.sep_token_id,
+        pad_token_id=text.pad_token_id,
+        max_new_tokens=longest,
+        **seen,
     )
     return spoken[:, ids.shape[1] :]

@@ -1,8 +1,8 @@
 """Log-probabilities of continuations, whatever the language model: what to compute, and what to add up.
 
-A model gives a ``Step``: it holds N images with their contexts, and for N lists of tokens (tails) that stand after
-the contexts it gives N tensors of logits, float32, shape (len(tail) + 1, V); row j predicts the token that follows
-context + tail[:j]. One call asks about every image once, so that a step can keep what it knows of the images.
+A model gives a ``Step``: it holds N images with their contexts, and for N lists of tokens (tails) that stand
+after the contexts it gives N tensors of logits, float32, shape (len(tail) + 1, V); row j predicts the token
+that follows context + tail[:j]. One call is about every image once, so that a step can keep what it knows.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def split_together(prefix: Tokens, wholes: Sequence[Tokens]) -> tuple[int, list[
     """Where a prefix ends and its continuations begin, when both are tokenised as one text.
 
     Byte-level BPE merges a space into the word after it: the tokens of ``"and "`` are not the first ones of
-    ``"and his"``. So the context is what the prefix and all wholes begin with, and a continuation is the rest of
-    its whole; being after one context, their probabilities can be compared.
+    ``"and his"``. So the context is what the prefix and all wholes begin with, and a continuation is the rest
+    of its whole; being after one context, their probabilities can be compared.
 
     Args:
         prefix: Tokens of the prefix alone.

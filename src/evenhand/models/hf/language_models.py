@@ -1,17 +1,22 @@
-"""What captioners and chat models share: loading, and decoding greedily."""
+"""What captioners and chat models share: the library, and decoding greedily."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import MissingExtra
-from evenhand.models.source import LoadOptions
-from evenhand.models.torch_device import choose_device, choose_dtype, import_torch
+from evenhand.models.torch_device import import_torch
 
 MAX_NEW_TOKENS = 64
-# tokens that belong to the model; all else in a generation_config.json (sampling, penalties) is a way of decoding
-KEPT = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "bad_words_ids", "suppress_tokens")
+# Tokens that belong to the model; what else is in a generation_config.json is a way of decoding.
+KEPT = (
+    "bos_token_id",
+    "eos_token_id",
+    "pad_token_id",
+    "decoder_start_token_id",
+    "bad_words_ids",
+    "suppress_tokens",
+)
 
 
 def import_transformers() -> Any:
@@ -26,24 +31,6 @@ def import_transformers() -> Any:
     except ImportError:
         raise MissingExtra("transformers", "hf") from None
     return transformers
-
-
-def load_weights(kind: Any, folder: Path, options: LoadOptions) -> Any:
-    """A model on its device, ready to answer; from safetensors, and from this folder only.
-
-    Args:
-        kind: A class of transformers with ``from_pretrained``.
-        folder: Where its config and weights are.
-        options: Device, dtype, and whether code in the folder may run.
-    """
-    model = kind.from_pretrained(
-        folder,
-        local_files_only=True,
-        use_safetensors=True,
-        dtype=choose_dtype(options),
-        trust_remote_code=options.trust_remote_code,
-    )
-    return model.to(choose_device(options)).eval()
 
 
 def decode_greedily(model: Any, max_new_tokens: int, pad: int | None) -> None:

@@ -1,0 +1,126 @@
+"""Predictions derived from embeddings or free text: pure functions of evidence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Floats = npt.NDArray[np.float64]
+NO_LABEL = "answer names no label"
+SEVERAL_LABELS = "answer names several labels"
+PREDICTED = {"sample": pl.String, "prediction": pl.String, "rank": pl.Int32, "confidence": pl.Float64}
+
+
+def normalised(vectors: npt.ArrayLike) -> Floats:
+    """Vectors of length 1; a vector of length 0 stays 0.
+
+    Args:
+        vectors: Shape (N, D).
+
+    Returns:
+        float64, shape (N, D).
+    """
+    array = np.asarray(vectors, dtype=np.float64)
+    length = np.linalg.norm(array, axis=1, keepdims=True)
+    return np.asarray(np.divide(array, length, out=np.zeros_like(array), where=length > 0))
+
+
+def prototypes(vectors: npt.ArrayLike, templates: int) -> Floats:
+    """One vector for each label: the mean of its normalised texts, normalised (Radford et al. 2021, 3.1.4).
+
+    Args:
+        vectors: Embedded texts, all templates of the first label first, shape (labels * templates, D).
+        templates: Texts of each label.
+
+    Returns:
+        float64, shape (labels, D).
+    """
+    unit = normalised(vectors)
+    return normalised(unit.reshape(-1, templates, unit.shape[1]).mean(axis=1))
+
+
+def zero_shot(
+    embeddings: pl.LazyFrame,
+    text: Floats,
+    labels: Sequence[str],
+    *,
+    scale: float,
+    offset: float = 0.0,
+    link: str = "softmax",
+) -> pl.LazyFrame:
+    """The label whose text lies nearest to each image: ``argmax_k scale * cos(image, text_k) + offset``.
+
+    Args:
+        embeddings: Embeddings(sample, modality, vector) of images.
+        text: One vector of length 1 for each label, shape (K, D).
+        labels: K names.
+        scale: The model's own logit scale; it changes confidences, never the label.
+        offset: The model's own logit bias.
+        link: ``softmax`` over the labels, or ``sigmoid`` of each (SigLIP).
+
+    Returns:
+        sample, prediction, rank (always 1), confidence in [0, 1]. Of equal logits the first label is taken.
+    """
+    names = pl.Series(labels, dtype=pl.String)
+
+    def predict(part: pl.DataFrame) -> pl.DataFrame:
+        if part.is_empty():
+            return pl.DataFrame(schema=PREDICTED)
+        images = np.stack(list(part["vector"].to_numpy()))
+        logits = scale * normalised(images) @ text.T + offset
+        best = logits.argmax(axis=1)
+        confidence = np.take_along_axis(_linked(logits, link), best[:, None], axis=1)[:, 0]
+        found = {"sample": part["sample"], "prediction": names.gather(best)}
+        return pl.DataFrame({**found, "rank": 1, "confidence": confidence}, schema=PREDICTED)
+
+    return embeddings.map_batches(predict, schema=PREDICTED, streamable=True)
+
+
+def _linked(logits: Floats, link: str) -> Floats:
+    if link == "sigmoid":
+        return np.asarray(1 / (1 + np.exp(-logits)))
+    weight = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The label that a free answer names.
+
+    The whole answer is compared first, then labels are looked for as whole words; a label that lies within a
+    longer label found at the same place does not count. Case, encoding of accents and punctuation do not
+    matter.
+
+    Args:
+        text: What the model said.
+        labels: Plain form (``plain``) of each label to the label.
+
+    Returns:
+        The label and None, or None and the reason: it names no label, or several.
+    """
+    said = plain(text)
+    if said in labels:
+        return labels[said], None
+    spans = [
+        (found.start(), found.end(), label)
+        for form, label in labels.items()
+        for found in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", said)
+    ]
+    outer = {
+        label
+        for start, end, label in spans
+        if not any(a <= start and end <= b and b - a > end - start for a, b, _ in spans)
+    }
+    if len(outer) == 1:
+        return outer.pop(), None
+    return None, SEVERAL_LABELS if outer else NO_LABEL
+
+
+def plain(text: str) -> str:
+    """A text in one encoding, lower case, without punctuation, single-spaced."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.sub(r"[^\w\s'-]|_", " ", folded).split())

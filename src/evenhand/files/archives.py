@@ -1,0 +1,80 @@
+"""Tar files read in place: members are found once and read by offset, never extracted."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import InputError, one_line
+
+_BLOCK = 512  # a tar file is made of blocks of so many bytes
+_COMPRESSED = {b"\x1f\x8b": "gunzip", b"BZh": "bunzip2", b"\xfd7zXZ": "unxz", b"\x28\xb5\x2f\xfd": "unzstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A regular file inside a tar file.
+
+    Attributes:
+        name: As it stands there. It is a label only: nothing is ever written under it.
+        offset: Where its bytes start.
+        size: How many there are.
+    """
+
+    name: str
+    offset: int
+    size: int
+
+
+def members(path: str | Path) -> Iterator[Member]:
+    """The regular files in an uncompressed tar file, in their order; links, folders and devices are left out.
+
+    Raises:
+        InputError: No such file, not a tar file, a compressed one, or one that ends too early.
+    """
+    place = Path(path)
+    try:
+        with tarfile.open(place, "r:") as archive:
+            while (info := archive.next()) is not None:
+                if info.isreg() and not info.issparse():
+                    yield Member(info.name, info.offset_data, info.size)
+            _check_end(place, archive.offset)
+    except FileNotFoundError:
+        raise InputError(
+            f"there is no file {str(place)!r}; check the path, or give a glob in quotes"
+        ) from None
+    except (tarfile.TarError, OSError, EOFError, ValueError) as problem:
+        raise _broken(place, one_line(problem)) from problem
+
+
+def read_member(path: str | Path, offset: int, size: int) -> bytes:
+    """The bytes of a member; fewer than ``size`` where the file ends before.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    with Path(path).open("rb") as stream:
+        stream.seek(offset)
+        return stream.read(size)
+
+
+def _check_end(place: Path, end: int) -> None:
+    """Refuse what tarfile takes for the end: a header that is no header, or a last member cut short."""
+    size = place.stat().st_size
+    if size < end:
+        raise _broken(place, f"it ends at byte {size:,}, its last member at {end:,}")
+    if read_member(place, end, _BLOCK).strip(b"\x00"):
+        raise _broken(place, f"no member starts at byte {end:,}, where one must")
+
+
+def _broken(place: Path, cause: str) -> InputError:
+    start = read_member(place, 0, 8) if place.is_file() else b""
+    tool = next((tool for magic, tool in _COMPRESSED.items() if start.startswith(magic)), "")
+    if tool:
+        return InputError(
+            f"{str(place)!r} is compressed, so that no member can be read without all before it; "
+            f"type: {tool} {place}"
+        )
+    return InputError(f"{str(place)!r} is not a whole tar file: {cause}; fetch or write it again")

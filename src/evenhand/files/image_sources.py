@@ -1,0 +1,345 @@
+"""Where images lie: files, a column of Parquet, tar shards, a saved Hugging Face table.
+
+Every source meets ``core.questions.ImageSource`` and has ``digests`` for many images at once. A source is
+sent to other processes as it is: it holds places only, and what it has open stays behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.capabilities import Pixels
+from evenhand.core.errors import InputError, MissingExtra, one_line
+from evenhand.core.questions import UnreadableImage
+from evenhand.files.archives import Member, read_member
+from evenhand.files.hashing import sha256_each
+from evenhand.files.images import MAX_BYTES, decode
+
+Digests = list[str | UnreadableImage]
+_BLOCK_BYTES = 32 * 2**20  # of a table about so much is read at once
+_BLOCK_ROWS = 1024  # and no more rows than these
+_BLOCKS_KEPT = 3
+
+
+class ImageFiles:
+    """Images in files.
+
+    Args:
+        paths: One for each image; they may repeat.
+    """
+
+    def __init__(self, paths: Sequence[str | Path]) -> None:
+        self.paths = tuple(os.path.abspath(path) for path in paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def digest(self, index: int) -> str:
+        """The sha256 of the file; that of an unchanged file is remembered.
+
+        Raises:
+            UnreadableImage: There is no such file, or it cannot be read.
+        """
+        return _one(self.digests(index, index + 1))
+
+    def digests(self, start: int, stop: int) -> Digests:
+        """Digests of images start to stop; in place of one, what is wrong with its file."""
+        found = sha256_each(self.paths[start:stop])
+        return [_unreadable(each) if isinstance(each, OSError) else each for each in found]
+
+    def load(self, index: int) -> Pixels:
+        """The decoded image, uint8 RGB, shape (H, W, 3).
+
+        Raises:
+            UnreadableImage: It cannot be read or decoded.
+        """
+        return decode(_read_file(self.paths[index]))
+
+
+class _Encoded:
+    """Images whose encoded bytes a subclass reads; their digest is the sha256 of the bytes."""
+
+    def digest(self, index: int) -> str:
+        """The sha256 of the image's encoded bytes.
+
+        Raises:
+            UnreadableImage: They cannot be read.
+        """
+        return hashlib.sha256(self._read(index)).hexdigest()
+
+    def digests(self, start: int, stop: int) -> Digests:
+        """Digests of images start to stop; in place of one, what is wrong with it."""
+        return [self._digest(index) for index in range(start, stop)]
+
+    def load(self, index: int) -> Pixels:
+        """The decoded image, uint8 RGB, shape (H, W, 3).
+
+        Raises:
+            UnreadableImage: It cannot be read or decoded.
+        """
+        return decode(self._read(index))
+
+    def _read(self, index: int) -> bytes:
+        raise NotImplementedError
+
+    def _digest(self, index: int) -> str | UnreadableImage:
+        try:
+            return self.digest(index)
+        except UnreadableImage as problem:
+            return problem
+
+
+class ImageBytes(_Encoded):
+    """Images in a column of Parquet files: binary, or ``{bytes, path}`` as Hugging Face writes it.
+
+    A few blocks of rows are held at a time. Parquet is read by row group, so tables written in row groups of
+    some hundred images take the least memory.
+
+    Args:
+        files: Parquet files, their rows one after the other.
+        column: The column of images.
+    """
+
+    def __init__(self, files: Sequence[str | Path], column: str) -> None:
+        import polars as pl
+
+        self.files = tuple(os.path.abspath(file) for file in files)
+        self.column = column
+        scans = [_scan(file) for file in self.files]
+        self.nested = scans[0].collect_schema()[column] != pl.Binary
+        rows = [int(scan.select(pl.len()).collect().item()) for scan in scans]
+        self.ends = tuple(accumulate(rows))
+        weights = [os.path.getsize(file) // max(1, n) for file, n in zip(self.files, rows, strict=True)]
+        self.block = max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max([1, *weights])))
+        self._open()
+
+    def _open(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks: OrderedDict[tuple[int, int], list[bytes | None]] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+    def __len__(self) -> int:
+        return self.ends[-1]
+
+    def _read(self, index: int) -> bytes:
+        file = bisect_right(self.ends, index)
+        row = index - (self.ends[file - 1] if file else 0)
+        found = self._rows(file, row // self.block)[row % self.block]
+        if found is None:
+            raise UnreadableImage("no image in the row")
+        return found
+
+    def _rows(self, file: int, block: int) -> list[bytes | None]:
+        """A block of rows; threads that want the same one wait for it instead of reading it too."""
+        import polars as pl
+
+        with self._lock:
+            if (file, block) not in self._blocks:
+                image = pl.col(self.column)
+                image = image.struct.field("bytes") if self.nested else image
+                lazy = _scan(self.files[file]).slice(block * self.block, self.block).select(image)
+                try:
+                    self._blocks[file, block] = lazy.collect().to_series().to_list()
+                except (OSError, pl.exceptions.PolarsError) as problem:
+                    raise UnreadableImage("cannot be read", one_line(problem)[:200]) from problem
+                while len(self._blocks) > _BLOCKS_KEPT:
+                    self._blocks.popitem(last=False)
+            self._blocks.move_to_end((file, block))
+            return self._blocks[file, block]
+
+
+class TarImages(_Encoded):
+    """Images that are members of tar files, such as WebDataset shards.
+
+    Args:
+        shards: The tar files.
+        images: For each image the number of its shard and the member.
+    """
+
+    def __init__(self, shards: Sequence[str | Path], images: Sequence[tuple[int, Member]]) -> None:
+        self.shards = tuple(os.path.abspath(shard) for shard in shards)
+        places = [(shard, member.offset, member.size) for shard, member in images]
+        self.places: npt.NDArray[np.int64] = np.array(places, dtype=np.int64).reshape(-1, 3)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def _read(self, index: int) -> bytes:
+        shard, offset, size = self.places[index].tolist()
+        if size > MAX_BYTES:
+            raise UnreadableImage("too many bytes", f"{size:,}, more than {MAX_BYTES:,}")
+        try:
+            return read_member(self.shards[shard], offset, size)
+        except OSError as problem:
+            raise _unreadable(problem) from problem
+
+
+class HFImages(_Encoded):
+    """Images in a table saved by the Hugging Face library ``datasets``.
+
+    Args:
+        path: Folder made by ``save_to_disk``, or an ``.arrow`` file.
+        column: The column of images.
+    """
+
+    def __init__(self, path: str | Path, column: str) -> None:
+        self.path, self.column = os.path.abspath(path), column
+        self._open()
+        self.length = len(self._column())
+
+    def _open(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+    def __len__(self) -> int:
+        return self.length
+
+    def _column(self) -> Any:
+        with self._lock:
+            if self._rows is None:
+                self._rows = undecoded(load_saved(self.path), self.column)
+            return self._rows
+
+    def _read(self, index: int) -> bytes:
+        found = self._column()[index][self.column]
+        if isinstance(found, dict) and found.get("bytes") is None and found.get("path"):
+            return _read_file(os.path.join(os.path.dirname(self.path), found["path"]))
+        content = found.get("bytes") if isinstance(found, dict) else found
+        if not isinstance(content, bytes):
+            raise UnreadableImage("no image in the row")
+        return content
+
+
+class FirstImages:
+    """The first images of a source.
+
+    Args:
+        source: One of the sources above.
+        count: How many of its images there are here.
+    """
+
+    def __init__(self, source: Any, count: int) -> None:
+        self.source, self.count = source, min(count, len(source))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def digest(self, index: int) -> str:
+        """As of the source."""
+        return str(self.source.digest(index))
+
+    def digests(self, start: int, stop: int) -> Digests:
+        """As of the source."""
+        found: Digests = self.source.digests(start, min(stop, self.count))
+        return found
+
+    def load(self, index: int) -> Pixels:
+        """As of the source."""
+        pixels: Pixels = self.source.load(index)
+        return pixels
+
+
+def load_saved(path: str | Path) -> Any:
+    """A table that the Hugging Face library ``datasets`` saved, memory-mapped.
+
+    Args:
+        path: Folder made by ``save_to_disk``, or an ``.arrow`` file.
+
+    Raises:
+        InputError: Several splits, or not such a table.
+        MissingExtra: The library is not installed.
+    """
+    try:
+        import datasets
+    except ImportError:
+        raise MissingExtra("datasets", "datasets") from None
+    place = Path(path)
+    read = datasets.Dataset.from_file if place.is_file() else datasets.load_from_disk
+    try:
+        found = read(str(place))
+    except Exception as problem:
+        raise InputError(
+            f"{str(path)!r} cannot be read by the library datasets: {one_line(problem)[:200]}; "
+            "save it again with save_to_disk"
+        ) from problem
+    if isinstance(found, datasets.DatasetDict):
+        if len(found) != 1:
+            folders = ", ".join(repr(str(place / name)) for name in found)
+            raise InputError(f"{str(path)!r} holds several splits; give one of {folders}")
+        found = next(iter(found.values()))
+    return found
+
+
+def undecoded(table: Any, column: str) -> Any:
+    """One column of a Hugging Face table, its images as bytes."""
+    import datasets
+
+    alone = table.select_columns([column])
+    if isinstance(table.features[column], datasets.Image):
+        alone = alone.cast_column(column, datasets.Image(decode=False))
+    return alone
+
+
+def _scan(file: str) -> Any:
+    import polars as pl
+
+    return pl.scan_parquet(file, glob=False, hive_partitioning=False)
+
+
+def _read_file(path: str) -> bytes:
+    """The bytes of a regular file, unless there are too many."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise UnreadableImage("not a file", path)
+        if found.st_size > MAX_BYTES:
+            raise UnreadableImage("too many bytes", f"{found.st_size:,}, more than {MAX_BYTES:,}")
+        return Path(path).read_bytes()
+    except OSError as problem:
+        raise _unreadable(problem) from problem
+    except ValueError as problem:  # a null byte in the name
+        raise UnreadableImage("no such file", repr(path)) from problem
+
+
+_REASONS: dict[type[OSError], str] = {
+    FileNotFoundError: "no such file",
+    NotADirectoryError: "no such file",
+    IsADirectoryError: "not a file",
+    PermissionError: "no permission to read",
+}
+
+
+def _unreadable(problem: OSError) -> UnreadableImage:
+    return UnreadableImage(_REASONS.get(type(problem), "cannot be read"), one_line(problem))
+
+
+def _one(digests: Digests) -> str:
+    found = digests[0]
+    if isinstance(found, UnreadableImage):
+        raise found
+    return found

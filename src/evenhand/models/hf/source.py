@@ -1,0 +1,200 @@
+"""``hf:``: a model of the Hugging Face hub, or one saved by transformers in a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import EvenhandError, InputError, MissingExtra, UserError, one_line
+from evenhand.core.registry import load_object
+from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.models.hf.families import POSSIBLE, Family, family_of, family_of_own_code
+from evenhand.models.hub_weights import library_version
+from evenhand.models.source import LoadOptions, ModelSource
+
+ADAPTER = "1"  # raised when answers of an adapter in this folder change
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_KINDS = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+_RECORDS = {"trainer_state.json", "all_results.json", "train_results.json", "eval_results.json"}
+_REFUSED = ["*/*", "consolidated*", "*.fp16.safetensors", "*.bf16.safetensors", *sorted(_RECORDS)]
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class HfSource:
+    """A model in a folder of config, safetensors, tokenizer and processor.
+
+    Args:
+        rest: What follows ``hf:``, as the user typed it.
+        options: How it will be loaded.
+        folder: Where it is, for one that is on this machine.
+    """
+
+    def __init__(self, rest: str, options: LoadOptions, folder: Path | None) -> None:
+        self.uri, self._options, self._local = f"hf:{rest}", options, folder
+        self._repository, _, self._revision = rest.partition("@")
+
+    @cached_property
+    def _folder(self) -> Path:
+        if self._local is not None:
+            return self._local
+        own_code = ["*.py"] if self._options.trust_remote_code else []
+        return _download(self._repository, self._revision or None, [*_KINDS, *own_code])
+
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        path = self._folder / "config.json"
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except OSError:
+            raise InputError(
+                f"{self.uri!r} has no config.json; give a model in the format of transformers"
+            ) from None
+        except ValueError as problem:
+            raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
+        if not isinstance(content, dict):
+            raise InputError(f"{str(path)!r} is no JSON object; save the model again")
+        return content
+
+    @cached_property
+    def _family(self) -> Family:
+        found = family_of(self._config)
+        if found is None and self._config.get("auto_map"):
+            if not self._options.trust_remote_code:
+                raise UserError(
+                    f"{self.uri!r} runs code of its own ({self._described()}); read its .py files, and if "
+                    "you trust them add: --trust-remote-code"
+                )
+            found = family_of_own_code(self._config)
+        if found is None:
+            raise UserError(
+                f"no adapter answers for {self.uri!r} ({self._described()}); possible are "
+                f"{POSSIBLE}, or your own class as FILE.py:object"
+            )
+        return found
+
+    def _described(self) -> str:
+        named = self._config.get("architectures") or ["none"]
+        return f"model_type {self._config.get('model_type')!r}, architecture {named[0]!r}"
+
+    def identity(self) -> dict[str, str]:
+        """Name, revision, sha256 of all files that decide answers, dtype, versions.
+
+        Raises:
+            UserError: It cannot be had, or has no safetensors.
+        """
+        digests = sha256_files(self._files())
+        listing = "\n".join(f"{file.name} {digest}" for file, digest in sorted(digests.items()))
+        local = self._local is not None
+        return {
+            "name": self._folder.name if local else self._repository,
+            "revision": "local" if local else self._folder.name,
+            "sha256": sha256_text(listing),
+            "dtype": self._options.dtype,
+            "library": f"transformers {library_version('transformers', 'transformers', 'hf')}",
+            "adapter": f"hf {ADAPTER}",
+        }
+
+    def _files(self) -> list[Path]:
+        kinds = [kind for kind in _KINDS if kind != "*.safetensors"]
+        kinds += ["*.py"] if self._options.trust_remote_code else []
+        described = {file for kind in kinds for file in self._folder.glob(kind)}
+        return sorted(file for file in described if file.name not in _RECORDS) + self._weights()
+
+    def _weights(self) -> list[Path]:
+        """The safetensors that transformers reads: one file, or the parts that an index names."""
+        whole, index = self._folder / _WEIGHTS, self._folder / _INDEX
+        if whole.is_file():
+            return [whole]
+        if not index.is_file():
+            raise InputError(
+                f"{self.uri!r} has no {_WEIGHTS}, and pickled weights are not read; "
+                f"type: evenhand convert {self._repository} FOLDER, then give hf:FOLDER"
+            )
+        try:
+            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        except (ValueError, KeyError, AttributeError) as problem:
+            cause = one_line(f"{type(problem).__name__}: {problem}")
+            raise InputError(f"{str(index)!r} is no index: {cause}; save the model again") from None
+        parts = [self._folder / Path(str(name)).name for name in names]
+        lacking = [part.name for part in parts if not part.is_file()]
+        if lacking:
+            raise InputError(f"{self.uri!r} lacks {lacking[0]}, which its {_INDEX} names; get it again")
+        return parts
+
+    def capabilities(self) -> Sequence[str]:
+        """What its family can answer, from config.json alone."""
+        return self._family.capabilities
+
+    def load(self) -> Any:
+        """The adapter around the model, on its device.
+
+        Raises:
+            UserError: A library is missing, or transformers cannot make the model from these files.
+        """
+        adapter = self._family.adapter
+        self._weights()
+        library_version("transformers", "transformers", "hf")
+        try:
+            return load_object(adapter)(self._folder, self._options)
+        except EvenhandError:
+            raise
+        except Exception as problem:
+            cause = one_line(f"{type(problem).__name__}: {problem}")
+            raise UserError(
+                f"{self.uri!r} could not be loaded: {cause}; mend or get its files again"
+            ) from problem
+
+
+def open_hf(rest: str, options: LoadOptions) -> ModelSource:
+    """The model behind ``hf:``.
+
+    Args:
+        rest: A hub id ``org/name[@revision]``, or a folder.
+        options: How it will be loaded.
+
+    Raises:
+        InputError: Neither a folder that exists nor the form of a hub id.
+    """
+    folder = Path(rest).expanduser()
+    if folder.is_dir():
+        return HfSource(rest, options, folder.resolve())
+    if rest.startswith((".", "~")) or folder.is_absolute():
+        raise InputError(f"hf:{rest}: there is no folder {rest!r}; give an existing folder or org/name")
+    if not _HUB_ID.fullmatch(rest.partition("@")[0]):
+        raise InputError(f"hf:{rest}: this is no hub id; give org/name, org/name@revision or a folder")
+    return HfSource(rest, options, None)
+
+
+def _download(repository: str, revision: str | None, kinds: list[str]) -> Path:
+    """The snapshot of a repository in the hub's cache, fetched where it is not there yet."""
+    try:
+        from huggingface_hub import errors as hub
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "hf") from None
+    at = f"{repository}@{revision}" if revision else repository
+    try:
+        found = snapshot_download(
+            repository, revision=revision, allow_patterns=kinds, ignore_patterns=_REFUSED
+        )
+    except hub.GatedRepoError:
+        raise InputError(
+            f"{at!r} is gated: accept its terms at https://huggingface.co/{repository}, "
+            "then type: hf auth login"
+        ) from None
+    except (hub.RepositoryNotFoundError, hub.RevisionNotFoundError, hub.HFValidationError):
+        raise InputError(
+            f"the hub shows no {at!r}; check name and revision, or log in with: hf auth login"
+        ) from None
+    except (hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled):
+        raise InputError(
+            f"{at!r} is not complete in the local cache and the hub cannot be reached; "
+            f"type, where there is a network: hf download {repository}"
+        ) from None
+    except (OSError, ValueError, hub.XetDownloadError) as problem:
+        raise InputError(f"{at!r} could not be downloaded: {one_line(problem)}; try again") from None
+    return Path(found)
