@@ -1,4 +1,4 @@
-"""Intervals: the delta method against finite differences, the jackknife against deletion, inversion, Wilson."""
+"""Intervals: the delta method by finite differences, the jackknife by real deletion, inversion, Wilson."""
 
 import numpy as np
 import pytest

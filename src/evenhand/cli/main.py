@@ -169,6 +169,21 @@ def artifact(
 
 
 @app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help=".pth, .pt, .bin or .ckpt.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="A new .safetensors file.")],
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Where the weights are; found out where not given.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make safetensors of a pickled checkpoint, without running code in it."""
+    from evenhand.cli.convert_command import convert_weights
+
+    convert_weights(source, target, key=key, quiet=quiet)
+
+
+@app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: in RUN.")] = None,

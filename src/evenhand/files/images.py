@@ -111,8 +111,6 @@ def _open(source: bytes, max_pixels: int) -> Image.Image:
 
     image = Image.open(io.BytesIO(source), formats=_FORMATS)
     width, height = image.size
-    if width < 1 or height < 1:
-        raise UnreadableImage("image without pixels", f"{width} x {height}")
     if width * height > max_pixels:
         raise UnreadableImage("too many pixels", f"{width} x {height}, more than {max_pixels:,}")
     return image

@@ -269,6 +269,8 @@ def _labels(timm: Any, cfg: dict[str, Any], classes: int) -> tuple[list[str], li
     WordNet has two cranes and two maillots; names that occur twice get their id behind them.
     """
     names, described = cfg.get("label_names"), cfg.get("label_descriptions") or {}
+    if isinstance(names, dict):  # by index, which may have gaps
+        names = [names.get(str(index), f"class_{index}") for index in range(classes)]
     if names and len(names) == classes:
         labels = [str(described.get(name, name)) for name in names]
         ids = [str(name) if _is_wordnet_id(str(name)) else "" for name in names]

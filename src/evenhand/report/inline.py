@@ -6,8 +6,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from importlib import metadata
 from importlib.resources import files
+
+from evenhand.files.atomic import write_bytes
+from evenhand.files.home import home
 
 _SCRIPTS = ("values.js", "tables.js", "mistakes.js", "charts.js", "page.js")
 _STYLES = ("page.css", "figures.css", "media.css")
@@ -29,10 +34,23 @@ def script_hash(script: str) -> str:
 @cache
 def chart_library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that leaves one name behind: ``vegaEmbed``."""
+    version = metadata.version("vl-convert-python")
+    kept = home() / "charts" / f"vega-{version}.js"
+    try:
+        source = kept.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        source = _bundled()
+        with suppress(OSError):  # nowhere to keep it: it is made again next time
+            write_bytes(kept, source.encode())
+    return "(function(){" + source.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "})();"
+
+
+def _bundled() -> str:
+    """Made by a JavaScript engine, which takes a second and 200 MB."""
     import vl_convert
 
     source: str = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
-    return "(function(){" + source.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "})();"
+    return source
 
 
 @cache

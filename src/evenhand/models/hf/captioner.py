@@ -73,11 +73,11 @@ class Captioner(ABC):
             ParameterError: A continuation without a token.
         """
         split = [self._split(*pair) for pair in zip(prefixes, continuations, strict=True)]
-        for (context, tails), texts in zip(split, continuations, strict=True):
-            check_not_empty(tails, texts)
-            self._check_room(context if self.separate else max(([*context, *t] for t in tails), key=len))
-        tails = [row for _, row in split]
-        return self._ask(images, [context for context, _ in split], tails, sum_log_probabilities)
+        contexts, tails = [context for context, _ in split], [row for _, row in split]
+        for context, row, texts in zip(contexts, tails, continuations, strict=True):
+            check_not_empty(row, texts)
+            self._check_room(context if self.separate else max(([*context, *tail] for tail in row), key=len))
+        return self._ask(images, contexts, tails, sum_log_probabilities)
 
     def next_token_logits(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]

@@ -1,21 +1,20 @@
-"""Vision-language models that chat: LLaVA, Qwen-VL, Idefics and SmolVLM, PaliGemma, Gemma 3, InternVL and others.
+"""Vision-language models that chat: LLaVA, Qwen-VL, Idefics, SmolVLM, PaliGemma, Gemma 3, InternVL and more.
 
 What an answer is conditioned on: the chat template with one user turn, the image and then the prompt, and the
 opening of the assistant's turn.
 
-What a continuation is conditioned on: the same with ``instruction`` as the prompt, and then the prefix as the start
-of what the assistant says. Prefix and continuation are appended as they are; a space that a template's answers
-begin with is not added.
+What a continuation is conditioned on: the same with ``instruction`` as the prompt, and then the prefix as the
+start of what the assistant says. Prefix and continuation are appended as they are; a space that a template's
+answers begin with is not added.
 
-PaliGemma has no turns. What it is told is its prefix, which it reads in both directions up to a line break; what it
-says follows, and there the prefix of a continuation stands.
+PaliGemma has no turns. What it is told is its prefix, which it reads in both directions up to a line break;
+what it says follows, and there the prefix of a continuation stands.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ class ChatModel:
     def score_continuations(
         self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
     ) -> Floats:
-        """Log-probability of each whole continuation of what the assistant says, its end token not among them.
+        """Log-probability of each whole continuation of what the assistant says, no end token included.
 
         Returns:
             float32, shape (N, K), at most 0.
@@ -139,24 +138,25 @@ class ChatModel:
         return lambda tails: logits_after(contexts, tails, forward, self._device)
 
     def _see(self, images: dict[str, Any]) -> dict[str, Any]:
-        """What the vision tower says, where the model takes that in place of the pixels; otherwise the pixels.
+        """What the vision tower says, where the model takes that in place of the pixels; else the pixels.
 
-        Transformers has had this since 5.1x; without it, images are encoded for each pass of multi-token
-        continuations, with the same result.
+        Older versions of transformers do not take it; then the images are encoded once for each pass, and
+        there is more than one pass only for continuations of several tokens.
         """
         encode = getattr(self._model, "get_image_features", None)
-        if encode is None or "mm_encoder_outputs" not in inspect.signature(self._model.forward).parameters:
+        takes = "mm_encoder_outputs" in inspect.signature(self._model.forward).parameters
+        if encode is None or not takes or "pixel_values" not in images:
             return images
         known = {name: images[name] for name in inspect.signature(encode).parameters if name in images}
         rest = {name: value for name, value in images.items() if name != "pixel_values"}
         return {**rest, "mm_encoder_outputs": {"image": encode(**known, return_dict=True)}}
 
     def _cuts_logits(self) -> bool:
-        """Whether the model computes logits only where they are wanted; a large vocabulary needs much memory."""
+        """Whether the model can compute logits only where they are wanted; all of them need much memory."""
         return "logits_to_keep" in inspect.signature(self._model.forward).parameters
 
     def _kinds(self, read: Read, contexts: Sequence[Tokens], length: int) -> dict[str, Any]:
-        """What kind of token stands where, for models that ask for it; all new ones are of the text's kind."""
+        """What kind of token stands where, for models that ask for it; all new ones are what it says."""
         made = {}
         for name, rows in read.kinds.items():
             new = self._inputs.kind_of_speech

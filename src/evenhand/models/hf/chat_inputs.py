@@ -1,10 +1,10 @@
-"""From images and prompts to what a chat model reads: its processor, its template, and where its texts begin."""
+"""From images and prompts to what a chat model reads: its processor, its template, and where texts begin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ class ChatInputs:
         """The tokens of a text by itself."""
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    @cache  # noqa: B019 - one entry for each prompt of a run, and one object for each model
+    @lru_cache(maxsize=16)  # noqa: B019 - the instruction is asked for again and again; models are few
     def _opening(self, prompt: str) -> str:
         content = [{"type": "image"}, {"type": "text", "text": prompt}]
         turns = [{"role": "user", "content": content}]

@@ -1,0 +1,141 @@
+"""A run that is killed, stopped, or out of disk goes on where it was, to the same bytes."""
+
+from __future__ import annotations
+
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.runner.crash.commands import command, evidence_bytes, finish, one_line_of, start
+
+KILLS = 20
+SAMPLES = 2_400  # two shards of the evidence
+
+
+def wait_for(path: Path, process: subprocess.Popen[str], lines: int = 1) -> None:
+    """Wait until a file of calls has so many lines more."""
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
+        if path.exists() and path.read_bytes().count(b"\n") >= lines:
+            return
+        time.sleep(0.005)
+
+
+def count(path: Path) -> int:
+    return path.read_bytes().count(b"\n")
+
+
+@pytest.mark.slow
+def test_killed_twenty_times_it_ends_as_if_it_never_was(tmp_path) -> None:
+    calls, out, rng = tmp_path / "calls", tmp_path / "out" / "run", random.Random(0)
+    again = command(out, n=SAMPLES)
+    steered = {"PATTERNS_CALLS": calls, "PATTERNS_SECONDS": 0.0015}
+    killed = runs = 0
+    while killed < KILLS:
+        asked = count(calls) if calls.exists() else 0
+        process = start(again, tmp_path / "home", **steered)
+        runs += 1
+        if killed % 5 != 4:  # most are hit while they ask; the others anywhere from their first moment on
+            wait_for(calls, process, asked + 1)
+        time.sleep(rng.uniform(0, 0.35))
+        process.kill()
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+        assert runs < KILLS + 10
+    code, _, err = finish(again, tmp_path / "home", **steered)
+    assert (code, err) == (0, "")
+    whole = tmp_path / "whole" / "run"
+    assert finish(command(whole, n=SAMPLES), tmp_path / "home of its own")[0] == 0
+    assert evidence_bytes(out) == evidence_bytes(whole)
+    assert [entry.name for entry in out.parent.iterdir()] == ["run"]
+    assert SAMPLES <= count(calls) < 3 * SAMPLES  # each kill costs the batch it hits, not the run
+
+
+def test_killed_while_a_run_is_replaced_nothing_is_lost(tmp_path) -> None:
+    """Two renames replace a folder; a kill between them leaves the old one beside."""
+    out = tmp_path / "out" / "run"
+    assert finish(command(out, n=100), tmp_path / "home")[0] == 0
+    before = evidence_bytes(out)
+    left = out.parent / ".run.old"
+    left.mkdir()
+    out.rename(left / "content")
+    (out.parent / ".run.building").mkdir()
+    assert finish(command(out, model="Failing", n=100), tmp_path / "home")[0] == 2
+    assert evidence_bytes(out) == before
+    assert [entry.name for entry in out.parent.iterdir()] == ["run"]
+
+
+def test_ctrl_c_stops_with_one_line_and_the_same_command_goes_on(tmp_path) -> None:
+    calls, out = tmp_path / "calls", tmp_path / "out" / "run"
+    steered = {"PATTERNS_CALLS": calls, "PATTERNS_SECONDS": 0.002}
+    process = start(command(out, n=640), tmp_path / "home", **steered)
+    wait_for(calls, process, 200)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    one_line_of(err, "stopped")
+    assert not out.exists()
+    code, _, err = finish(command(out, n=640), tmp_path / "home", **steered)
+    assert (code, err) == (0, "")
+    assert 640 <= count(calls) < 2 * 640 - 64
+    assert finish(command(tmp_path / "whole", n=640), tmp_path / "other home")[0] == 0
+    assert evidence_bytes(out) == evidence_bytes(tmp_path / "whole")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 3 MB; only root may make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = shutil.which("mount")
+    made = mount and subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if not made or made.returncode:
+        pytest.skip("mounting a small disk is not permitted here")
+    yield place
+    subprocess.run([str(shutil.which("umount")), "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize("full", ["home", "out"])
+def test_a_full_disk_stops_with_one_line_and_the_same_command_goes_on(small_disk, tmp_path, full) -> None:
+    places = {"home": tmp_path / "home", "out": tmp_path / "out"} | {full: small_disk / full}
+    calls, given = tmp_path / "calls", {"n": 2_400, "ask": "embeds_images"}
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(2_750_000))
+    again = command(places["out"] / "run", **given)
+    code, _, err = finish(again, places["home"], PATTERNS_CALLS=calls)
+    assert code == 2, err
+    one_line_of(err, str(small_disk), "space")
+    assert not (places["out"] / "run").exists()
+    ballast.unlink()
+    code, _, err = finish(again, places["home"], PATTERNS_CALLS=calls)
+    assert (code, err) == (0, "")
+    assert count(calls) < 2 * 2_400  # something was kept
+    assert finish(command(tmp_path / "whole", **given), tmp_path / "other home")[0] == 0
+    assert evidence_bytes(places["out"] / "run") == evidence_bytes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("most", [4_000, 40_000, 300_000])
+def test_a_file_that_may_not_grow_stops_with_one_line(tmp_path, most) -> None:
+    """The first writes that fail are those of the locks and answers, then evidence, then the report."""
+    given = {"n": 1_200, "ask": "embeds_images"}
+    out = tmp_path / "out" / "run"
+    code, _, err = finish(
+        command(out, **given),
+        tmp_path / "home",
+        limits=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+    assert code == 2, err
+    one_line_of(err, "space")
+    assert not out.exists()
+    code, _, err = finish(command(out, **given), tmp_path / "home")
+    assert (code, err) == (0, "")
+    assert finish(command(tmp_path / "whole", **given), tmp_path / "other home")[0] == 0
+    assert evidence_bytes(out) == evidence_bytes(tmp_path / "whole")
