@@ -40,8 +40,9 @@ def share(hits: npt.ArrayLike) -> str:
 
 
 def aimed(hits: npt.ArrayLike, least: float) -> str:
-    """A share in percent, bold where it misses the least that is aimed at."""
-    return f"**{share(hits)}**" if np.mean(hits) < least else share(hits)
+    """A share in percent, bold where it misses, as printed, the least that is aimed at."""
+    missed = round(100 * float(np.mean(hits)), 1) < 100 * least
+    return f"**{share(hits)}**" if missed else share(hits)
 
 
 def mean(values: npt.ArrayLike, digits: int = 3) -> str:

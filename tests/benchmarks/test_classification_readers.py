@@ -111,8 +111,8 @@ def as_parquet_of_the_hub(folder):
 
 
 FORMS = [
-    as_csv, as_tsv_in_a_folder, as_jsonl, as_parquet_of_paths, as_parquet_of_bytes, as_class_folders, as_shards,
-    as_saved, as_parquet_of_the_hub,
+    as_csv, as_tsv_in_a_folder, as_jsonl, as_parquet_of_paths, as_parquet_of_bytes, as_class_folders,
+    as_shards, as_saved, as_parquet_of_the_hub,
 ]  # fmt: skip
 
 
@@ -178,12 +178,11 @@ def test_labels_are_read_as_predictions_are(tmp_path):
     samples = read_samples(tmp_path / "t.csv", image="path", truth="n", by=["g"])
     assert samples.annotations["truth"].to_list() == ["97", "3", None]
     assert samples.annotations["g"].to_list() == ["1", None, "0"]
-    with pytest.raises(InputError, match="fractional numbers such as 1.5"):
+    with pytest.raises(InputError, match=r"fractional numbers such as 1\.5"):
         read_samples(tmp_path / "t.csv", image="path", truth="f")
-    typed = pl.DataFrame(
-        {"path": ["0.png", "1.png", "2.png"], "n": [97.0, None, float("nan")], "b": [True, None, False]}
-    )
-    typed.with_columns(half=pl.Series([0.5, 1.0, None])).write_parquet(tmp_path / "t.parquet")
+    columns = {"n": [97.0, None, float("nan")], "b": [True, None, False], "half": [0.5, 1.0, None]}
+    typed = pl.DataFrame({"path": ["0.png", "1.png", "2.png"], **columns})
+    typed.write_parquet(tmp_path / "t.parquet")
     samples = read_samples(tmp_path / "t.parquet", image="path", truth="n", by=["b", "half"])
     assert samples.annotations["truth"].to_list() == ["97", None, None]
     assert samples.annotations["b"].to_list() == ["true", None, "false"]
@@ -282,7 +281,8 @@ def test_shards_with_gaps(tmp_path):
     first = [("a/x.y.png", png(COLOURS[0])), ("a/x.cls", b"1"), ("._b.png", b""), ("b.cls", b"2")]
     write_tar(tmp_path / "0.tar", [*first, ("c.jpg", png(COLOURS[1])), ("c.json", b'{"kind": 5}')])
     samples = read_samples(tmp_path / "*.tar", by=["kind"])
-    assert samples.annotations.rows() == [("c", None, "5")] or samples.dropped
+    assert samples.annotations.rows() == [("a/x", "1", None), ("c", None, "5")]
+    assert samples.dropped == {"no image in the sample": 1}
     samples = read_samples(tmp_path / "0.tar", image="jpg", truth="kind")
     assert samples.annotations.rows() == [("c", "5")]
     assert samples.dropped == {"no image in the sample": 2}

@@ -222,7 +222,7 @@ def test_one_token_continuations_share_one_certainty(name, opened, pictures):
 @each_kind
 def test_images_are_encoded_once(name, opened, pictures):
     model, calls = opened(name), []
-    tower = model._model.git.image_encoder if name == "git" else model._model.vision_model
+    tower = next(model._model.git.image_encoder.children()) if name == "git" else model._model.vision_model
     hook = tower.register_forward_hook(lambda *_: calls.append(1))
     try:
         model.score_continuations(pictures, ["the doctor and"] * 5, [WORDS] * 5)

@@ -123,7 +123,9 @@ def test_a_network_of_any_size_takes_pictures_of_different_sizes(tmp_path, pictu
     from tests.models.tiny_vision import _REGNET
 
     transformers.RegNetModel(transformers.RegNetConfig(**_REGNET)).save_pretrained(tmp_path)
-    transformers.BitImageProcessorPil(size={"shortest_edge": 32}, do_center_crop=False).save_pretrained(tmp_path)
+    transformers.BitImageProcessorPil(size={"shortest_edge": 32}, do_center_crop=False).save_pretrained(
+        tmp_path
+    )
     model = resolve(f"hf:{tmp_path}", LoadOptions(device="cpu")).load()
     prepared = [model.prepare(picture) for picture in pictures]
     assert len({one.shape for one in prepared}) > 1

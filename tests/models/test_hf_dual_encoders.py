@@ -43,7 +43,9 @@ def direct(name, pictures, texts):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     padding = {"padding": True}
-    if name in SIGMOID:  # as in google-research/big_vision and the published tokenizers: ids alone, padded after
+    if (
+        name in SIGMOID
+    ):  # as in google-research/big_vision and the published tokenizers: ids alone, padded after
         padding = {"padding": "max_length", "padding_side": "right", "return_attention_mask": False}
         padding["max_length"] = 64 if name == "siglip2" else 16
     inputs = dict(tokenizer(texts, return_tensors="pt", truncation=True, **padding))
@@ -168,7 +170,9 @@ def test_half_precision_answers_in_float32(pictures):
     full = resolve(f"hf:{build('clip')}", LoadOptions(device="cpu")).load()
     exact = full.embed_images([full.prepare(picture) for picture in pictures])
     assert vectors.dtype == np.float32
-    assert np.array_equal(vectors.view(np.uint32) & 0xFFFF, np.zeros(vectors.shape, np.uint32)), "was bfloat16"
+    assert np.array_equal(vectors.view(np.uint32) & 0xFFFF, np.zeros(vectors.shape, np.uint32)), (
+        "was bfloat16"
+    )
     assert (np.diag(cosines(vectors, exact)) > 0.99).all()
 
 

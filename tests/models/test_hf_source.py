@@ -34,13 +34,16 @@ for uri in sys.argv[1:]:
 heavy = sorted({"torch", "transformers", "onnxruntime", "torchvision"} & set(sys.modules))
 print(json.dumps([answers, heavy]))
 """
+NOISE = ("HF_HUB_DISABLE_PROGRESS_BARS", "TRANSFORMERS_VERBOSITY")
 
 
 def ask(*uris, **variables):
     """Identity and capabilities, or the message, of each URI in a process of its own."""
     command = [sys.executable, "-c", PROBE, *map(str, uris)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | variables, check=False)
+    environment = {key: value for key, value in os.environ.items() if key not in NOISE} | variables
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "libraries keep quiet"
     answers, heavy = json.loads(done.stdout)
     assert heavy == [], "nothing heavy is imported"
     return answers
@@ -161,6 +164,26 @@ def test_weights_that_are_cut_short_are_told_in_one_line(clip):
     with pytest.raises(UserError, match="could not be loaded") as told:
         resolve(f"hf:{clip}").load()
     assert "\n" not in str(told.value)
+
+
+def test_loading_says_nothing_where_it_goes_well():
+    code = f"from evenhand.models.resolve import resolve; resolve('hf:{build('flava')}').load()"
+    environment = {key: value for key, value in os.environ.items() if key not in NOISE}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_torchvision_that_does_not_fit_is_named(monkeypatch):
+    broken = RuntimeError("operator torchvision::nms does not exist")
+
+    def fail(*_):
+        raise ModuleNotFoundError("Could not import module 'CLIPModel'") from broken
+
+    monkeypatch.setattr("evenhand.models.hf.source.load_object", lambda _: fail)
+    with pytest.raises(UserError, match=r"torchvision::nms does not exist; .*pip uninstall torchvision"):
+        resolve(f"hf:{build('clip')}").load()
 
 
 def test_an_unknown_model_type_lists_the_possible_ones(clip):

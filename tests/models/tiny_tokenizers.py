@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 WORDS = """
-    a an the photo picture of doctor nurse engineer teacher mechanic and his her their he she they patient dog
-    cat car street house man woman person who is are pleasant unpleasant happy sad good bad yes no question answer
-    this image shows describe what color red green blue user assistant religion . , : ?
+    a an the photo picture of doctor nurse engineer teacher mechanic and his her their he she they patient
+    dog cat car street house man woman person who is are pleasant unpleasant happy sad good bad yes no
+    question answer this image shows describe what color red green blue user assistant religion . , : ?
 """.split()  # noqa: SIM905
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

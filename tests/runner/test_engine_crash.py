@@ -16,6 +16,7 @@ from tests.runner.crash.commands import command, evidence_bytes, finish, one_lin
 
 KILLS = 20
 SAMPLES = 2_400  # two shards of the evidence
+EMBEDDING = {"n": SAMPLES, "ask": "embeds_images"}
 
 
 def wait_for(path: Path, process: subprocess.Popen[str], lines: int = 1) -> None:
@@ -35,7 +36,7 @@ def count(path: Path) -> int:
 def test_killed_twenty_times_it_ends_as_if_it_never_was(tmp_path) -> None:
     calls, out, rng = tmp_path / "calls", tmp_path / "out" / "run", random.Random(0)
     again = command(out, n=SAMPLES)
-    steered = {"PATTERNS_CALLS": calls, "PATTERNS_SECONDS": 0.0015}
+    steered = {"PATTERNS_CALLS": calls, "PATTERNS_SECONDS": 0.002}
     killed = runs = 0
     while killed < KILLS:
         asked = count(calls) if calls.exists() else 0
@@ -62,11 +63,12 @@ def test_killed_while_a_run_is_replaced_nothing_is_lost(tmp_path) -> None:
     out = tmp_path / "out" / "run"
     assert finish(command(out, n=100), tmp_path / "home")[0] == 0
     before = evidence_bytes(out)
-    left = out.parent / ".run.old"
-    left.mkdir()
-    out.rename(left / "content")
+    out.rename(out.parent / ".run.replaced")
     (out.parent / ".run.building").mkdir()
     assert finish(command(out, model="Failing", n=100), tmp_path / "home")[0] == 2
+    assert evidence_bytes(out) == before
+    shutil.copytree(out, out.parent / ".run.replaced")
+    assert finish(command(out, n=100), tmp_path / "home")[0] == 0
     assert evidence_bytes(out) == before
     assert [entry.name for entry in out.parent.iterdir()] == ["run"]
 
@@ -79,6 +81,7 @@ def test_ctrl_c_stops_with_one_line_and_the_same_command_goes_on(tmp_path) -> No
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
+    print(err)
     one_line_of(err, "stopped")
     assert not out.exists()
     code, _, err = finish(command(out, n=640), tmp_path / "home", **steered)
@@ -88,14 +91,22 @@ def test_ctrl_c_stops_with_one_line_and_the_same_command_goes_on(tmp_path) -> No
     assert evidence_bytes(out) == evidence_bytes(tmp_path / "whole")
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What a run of the embeddings leaves that nothing happens to."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert finish(command(folder / "run", **EMBEDDING), folder / "home")[0] == 0
+    return evidence_bytes(folder / "run")
+
+
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 3 MB; only root may make one."""
+    """A disk of 16 MB; only root may make one."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")
     made = mount and subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], capture_output=True, check=False
+        [mount, "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)], capture_output=True, check=False
     )
     if not made or made.returncode:
         pytest.skip("mounting a small disk is not permitted here")
@@ -104,38 +115,39 @@ def small_disk(tmp_path):
 
 
 @pytest.mark.parametrize("full", ["home", "out"])
-def test_a_full_disk_stops_with_one_line_and_the_same_command_goes_on(small_disk, tmp_path, full) -> None:
+def test_a_full_disk_stops_with_one_line_and_the_same_command_goes_on(
+    small_disk, tmp_path, undisturbed, full
+) -> None:
     places = {"home": tmp_path / "home", "out": tmp_path / "out"} | {full: small_disk / full}
-    calls, given = tmp_path / "calls", {"n": 2_400, "ask": "embeds_images"}
+    calls = tmp_path / "calls"
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(2_750_000))
-    again = command(places["out"] / "run", **given)
+    ballast.write_bytes(bytes(16 * 2**20 - 250_000))
+    again = command(places["out"] / "run", **EMBEDDING)
     code, _, err = finish(again, places["home"], PATTERNS_CALLS=calls)
     assert code == 2, err
+    print(err)
     one_line_of(err, str(small_disk), "space")
     assert not (places["out"] / "run").exists()
     ballast.unlink()
     code, _, err = finish(again, places["home"], PATTERNS_CALLS=calls)
     assert (code, err) == (0, "")
-    assert count(calls) < 2 * 2_400  # something was kept
-    assert finish(command(tmp_path / "whole", **given), tmp_path / "other home")[0] == 0
-    assert evidence_bytes(places["out"] / "run") == evidence_bytes(tmp_path / "whole")
+    assert count(calls) < 2 * SAMPLES  # something was kept
+    assert evidence_bytes(places["out"] / "run") == undisturbed
 
 
-@pytest.mark.parametrize("most", [4_000, 40_000, 300_000])
-def test_a_file_that_may_not_grow_stops_with_one_line(tmp_path, most) -> None:
-    """The first writes that fail are those of the locks and answers, then evidence, then the report."""
-    given = {"n": 1_200, "ask": "embeds_images"}
+@pytest.mark.parametrize("most", [4_000, 300_000])
+def test_a_file_that_may_not_grow_stops_with_one_line(tmp_path, undisturbed, most) -> None:
+    """What fails first is a database or the report."""
     out = tmp_path / "out" / "run"
     code, _, err = finish(
-        command(out, **given),
+        command(out, **EMBEDDING),
         tmp_path / "home",
         limits=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )
     assert code == 2, err
+    print(err)
     one_line_of(err, "space")
     assert not out.exists()
-    code, _, err = finish(command(out, **given), tmp_path / "home")
+    code, _, err = finish(command(out, **EMBEDDING), tmp_path / "home")
     assert (code, err) == (0, "")
-    assert finish(command(tmp_path / "whole", **given), tmp_path / "other home")[0] == 0
-    assert evidence_bytes(out) == evidence_bytes(tmp_path / "whole")
+    assert evidence_bytes(out) == undisturbed

@@ -8,6 +8,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from evenhand.cli import options
+
 app = typer.Typer(
     name="evenhand",
     help="Audits vision and vision-language models for bias.",
@@ -19,14 +21,6 @@ app = typer.Typer(
 
 _STOPPED = 130  # what typer returns after Ctrl-C
 _STOPPED_MESSAGE = "stopped; what was written before is whole"
-
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
-Gates = Annotated[
-    list[str] | None,
-    typer.Option("--fail-if", metavar="GATE", help='Exit 4 if it holds: "name[@by] OP number".'),
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
-Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
 
 
 @app.callback()
@@ -50,10 +44,10 @@ def audit(
     rare: Annotated[str, typer.Option(help="drop or pool columns below --mev.")] = "drop",
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     adjustment: Annotated[str, typer.Option(help="holm, bh or none, over classes.")] = "holm",
-    seed: Seed = 0,
-    fail_if: Gates = None,
-    quiet: Quiet = False,
-    out: Out = None,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
     """Audit a table of predictions."""
     from evenhand.cli.audit_command import run_audit
@@ -80,53 +74,28 @@ def audit(
 @app.command()
 def run(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="See: evenhand ls benchmarks.")],
-    model: Annotated[
-        str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")
-    ],
-    data: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="The benchmark's data, where it needs any.")
-    ] = None,
-    image: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")
-    ] = None,
-    truth: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")
-    ] = None,
-    by: Annotated[
-        list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")
-    ] = None,
-    parameters: Annotated[
-        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
-    ] = None,
-    tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="KEY=VALUE", help="Tag of the run.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask about the first N samples only.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cuda, cuda:1, mps or cpu.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.")] = "float32",
-    batch_size: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Default: by question; halved when out of memory."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads that read images; processes with ray.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
-    ray_address: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of a Ray cluster; default: this machine.")
-    ] = None,
-    keep_answers: Annotated[
-        bool, typer.Option("--keep-answers/--forget-answers", help="Reuse and keep the model's answers.")
-    ] = True,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Let the model's repository run its own code.")
-    ] = False,
-    seed: Seed = 0,
-    fail_if: Gates = None,
-    quiet: Quiet = False,
-    out: Out = None,
+    model: options.Model,
+    data: options.Data = None,
+    image: options.Image = None,
+    truth: options.Truth = None,
+    by: options.By = None,
+    parameters: options.Parameters = None,
+    tags: options.Tags = None,
+    limit: options.Limit = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "float32",
+    batch_size: options.BatchSize = None,
+    workers: options.Workers = None,
+    engine: options.Engine = "local",
+    ray_address: options.RayAddress = None,
+    keep_answers: options.KeepAnswers = True,
+    trust_remote_code: options.TrustRemoteCode = False,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
-    """Ask a model a benchmark's questions and audit the answers."""
+    """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
     from evenhand.cli.run_command import run_benchmark
 
     run_benchmark(
@@ -134,7 +103,7 @@ def run(
         model,
         data=data,
         parameters=parameters or [],
-        columns=_columns(image, truth, by),
+        columns={"image": image, "truth": truth, "by": ",".join(by) if by else None},
         tags=tags or [],
         limit=limit,
         seed=seed,
@@ -175,7 +144,7 @@ def convert(
     key: Annotated[
         str | None, typer.Option(metavar="KEY", help="Where the weights are; found out where not given.")
     ] = None,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make safetensors of a pickled checkpoint, without running code in it."""
     from evenhand.cli.convert_command import convert_weights
@@ -204,12 +173,6 @@ def ls(
     from evenhand.cli.ls_command import list_kind
 
     list_kind(kind, can)
-
-
-def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:
-    """The parameters that have options of their own."""
-    given = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def main() -> None:

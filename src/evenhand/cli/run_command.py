@@ -26,7 +26,7 @@ def run_benchmark(
     *,
     data: Path | None,
     parameters: Sequence[str],
-    columns: Mapping[str, str],
+    columns: Mapping[str, str | None],
     tags: Sequence[str],
     limit: int | None,
     seed: int,
@@ -38,12 +38,13 @@ def run_benchmark(
     """Ask, measure, write, print, and check the gates."""
     check_gate_names(gates)
     folder = out or default_folder(benchmark, model)
+    given = {name: value for name, value in columns.items() if value is not None}
     with _bar(quiet) as progress:
         made = run(
             benchmark,
             model=model,
             data=data,
-            parameters={**parse_pairs("-p", parameters), **columns},
+            parameters={**parse_pairs("-p", parameters), **given},
             tags=parse_pairs("--tag", tags),
             limit=limit,
             seed=seed,

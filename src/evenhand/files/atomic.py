@@ -69,10 +69,11 @@ def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection
     Raises:
         InputError: Something that is not ours stands at ``target``.
     """
-    check_replaceable(target, entries=entries, markers=markers)
     target.parent.mkdir(parents=True, exist_ok=True)
     building = target.parent / f".{target.name}.building"
     with _alone(target):
+        _mend(target)
+        check_replaceable(target, entries=entries, markers=markers)
         shutil.rmtree(building, ignore_errors=True)  # what a killed process left
         building.mkdir()
         try:
@@ -109,16 +110,29 @@ def _swap(building: Path, target: Path) -> None:
     if not target.exists():
         building.rename(target)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    old = _old(target)
+    target.rename(old)
     try:
-        target.rename(old / "content")
-        try:
-            building.rename(target)
-        except OSError:
-            (old / "content").rename(target)
-            raise
-    finally:
+        building.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _mend(target: Path) -> None:
+    """Finish what a process that was killed while it swapped had begun."""
+    old = _old(target)
+    if not old.is_dir():
+        return
+    if target.exists():
         shutil.rmtree(old, ignore_errors=True)
+    else:
+        old.rename(target)
+
+
+def _old(target: Path) -> Path:
+    return target.parent / f".{target.name}.replaced"
 
 
 def _umask() -> int:

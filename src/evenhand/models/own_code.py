@@ -42,7 +42,7 @@ class ObjectSource:
 
     def _sources(self) -> list[Path]:
         """Files that define its class and those it is derived from."""
-        found = {}
+        found: dict[Path, None] = {}
         for kind in type(self._model).__mro__[:-1]:
             try:
                 found[Path(inspect.getfile(kind))] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,11 @@ from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
 from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.asking import BATCHES, Asking, Engine
-from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts, write_table
+from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts
 from evenhand.runner.lazy_model import LazyModel
 from evenhand.runner.local_engine import LocalEngine
 from evenhand.runner.options import AskOptions
+from evenhand.runner.writing import write_table
 
 Progress = Callable[[str, int, int], None]
 FOLDER = "evidence"
@@ -69,8 +70,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     if isinstance(source, TableSource):
         return _from_tables(plan, source, folder / FOLDER)
     evidence = folder / FOLDER
-    with _store(source, folder, options) as store:
-        model = LazyModel(source, store)
+    with _store(source, folder, options) as store, closing(LazyModel(source, store)) as model:
         engine = make_engine(model, options)
         written, account = [], []
         for question in plan.questions:

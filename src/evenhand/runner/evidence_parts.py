@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import InputError, UserError, one_line
+from evenhand.core.errors import UserError
 from evenhand.core.questions import Question
-from evenhand.files.atomic import atomic_path
 from evenhand.runner.answer_store import Answer, is_temporary
+from evenhand.runner.writing import write_table
 
 NOT_FINITE = "answer not finite"
 UNANSWERED = {
@@ -61,7 +61,7 @@ class EvidenceParts:
         """Write the part of one shard; samples without an answer are listed instead."""
         rows, kept = [], []
         for row, answer in enumerate(answers, start):
-            problem = _problem(answer)
+            problem = _problem(answer, self.question)
             if problem is None:
                 rows.append(row)
                 kept.append(answer)
@@ -82,26 +82,12 @@ class EvidenceParts:
         )
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a Parquet file, whole or not at all.
-
-    Raises:
-        InputError: There is no room, or no permission.
-    """
-    try:
-        with atomic_path(path) as temporary:
-            table.write_parquet(temporary)
-    except (OSError, pl.exceptions.PolarsError) as problem:
-        raise InputError(
-            f"{str(path)!r} could not be written: {one_line(problem)}; free some space or check permissions, "
-            "and type the same command again: what was answered is kept"
-        ) from problem
-
-
-def _problem(answer: Answer) -> NotAnswered | None:
+def _problem(answer: Answer, question: Question) -> NotAnswered | None:
+    """Why a sample has no answer; of several continuations a single one may be missing."""
     if isinstance(answer, NotAnswered):
         return answer
-    if isinstance(answer, str) or np.isfinite(answer).all():
+    some = np.any if question.capability == "scores_continuations" else np.all
+    if isinstance(answer, str) or some(np.isfinite(answer)):
         return None
     bad = int((~np.isfinite(answer)).sum())
     return NotAnswered(NOT_FINITE, f"{bad} of {answer.size} numbers are NaN or infinite")
@@ -160,13 +146,17 @@ def _scores(question: Question, rows: list[int], answers: list[Any], facts: Fact
         list(candidates[row]) if candidates is not None else [texts[row] if texts is not None else ""]
         for row in rows
     ]
-    return pl.DataFrame(
-        {
-            "sample": pl.Series([question.samples[row] for row in rows], dtype=pl.String),
-            "candidate": pl.Series(names, dtype=pl.List(pl.String)),
-            "score": _lists(answers),
-        }
-    ).explode("candidate", "score")
+    return (
+        pl.DataFrame(
+            {
+                "sample": pl.Series([question.samples[row] for row in rows], dtype=pl.String),
+                "candidate": pl.Series(names, dtype=pl.List(pl.String)),
+                "score": _lists(answers),
+            }
+        )
+        .explode("candidate", "score")
+        .with_columns(pl.when(pl.col("score").is_finite()).then("score"))
+    )
 
 
 def _texts(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:

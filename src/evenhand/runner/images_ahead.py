@@ -20,19 +20,20 @@ def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) ->
     """One image as the model takes it, or why there is none.
 
     Raises:
-        MemoryError: There is no room for it.
-        EvenhandError: What the model's own code says to the user.
+        EvenhandError: There is no room for it, or what the model's own code says to the user.
     """
     try:
         pixels = images.load(row)
+        return pixels if prepare is None else prepare(pixels)
     except UnreadableImage as problem:
-        return NotAnswered(problem.reason, problem.detail)
-    if prepare is None:
-        return pixels
-    try:
-        return prepare(pixels)
-    except (EvenhandError, MemoryError):
+        return _unreadable(images, row, problem)
+    except EvenhandError:
         raise
+    except MemoryError as problem:
+        raise UserError(
+            "memory does not hold the images that are read ahead; give a smaller --batch-size or fewer "
+            "--workers; what was answered is kept"
+        ) from problem
     except Exception as problem:
         shape = "x".join(map(str, pixels.shape))
         return NotAnswered("could not be prepared", one_line(f"{shape}: {type(problem).__name__}: {problem}"))

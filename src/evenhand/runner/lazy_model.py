@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.core.capabilities import CAPABILITIES, capabilities_of
 from evenhand.core.errors import UserError
+from evenhand.models.own_code import ObjectSource
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
 
@@ -52,6 +53,11 @@ class LazyModel:
             self.load()
             known = self._store.facts()
         return known
+
+    def close(self) -> None:
+        """Let go of connections, where the model holds any; an object of the user's is left as it is."""
+        if hasattr(self._loaded, "close") and not isinstance(self.source, ObjectSource):
+            self._loaded.close()
 
     def usage(self) -> Mapping[str, Any]:
         """What asking cost (tokens, requests, money), where the model counts it and was asked."""

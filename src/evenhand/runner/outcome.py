@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evenhand.evidence import run_folder
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
+from evenhand.runner.writing import telling_where, write_table
 
 
 class Run(run_folder.Run):
@@ -38,14 +39,17 @@ class Run(run_folder.Run):
 
     def write_into(self, building: Path) -> None:
         """Write everything into a folder that is being built."""
+        with telling_where(building):
+            self._write_all(building)
+
+    def _write_all(self, building: Path) -> None:
         write_bytes(building / run_folder.FINDINGS, self.findings.dump())
         manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
         write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
         for name, counts in self.counts.items():
             counts.save(building / "counts" / f"{name}.parquet")
         for name, table in self.tables.items():
-            (building / "tables").mkdir(exist_ok=True)
-            table.write_parquet(building / "tables" / f"{name}.parquet")
+            write_table(table, building / "tables" / f"{name}.parquet")
         self.write_extras(building)
         self.report(building / "report.html")
 

@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, InputError, MissingExtra, UserError, one_line
+from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
 from evenhand.core.registry import load_object
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.hf.families import POSSIBLE, Family, family_of, family_of_own_code
+from evenhand.models.hf.snapshots import download, quiet_transformers
 from evenhand.models.hub_weights import library_version
 from evenhand.models.source import LoadOptions, ModelSource
 
@@ -20,7 +21,11 @@ ADAPTER = "1"  # raised when answers of an adapter in this folder change
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _KINDS = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 _RECORDS = {"trainer_state.json", "all_results.json", "train_results.json", "eval_results.json"}
-_REFUSED = ["*/*", "consolidated*", "*.fp16.safetensors", "*.bf16.safetensors", *sorted(_RECORDS)]
+_UNUSED = (
+    "consolidated*",
+    "*.fp16.safetensors",
+    "*.bf16.safetensors",
+)  # weights that transformers passes over
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
@@ -42,7 +47,12 @@ class HfSource:
         if self._local is not None:
             return self._local
         own_code = ["*.py"] if self._options.trust_remote_code else []
-        return _download(self._repository, self._revision or None, [*_KINDS, *own_code])
+        return download(
+            self._repository,
+            self._revision or None,
+            [*_KINDS, *own_code],
+            ["*/*", *_UNUSED, *sorted(_RECORDS)],
+        )
 
     @cached_property
     def _config(self) -> dict[str, Any]:
@@ -139,14 +149,25 @@ class HfSource:
         self._weights()
         library_version("transformers", "transformers", "hf")
         try:
-            return load_object(adapter)(self._folder, self._options)
+            with quiet_transformers():
+                return load_object(adapter)(self._folder, self._options)
         except EvenhandError:
             raise
         except Exception as problem:
-            cause = one_line(f"{type(problem).__name__}: {problem}")
-            raise UserError(
-                f"{self.uri!r} could not be loaded: {cause}; mend or get its files again"
-            ) from problem
+            raise UserError(f"{self.uri!r} could not be loaded: {_why(problem)}") from problem
+
+
+def _why(problem: BaseException) -> str:
+    """What went wrong at the bottom of a chain of exceptions, and what to do about it, in one line."""
+    unfit = isinstance(problem, ImportError)
+    while unfit and problem.__cause__ is not None:  # transformers wraps what really happened
+        problem = problem.__cause__
+    cause = one_line(f"{type(problem).__name__}: {problem}")
+    if "torchvision::" in cause:
+        return (
+            f"{cause}; torchvision does not fit this torch: install its match, or pip uninstall torchvision"
+        )
+    return f"{cause}; {'install what it needs' if unfit else 'mend its files or get them again'}"
 
 
 def open_hf(rest: str, options: LoadOptions) -> ModelSource:
@@ -167,34 +188,3 @@ def open_hf(rest: str, options: LoadOptions) -> ModelSource:
     if not _HUB_ID.fullmatch(rest.partition("@")[0]):
         raise InputError(f"hf:{rest}: this is no hub id; give org/name, org/name@revision or a folder")
     return HfSource(rest, options, None)
-
-
-def _download(repository: str, revision: str | None, kinds: list[str]) -> Path:
-    """The snapshot of a repository in the hub's cache, fetched where it is not there yet."""
-    try:
-        from huggingface_hub import errors as hub
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise MissingExtra("huggingface_hub", "hf") from None
-    at = f"{repository}@{revision}" if revision else repository
-    try:
-        found = snapshot_download(
-            repository, revision=revision, allow_patterns=kinds, ignore_patterns=_REFUSED
-        )
-    except hub.GatedRepoError:
-        raise InputError(
-            f"{at!r} is gated: accept its terms at https://huggingface.co/{repository}, "
-            "then type: hf auth login"
-        ) from None
-    except (hub.RepositoryNotFoundError, hub.RevisionNotFoundError, hub.HFValidationError):
-        raise InputError(
-            f"the hub shows no {at!r}; check name and revision, or log in with: hf auth login"
-        ) from None
-    except (hub.LocalEntryNotFoundError, hub.OfflineModeIsEnabled):
-        raise InputError(
-            f"{at!r} is not complete in the local cache and the hub cannot be reached; "
-            f"type, where there is a network: hf download {repository}"
-        ) from None
-    except (OSError, ValueError, hub.XetDownloadError) as problem:
-        raise InputError(f"{at!r} could not be downloaded: {one_line(problem)}; try again") from None
-    return Path(found)

@@ -159,8 +159,8 @@ class TextInputs:
         Returns:
             Tensors by the name of the model's argument, shape (N, L).
         """
-        # SigLIP was trained on small letters and padding after them, without a mask, and must see both; tokenizers
-        # saved by others do not always say so. Other families mask padding, and its length changes nothing.
+        # SigLIP was trained on small letters with padding after them and no mask, and must see both, which
+        # tokenizers saved by others do not always say. Other families mask padding; its length changes nothing.
         how = (
             {"padding": "max_length", "padding_side": "right", "return_attention_mask": False}
             if self._sees_padding

@@ -73,7 +73,7 @@ def _joined(table: pl.DataFrame, folder: Path, wanted: Wanted) -> pl.DataFrame:
         columns = lazy.collect_schema().names()
         Wanted(truth=_PATH).check(columns)
         wanted.check(columns)
-        known = lazy.select(dict.fromkeys([_PATH, *wanted.columns()])).collect()
+        known = lazy.select(list(dict.fromkeys([_PATH, *wanted.columns()]))).collect()
     twice = known.filter(pl.col(_PATH).is_duplicated())
     if len(twice):
         raise InputError(f"{str(file)!r} has several rows for {twice[_PATH][0]!r}; keep one")

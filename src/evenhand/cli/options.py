@@ -1,0 +1,46 @@
+"""Options of commands, with their help; each is said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
+Gates = Annotated[
+    list[str] | None,
+    typer.Option("--fail-if", metavar="GATE", help='Exit 4 if it holds: "name[@by] OP number".'),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
+Model = Annotated[
+    str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")
+]
+Data = Annotated[Path | None, typer.Option(metavar="PATH", help="The benchmark's data, where it needs any.")]
+Image = Annotated[str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")]
+Truth = Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")]
+By = Annotated[list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")]
+Parameters = Annotated[
+    list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="KEY=VALUE", help="Tag of the run.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Ask about the first N samples only.")]
+Device = Annotated[str, typer.Option(help="auto, cuda, cuda:1, mps or cpu.")]
+Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+BatchSize = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Default: by question; halved when out of memory.")
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Threads that read images; processes with ray.")
+]
+Engine = Annotated[str, typer.Option(help="local or ray.")]
+RayAddress = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Of a Ray cluster; default: this machine.")
+]
+KeepAnswers = Annotated[
+    bool, typer.Option("--keep-answers/--forget-answers", help="Reuse and keep the model's answers.")
+]
+TrustRemoteCode = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Let the model's repository run its own code.")
+]

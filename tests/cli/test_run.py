@@ -1,0 +1,111 @@
+"""``evenhand run``, ``ls models`` and ``convert`` as they are typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from tests.cli.test_audit import type_in
+
+OWN_MODEL = """
+import numpy as np
+
+class ByBrightness:
+    labels = ("dark", "bright")
+
+    def classify(self, images):
+        mean = np.array([image.mean() for image in images])
+        return np.stack([127 - mean, mean - 127], axis=1)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    rows = []
+    for index in range(60):
+        bright = rng.random() < 0.5
+        level = rng.integers(100, 255) if bright else rng.integers(0, 155)
+        Image.new("L", (10, 8), int(level)).save(tmp_path / f"{index}.png")
+        rows.append({"file": f"{index}.png", "what": "bright" if bright else "dark", "g": "xy"[index % 2]})
+    pl.DataFrame(rows).write_csv(tmp_path / "images.csv")
+    (tmp_path / "own.py").write_text(OWN_MODEL)
+    return tmp_path
+
+
+def words_of(folder: Path) -> list[object]:
+    words = ["run", "classification", "--data", folder / "images.csv", "--image", "file", "--truth", "what"]
+    return [*words, "--by", "g", "--model", f"{folder / 'own.py'}:ByBrightness"]
+
+
+def test_one_line_asks_and_audits_and_the_second_time_asks_nothing(folder, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(folder)
+    for asked in (60, 0):
+        assert type_in(monkeypatch, *words_of(folder), "-o", folder / "run") == 0
+        told = capsys.readouterr()
+        assert "Cramér" in told.out or "cramers_v" in told.out
+        assert told.err == ""  # no progress where nobody watches
+        manifest = json.loads((folder / "run" / "manifest.json").read_text())
+        assert manifest["asking"]["questions"][0]["asked"] == asked
+    assert manifest["model_identity"]["class"] == "ByBrightness"
+    assert any(name.startswith("sha256 of own.py") for name in manifest["model_identity"])
+
+
+def test_the_default_folder_is_named_after_benchmark_and_model(folder, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(folder)
+    words = [str(word).replace(f"{folder}/own.py", "own.py") for word in words_of(folder)]
+    assert type_in(monkeypatch, *words, "-q") == 0
+    assert (folder / "runs" / "classification--own.py-ByBrightness" / "findings.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "resnet50"], "no model URI"),
+        (["--model", "hgf:resnet50"], "did you mean 'hf'"),
+        (["--model", "own.py:Missing"], "no object 'Missing'"),
+        (["--data", "nowhere.csv"], "nowhere.csv"),
+        (["--image", "fiel"], "did you mean 'file'"),
+        (["--engine", "spark"], "choose one of 'local', 'ray'"),
+        (["-p", "templtes=x"], "did you mean 'templates'"),
+        (["--by", "missing"], "no column 'missing'"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(folder, monkeypatch, capsys, words, message) -> None:
+    monkeypatch.chdir(folder)
+    assert type_in(monkeypatch, *words_of(folder), *words, "-o", folder / "run") == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert message in told.err
+    assert told.err.count("\n") == 1
+    assert not (folder / "run").exists()
+
+
+def test_models_are_listed_with_what_they_can_answer(monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, "ls", "models") == 0
+    everything = capsys.readouterr().out
+    assert "classifies_images" in everything
+    assert type_in(monkeypatch, "ls", "models", "--can", "matches_pairs") == 0
+    few = capsys.readouterr().out
+    assert "Vilt" in few
+    assert "timm" not in few
+    assert type_in(monkeypatch, "ls", "models", "--can", "matches") == 2
+    assert "did you mean 'matches_pairs'" in capsys.readouterr().err
+    assert type_in(monkeypatch, "ls", "metrics", "--can", "matches_pairs") == 2
+    assert "ls models --can matches_pairs" in capsys.readouterr().err
+
+
+def test_conversion_says_what_it_wrote_and_refuses_what_could_run(tmp_path, monkeypatch, capsys) -> None:
+    torch = pytest.importorskip("torch")
+    torch.save({"state_dict": {"module.a": torch.ones(2, 3)}}, tmp_path / "in.pth")
+    assert type_in(monkeypatch, "convert", tmp_path / "in.pth", tmp_path / "out.safetensors") == 0
+    assert "1 tensors, 6 numbers" in capsys.readouterr().out
+    torch.save({"model": Path}, tmp_path / "code.pth")
+    assert type_in(monkeypatch, "convert", tmp_path / "code.pth", tmp_path / "no.safetensors") == 2
+    assert "could run code" in capsys.readouterr().err
+    assert not (tmp_path / "no.safetensors").exists()

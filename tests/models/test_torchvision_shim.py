@@ -1,0 +1,39 @@
+"""The hook that lets torchvision be imported beside CPU torch, in this process and in others."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+needs_torchvision = pytest.mark.skipif(find_spec("torchvision") is None, reason="needs torchvision")
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+
+@needs_torchvision
+def test_torchvision_can_be_imported_in_a_subprocess():
+    load = "from torchvision.transforms import Resize; from PIL import Image"
+    assert run(f"{load}; print(Resize(8)(Image.new('RGB', (18, 9))).size)") == ["(16,", "8)"]
+
+
+@needs_torchvision
+def test_torchvision_can_be_imported_in_this_process():
+    import torchvision
+
+    assert torchvision.ops.nms is not None
+
+
+def test_torch_stays_unloaded_until_torchvision_is_imported():
+    looked = "import sys; from importlib.util import find_spec; find_spec('torchvision')"
+    assert run(f"{looked}; print('torch' in sys.modules)") == ["False"]
+
+
+def test_the_hook_is_there_once():
+    count = "sum(type(f).__name__ == '_TorchvisionFinder' for f in sys.meta_path)"
+    assert run(f"import sys, sitecustomize; sitecustomize.install(); print({count})") == ["1"]
+    assert sum(type(finder).__name__ == "_TorchvisionFinder" for finder in sys.meta_path) == 1
