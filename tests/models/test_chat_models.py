@@ -10,21 +10,29 @@ import pytest
 import torch
 import transformers as hf
 from PIL import Image
+from safetensors.torch import save_file
 
 from evenhand.core.capabilities import capabilities_of
 from evenhand.core.errors import ParameterError, UserError
 from evenhand.models.hf.chat import ChatModel
 from evenhand.models.hf.continuations import sum_log_probabilities
 from evenhand.models.source import LoadOptions
-from tests.models.tiny import NAMES
+from tests.models import tiny as shelf
+from tests.models import tiny_chat
 
-TEMPLATED = [name for name in ("llava", "qwen2_vl", "qwen2_5_vl", "idefics3", "smolvlm") if name in NAMES]
-KINDS = [*TEMPLATED, "paligemma"]
+COMMON = ("llava", "qwen2_vl", "qwen2_5_vl", "idefics3", "smolvlm", "paligemma")
+KINDS = [*(name for name in COMMON if name in shelf.NAMES), *tiny_chat.BUILDERS]
+KINDS.remove("mllama")  # answers only
 TOWERS = ("vision_tower", "visual", "vision_model")
 PREFIXES = ["The doctor and", "a nurse and", "a photo of the teacher and", "the dog", ""]
 WORDS = [" his", " her patient", " a man is in the street", " their"]
 
 each_kind = pytest.mark.parametrize("name", KINDS)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def more_kinds():
+    shelf.BUILDERS.update(tiny_chat.BUILDERS)
 
 
 @pytest.fixture(scope="session")
@@ -253,6 +261,49 @@ def test_a_folder_without_a_chat_template_is_refused_in_one_line(tiny, tmp_path)
     with pytest.raises(UserError, match=r"no chat template.*chat_template\.jinja") as problem:
         ChatModel(tmp_path / "llava", LoadOptions(device="cpu"))
     assert "\n" not in str(problem.value)
+
+
+def test_a_model_with_masks_beside_each_token_answers_and_says_that_it_cannot_score(opened, naive, pictures):
+    prompts = ["who is in the picture", "the doctor", "what is this", "a", "is this a man"]
+    expected = [naive("mllama").answer(*pair) for pair in zip(pictures, prompts, strict=True)]
+    assert opened("mllama").answer(pictures, prompts) == expected
+    with pytest.raises(UserError, match=r"mllama answers.*cannot be scored.*cross_attention_mask") as problem:
+        opened("mllama").score_continuations(pictures[:1], ["the doctor"], [[" his"]])
+    assert "\n" not in str(problem.value)
+    with pytest.raises(UserError, match="cannot be scored"):
+        opened("mllama").next_token_logits(pictures[:1], ["the doctor"], [["his"]])
+
+
+OWN_CODE = """
+from transformers import LlavaConfig, LlavaForConditionalGeneration
+
+
+class OwnConfig(LlavaConfig):
+    model_type = "own_llava"
+
+
+class OwnModel(LlavaForConditionalGeneration):
+    config_class = OwnConfig
+"""
+
+
+def test_code_in_the_folder_runs_only_when_trusted(tiny, opened, pictures, tmp_path):
+    shutil.copytree(tiny("llava"), tmp_path / "own")
+    (tmp_path / "own" / "own_code.py").write_text(OWN_CODE)
+    weights = {name: tensor.clone() for name, tensor in opened("llava")._model.state_dict().items()}
+    save_file(weights, tmp_path / "own" / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((tmp_path / "own" / "config.json").read_text())
+    registered = {"AutoConfig": "own_code.OwnConfig", "AutoModelForCausalLM": "own_code.OwnModel"}
+    config |= {"model_type": "own_llava", "architectures": ["OwnModel"], "auto_map": registered}
+    (tmp_path / "own" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        ChatModel(tmp_path / "own", LoadOptions(device="cpu"))
+    model = ChatModel(tmp_path / "own", LoadOptions(device="cpu", trust_remote_code=True))
+    asked = pictures, PREFIXES, [WORDS] * 5
+    # its images go through its own processor as it is, so the resizing may differ
+    np.testing.assert_allclose(
+        model.score_continuations(*asked), opened("llava").score_continuations(*asked), atol=0.2
+    )
 
 
 def test_a_template_that_writes_the_first_token_gets_no_second_one(tiny, opened, pictures, tmp_path):

@@ -82,12 +82,10 @@ def test_a_pooler_that_the_checkpoint_lacks_is_not_made_up(tmp_path, pictures):
     import torch
     import transformers
 
-    from tests.models.tiny_vision import SIZE, VISION
+    from tests.models.tiny_vision import VISION
 
-    bare = transformers.ViTModel(transformers.ViTConfig(**VISION), add_pooling_layer=False).eval()
-    bare.save_pretrained(tmp_path)
-    transformers.ViTImageProcessorPil(size=SIZE).save_pretrained(tmp_path)
-    model = resolve(f"hf:{tmp_path}", LoadOptions(device="cpu")).load()
+    bare = transformers.ViTModel(transformers.ViTConfig(**VISION), add_pooling_layer=False)
+    model, bare = save_and_open(bare, tmp_path)
     prepared = [model.prepare(picture) for picture in pictures]
     with torch.no_grad():
         expected = bare(torch.from_numpy(np.stack(prepared))).last_hidden_state[:, 0].numpy()
@@ -131,3 +129,41 @@ def test_a_network_of_any_size_takes_pictures_of_different_sizes(tmp_path, pictu
     assert len({one.shape for one in prepared}) > 1
     single = np.concatenate([model.embed_images([one]) for one in prepared])
     np.testing.assert_allclose(model.embed_images(prepared), single, rtol=1e-5, atol=1e-6)
+
+
+def test_a_map_without_pooling_is_averaged_over_places(tmp_path, pictures):
+    import torch
+    import transformers
+
+    sizes = {"hidden_sizes": [8, 8, 16, 32], "depths": [1, 1, 1, 1], "num_encoder_blocks": 4}
+    model, direct = save_and_open(
+        transformers.PoolFormerModel(transformers.PoolFormerConfig(**sizes)), tmp_path
+    )
+    prepared = [model.prepare(picture) for picture in pictures]
+    with torch.no_grad():
+        states = direct(torch.from_numpy(np.stack(prepared))).last_hidden_state.numpy()
+    assert states.shape[:2] == (len(pictures), 32)
+    np.testing.assert_allclose(model.embed_images(prepared), states.mean((2, 3)), rtol=1e-4, atol=1e-6)
+
+
+def test_tokens_without_a_class_token_are_averaged(tmp_path, pictures):
+    import torch
+    import transformers
+
+    from tests.models.tiny_vision import VISION
+
+    model, direct = save_and_open(transformers.IJepaModel(transformers.IJepaConfig(**VISION)), tmp_path)
+    prepared = [model.prepare(picture) for picture in pictures]
+    with torch.no_grad():
+        states = direct(torch.from_numpy(np.stack(prepared))).last_hidden_state.numpy()
+    np.testing.assert_allclose(model.embed_images(prepared), states.mean(1), rtol=1e-4, atol=1e-6)
+
+
+def save_and_open(direct, folder):
+    import transformers
+
+    from tests.models.tiny_vision import SIZE
+
+    direct.eval().save_pretrained(folder)
+    transformers.ViTImageProcessorPil(size=SIZE).save_pretrained(folder)
+    return resolve(f"hf:{folder}", LoadOptions(device="cpu")).load(), direct

@@ -13,6 +13,8 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, InputError, UnknownName, one_line
 
+USER_MODULES = "evenhand_user_"  # how modules are called that were read from a user's file
+
 
 class Registry:
     """A table of lazily imported objects of one kind.
@@ -81,7 +83,7 @@ def _load_module(name: str) -> ModuleType:
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}; give an existing file as file.py:object")
-    name = f"evenhand_user_{path.stem}"
+    name = f"{USER_MODULES}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} cannot be imported as Python; give a .py file")

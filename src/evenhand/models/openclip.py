@@ -120,9 +120,11 @@ class OpenClipSource:
             ) from None
         preprocessing = open_clip.transform.PreprocessCfg(**network.visual.preprocess_cfg)
         transform = open_clip.transform.image_transform_v2(preprocessing, is_train=False)
+        added = getattr(network, "logit_bias", None)  # both are read before they lose digits to a half precision
+        scale, shift = float(network.logit_scale.exp()), None if added is None else float(added)
         network = network.to(device=device, dtype=dtype).eval()
         return OpenClipModel(
-            import_torch(), network, transform, open_clip.get_tokenizer(found.name), device, dtype
+            import_torch(), network, transform, open_clip.get_tokenizer(found.name), device, dtype, scale, shift
         )
 
 

@@ -224,7 +224,7 @@ def _on_hub(name: str, revision: str | None, record: dict[str, Any], release: st
         "get the .pth, then type: evenhand convert FILE.pth FILE.safetensors, "
         f"and give timm:{name}@FILE.safetensors"
     )
-    if not cfg.get("hf_hub_id") or cfg.get("custom_load"):
+    if not cfg.get("hf_hub_id") or cfg.get("custom_load") == "hf":  # not even timm's own format
         raise UserError(f"timm has no safetensors on the hub for {name!r}; {convert}")
     file = cfg.get("hf_hub_filename") or ""
     names = _SAFE_NAMES.get(file) or [str(Path(file).with_suffix(".safetensors"))]

@@ -73,7 +73,7 @@ class Answering:
     def _halve_or_tell(self, problem: Exception, piece: Batch) -> None:
         cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
         first, last = self.question.samples[piece.rows[0]], self.question.samples[piece.rows[-1]]
-        if not _is_out_of_memory(problem):
+        if not is_out_of_memory(problem):
             raise UserError(f"the model failed on samples {first} to {last}: {cause}") from problem
         if len(piece.rows) == 1:
             raise UserError(
@@ -123,7 +123,8 @@ def _answer(given: Any) -> Answer:
     return np.asarray(given, dtype=np.float32).reshape(-1)
 
 
-def _is_out_of_memory(problem: Exception) -> bool:
+def is_out_of_memory(problem: Exception) -> bool:
+    """Whether a library says, in its own way, that there is no room."""
     text = str(problem).lower()
     named = isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError"
     return named or any(words in text for words in _OUT_OF_MEMORY)

@@ -8,8 +8,9 @@ have asked.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ BATCHES = {
     "answers_questions": 16,
 }
 _SHARD = 2_048  # rows of one part of the evidence, about
+_HASHED = 512  # rows hashed at once: what Ctrl-C waits for
 Progress = Callable[[int, int], None]
 Sink = Callable[[int, int, Sequence[Answer]], None]  # shard, its first row, the answers of its rows
 
@@ -45,7 +47,7 @@ class Engine(Protocol):
 
     def answer(
         self, question: Question, batches: Iterable[ToAsk]
-    ) -> Iterator[tuple[ToAsk, dict[int, Answer]]]:
+    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
         """Each batch with the answers to its readable rows."""
         ...
 
@@ -87,19 +89,31 @@ class Asking:
 
     def run(self, engine: Engine) -> None:
         """Ask everything that is not known."""
-        with ThreadPoolExecutor(1, "digests") as ahead:
-            for to_ask, answers in engine.answer(self.question, self._unknown(ahead)):
-                self._keep(to_ask, answers)
+        ahead = ThreadPoolExecutor(1, "digests")
+        try:
+            with closing(engine.answer(self.question, self._unknown(ahead))) as answered:
+                for to_ask, answers in answered:
+                    self._keep(to_ask, answers)
+        finally:
+            ahead.shutdown(cancel_futures=True)
 
     def _unknown(self, ahead: ThreadPoolExecutor) -> Iterator[ToAsk]:
         """Batches to ask; files of the next shard are hashed meanwhile."""
         size = self.batch * max(1, _SHARD // self.batch)
         starts = range(0, len(self.question), size)
-        waiting: deque[Future[list[str | UnreadableImage]]] = deque()
+        waiting: deque[list[Future[list[str | UnreadableImage]]]] = deque()
         for index, start in enumerate(starts):
             for later in starts[index + len(waiting) : index + 2]:
-                waiting.append(ahead.submit(digests_of, self.question, later, later + size))
-            shard = self._plan(index, start, waiting.popleft().result())
+                pieces = range(later, min(later + size, len(self.question)), _HASHED)
+                ends = [min(piece + _HASHED, later + size) for piece in pieces]
+                waiting.append(
+                    [
+                        ahead.submit(digests_of, self.question, piece, end)
+                        for piece, end in zip(pieces, ends, strict=True)
+                    ]
+                )
+            digests = [digest for piece in waiting.popleft() for digest in piece.result()]
+            shard = self._plan(index, start, digests)
             if shard.batches:
                 self._open[index] = shard
                 yield from shard.batches

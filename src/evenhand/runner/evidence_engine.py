@@ -136,7 +136,7 @@ def make_engine(model: LazyModel, options: AskOptions) -> Engine:
     if options.engine == "ray":
         from evenhand.runner.ray_engine import RayEngine
 
-        return RayEngine(model, options.n_workers(), options.address)
+        return RayEngine(model, options.n_workers(), options.address, options.load_options())
     return LocalEngine(model, options.n_workers())
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from evenhand.core.capabilities import NotAnswered, PreparesImages
-from evenhand.core.errors import EvenhandError, one_line
+from evenhand.core.errors import EvenhandError, UserError, one_line
 from evenhand.core.questions import ImageSource, Question, UnreadableImage
-from evenhand.runner.answering import Batch
+from evenhand.runner.answering import Batch, is_out_of_memory
 
 AHEAD = 2  # batches whose images are read while another is asked about
 T = TypeVar("T")
@@ -24,19 +24,35 @@ def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) ->
     """
     try:
         pixels = images.load(row)
-        return pixels if prepare is None else prepare(pixels)
+        return pixels if prepare is None else _prepared(pixels, prepare)
     except UnreadableImage as problem:
         return _unreadable(images, row, problem)
-    except EvenhandError:
-        raise
     except MemoryError as problem:
         raise UserError(
             "memory does not hold the images that are read ahead; give a smaller --batch-size or fewer "
             "--workers; what was answered is kept"
         ) from problem
+
+
+def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
+    try:
+        return prepare(pixels)
+    except (EvenhandError, UnreadableImage):
+        raise
     except Exception as problem:
+        if is_out_of_memory(problem):
+            raise MemoryError from problem
         shape = "x".join(map(str, pixels.shape))
         return NotAnswered("could not be prepared", one_line(f"{shape}: {type(problem).__name__}: {problem}"))
+
+
+def _unreadable(images: ImageSource, row: int, problem: UnreadableImage) -> NotAnswered:
+    """A file that went away since it was hashed says nothing about the content of that hash."""
+    try:
+        images.digest(row)
+    except UnreadableImage:
+        return NotAnswered(problem.reason, problem.detail, temporary=True)
+    return NotAnswered(problem.reason, problem.detail)
 
 
 def with_images(
@@ -44,7 +60,7 @@ def with_images(
     model: Any,
     batches: Iterable[tuple[T, list[int]]],
     workers: int,
-) -> Iterator[tuple[T, Batch, dict[int, NotAnswered]]]:
+) -> Generator[tuple[T, Batch, dict[int, NotAnswered]], None, None]:
     """Each batch with its images, in the order given, and the rows that have none.
 
     Args:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +31,7 @@ class LocalEngine:
 
     def answer(
         self, question: Question, batches: Iterable[ToAsk]
-    ) -> Iterator[tuple[ToAsk, dict[int, Answer]]]:
+    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
         """Each batch with its answers, in the order given."""
         coming = iter(batches)
         first = next(coming, None)
@@ -39,12 +40,13 @@ class LocalEngine:
         model: Any = self.model.load()
         answering = Answering(model, question)
         marked = ((to_ask, list(to_ask.readable)) for to_ask in _chain(first, coming))
-        for to_ask, batch, failed in with_images(question, model, marked, self.workers):
-            answers: dict[int, Answer] = dict(failed)
-            answers.update(zip(batch.rows, answering.ask(batch), strict=True))
-            if answering.halved:
-                self.halved[question.name] = answering.piece
-            yield to_ask, answers
+        with closing(with_images(question, model, marked, self.workers)) as ready:
+            for to_ask, batch, failed in ready:
+                answers: dict[int, Answer] = dict(failed)
+                answers.update(zip(batch.rows, answering.ask(batch), strict=True))
+                if answering.halved:
+                    self.halved[question.name] = answering.piece
+                yield to_ask, answers
 
 
 def _chain(first: ToAsk, rest: Iterable[ToAsk]) -> Iterator[ToAsk]:

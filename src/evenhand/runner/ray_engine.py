@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import sys
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +14,10 @@ import numpy as np
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import EvenhandError, MissingExtra, UserError, one_line
 from evenhand.core.questions import Question
-from evenhand.models.source import ModelSource
+from evenhand.core.registry import USER_MODULES
+from evenhand.models.own_code import ObjectSource
+from evenhand.models.resolve import resolve
+from evenhand.models.source import LoadOptions, ModelSource
 from evenhand.runner.answer_store import Answer
 from evenhand.runner.answering import Answering
 from evenhand.runner.asking import ToAsk
@@ -20,32 +25,65 @@ from evenhand.runner.images_ahead import with_images
 from evenhand.runner.lazy_model import LazyModel, facts_of
 
 _READERS = 2  # threads of a worker that read images
+_TRIES = 2  # times that a worker which died is started again
 
 
 class Asker:
-    """What a worker process runs: a loaded model and a question.
+    """What a worker process runs: a model, loaded when the first batch comes, and a question.
 
     Args:
-        source: Who is asked; loaded here.
+        source: Who is asked.
         question: What is asked; its images are read here.
     """
 
     def __init__(self, source: ModelSource, question: Question) -> None:
-        self._model = source.load()
-        self._answering = Answering(self._model, question)
-        self._question = question
+        self._source, self._question = source, question
+        self._answering: Answering | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one batch of the grid; a message for the user comes back as ``problem``."""
         rows = [int(one) for one in row["rows"]]
         try:
-            _, batch, failed = next(with_images(self._question, self._model, [(None, rows)], _READERS))
+            if self._answering is None:  # here and not before, so that its messages arrive
+                self._answering = Answering(self._source.load(), self._question)
+            model = self._answering.model
+            _, batch, failed = next(with_images(self._question, model, [(None, rows)], _READERS))
             answers: dict[int, Answer] = dict(failed)
             answers.update(zip(batch.rows, self._answering.ask(batch), strict=True))
         except EvenhandError as problem:
-            return {"index": row["index"], "problem": str(problem), "facts": "", "answers": []}
-        facts = json.dumps(facts_of(self._model)) if row["index"] == 0 else ""
-        return {"index": row["index"], "problem": "", "facts": facts, "answers": _packed(rows, answers)}
+            return {"index": row["index"], "problem": str(problem), "facts": "", "answers": [], "piece": 0}
+        return {
+            "index": row["index"],
+            "problem": "",
+            "facts": json.dumps(facts_of(model)) if row["index"] == 0 else "",
+            "answers": _packed(rows, answers),
+            "piece": self._answering.piece if self._answering.halved else 0,
+        }
+
+
+@dataclass(frozen=True)
+class NamedSource:
+    """The user's own code by its name, imported again where it is loaded: what it holds may not travel.
+
+    Attributes:
+        uri: ``file.py:object`` with its whole path, or ``py:module:object``.
+        options: As it was resolved with here.
+    """
+
+    uri: str
+    options: LoadOptions
+
+    def identity(self) -> dict[str, str]:
+        """As resolved here."""
+        return resolve(self.uri, self.options).identity()
+
+    def capabilities(self) -> Sequence[str]:
+        """As resolved here."""
+        return resolve(self.uri, self.options).capabilities()
+
+    def load(self) -> Any:
+        """The model, made here."""
+        return resolve(self.uri, self.options).load()
 
 
 @dataclass(eq=False)
@@ -56,17 +94,19 @@ class RayEngine:
         model: Loaded by the workers, not here.
         workers: Processes that each hold the model.
         address: Of the cluster; None: this machine.
-        halved: Not known here: each worker halves on its own.
+        options: How workers load the model.
+        halved: Question to the smallest number of rows that a worker had to go down to, where one had to.
     """
 
     model: LazyModel
     workers: int
     address: str | None = None
+    options: LoadOptions = field(default_factory=LoadOptions)
     halved: dict[str, int] = field(default_factory=dict, init=False)
 
     def answer(
         self, question: Question, batches: Iterable[ToAsk]
-    ) -> Iterator[tuple[ToAsk, dict[int, Answer]]]:
+    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
         """Each batch with its answers, as they come.
 
         Raises:
@@ -79,21 +119,64 @@ class RayEngine:
         ray = _started(self.address)
         items = [{"index": index, "rows": list(one.readable)} for index, one in enumerate(planned)]
         parts = min(len(items), 4 * self.workers)
-        answered = ray.data.from_items(items, override_num_blocks=parts).map(
-            Asker,
-            fn_constructor_args=(self.model.source, question),
-            compute=ray.data.ActorPoolStrategy(size=self.workers),
-            num_gpus=_gpus_for_each(ray, self.workers),
-        )
+        source = _sendable(self.model.source, self.options)
         try:
+            answered = ray.data.from_items(items, override_num_blocks=parts).map(
+                Asker,
+                fn_constructor_args=(source, question),
+                compute=ray.data.ActorPoolStrategy(size=self.workers),
+                num_cpus=_share(ray, "CPU", self.workers),
+                num_gpus=_share(ray, "GPU", self.workers),
+                max_restarts=_TRIES,
+                max_task_retries=_TRIES,
+            )
             for row in answered.iter_rows():
-                if row["problem"]:
-                    raise UserError(str(row["problem"]))
-                if row["facts"]:
-                    self.model.remember(json.loads(row["facts"]))
-                yield planned[row["index"]], dict(_unpacked(one) for one in row["answers"])
+                yield self._received(planned, question, row)
         except ray.exceptions.RayError as problem:
-            raise UserError(f"a Ray worker failed: {one_line(problem)[:400]}") from problem
+            raise UserError(
+                f"a Ray worker failed: {_cause(problem)}; what was answered is kept; with less memory in use "
+                "(--workers, --batch-size) type the same command again, or try --engine local"
+            ) from problem
+        except (TypeError, AttributeError, ValueError) as problem:
+            if "pickle" not in str(problem).lower():
+                raise
+            raise UserError(
+                f"{source.uri!r} or its questions cannot be sent to Ray workers: {one_line(problem)[:200]}; "
+                "give the model as file.py:object, or try --engine local"
+            ) from problem
+
+    def _received(
+        self, planned: Sequence[ToAsk], question: Question, row: Mapping[str, Any]
+    ) -> tuple[ToAsk, dict[int, Answer]]:
+        if row["problem"]:
+            raise UserError(str(row["problem"]))
+        if row["facts"]:
+            self.model.remember(json.loads(row["facts"]))
+        if row["piece"]:
+            self.halved[question.name] = min(row["piece"], self.halved.get(question.name, row["piece"]))
+        return planned[row["index"]], dict(_unpacked(one) for one in row["answers"])
+
+
+def _sendable(source: ModelSource, options: LoadOptions) -> ModelSource:
+    """What can travel: code of the user's by value or by name, adapters as they are."""
+    from ray import cloudpickle
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith(USER_MODULES):  # workers cannot import them
+            cloudpickle.register_pickle_by_value(module)
+    if not isinstance(source, ObjectSource) or ":" not in source.uri:
+        return source
+    where, _, attribute = source.uri.rpartition(":")
+    return NamedSource(
+        f"{os.path.abspath(where)}:{attribute}" if where.endswith(".py") else source.uri, options
+    )
+
+
+def _cause(problem: Exception) -> str:
+    """What happened, without the worker's traceback."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    told = next((line for line in lines if "died" in line.lower()), lines[-1] if lines else "")
+    return one_line(told)[:300] or type(problem).__name__
 
 
 def _started(address: str | None) -> Any:
@@ -113,13 +196,14 @@ def _started(address: str | None) -> Any:
             ) from problem
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
+    context.print_on_execution_start = False
     context.execution_options.preserve_order = True
     return ray
 
 
-def _gpus_for_each(ray: Any, workers: int) -> float:
-    """A fair share of the cluster's GPUs; 0 where it has none."""
-    return min(1.0, float(ray.cluster_resources().get("GPU", 0)) / workers)
+def _share(ray: Any, what: str, workers: int) -> float:
+    """A fair share of the cluster's CPUs or GPUs, one at most; 0 where it has none."""
+    return min(1.0, float(ray.cluster_resources().get(what, 0)) / workers)
 
 
 def _packed(rows: list[int], answers: Mapping[int, Answer]) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ class Classification:
         "ask": Parameter("auto", ("auto", *WAYS), "how a label is asked for"),
         "labels": Parameter("", help="file of labels, one a line, or label<TAB>text; else the truths"),
         "rename": Parameter("", help="predicted=true, separated by commas, where spellings differ"),
+        "spelling": Parameter("check", ("check", "any"), "any: predictions need never be a truth"),
         "templates": Parameter("a photo of a {label}", help="zero_shot: texts, separated by |"),
         "prompt": Parameter(
             "What does this image show? Answer with one of: {labels}.", help="answer: what is asked"
@@ -70,7 +71,8 @@ class Classification:
         rows = plan.annotations.lazy().join(renamed, on="sample", how="inner")
         attributes = list(dict.fromkeys(name for grouping in plan.by for name in grouping))
         counts = Predictions.from_frame(rows, truth="truth", prediction="prediction").count(attributes)
-        _check_spelling(counts)
+        if given["spelling"] == "check":
+            _check_spelling(counts)
         check_groups(counts, plan.by)
         findings: list[Finding] = [] if plan.by else [accuracy(counts)]
         tables = []
@@ -116,7 +118,7 @@ def _check_spelling(counts: Counts) -> None:
     if truths and said and not truths & said:
         raise UserError(
             f"no predicted label is a true one: predicted {_some(said)}; true {_some(truths)}; "
-            "map them with -p rename=predicted=true,..., or ask in another way with -p ask="
+            "map them with -p rename=predicted=true,..., or, if they should differ, give -p spelling=any"
         )
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.capabilities import Floats, Images
+from evenhand.core.errors import UserError
 from evenhand.models.hf.chat_inputs import ChatInputs, Read, open_inputs
 from evenhand.models.hf.continuations import (
     Step,
@@ -60,7 +61,7 @@ class ChatModel:
         self._torch = import_torch()
         self._inputs: ChatInputs = open_inputs(folder, options)
         self.instruction = self._inputs.instruction
-        self._model, _ = load_tower(library.AutoModelForImageTextToText, folder, options)
+        self._model, _ = load_tower(_automatic_class(library, folder, options), folder, options)
         self._device, self._dtype = self._model.device, self._model.dtype
         decode_greedily(self._model, self.max_new_tokens, self._inputs.tokenizer.pad_token_id)
 
@@ -74,6 +75,7 @@ class ChatModel:
 
         Raises:
             ParameterError: A continuation without a token.
+            UserError: A model whose texts cannot be continued from outside.
         """
         tails, dropped = [], []
         for prefix, texts in zip(prefixes, continuations, strict=True):
@@ -123,6 +125,12 @@ class ChatModel:
     def _read(self, images: Images, prefixes: Sequence[str], dropped: Sequence[int]) -> Step:
         """Encode the images once; logits after prefixes that lose so many tokens at their end, and more."""
         read = self._inputs.encode(images, [self.instruction] * len(prefixes), prefixes)
+        if read.unknown:
+            raise UserError(
+                f"{self._model.config.model_type} answers questions, but continuations cannot be scored: "
+                f"it asks for {read.unknown[0]} beside each token; ask for answers, or take a model that "
+                "'evenhand ls models --can scores_continuations' lists"
+            )
         contexts = [row[: len(row) - lost] for row, lost in zip(read.contexts, dropped, strict=True)]
         seen = self._see(self._ready(read.images))
         cuts = self._cuts_logits()
@@ -170,3 +178,13 @@ class ChatModel:
             name: tensor.to(self._dtype) if tensor.is_floating_point() else tensor
             for name, tensor in moved.items()
         }
+
+
+def _automatic_class(library: Any, folder: Path, options: LoadOptions) -> Any:
+    """What loads the model; code in the folder may register it as a plain language model only."""
+    config = library.AutoConfig.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=options.trust_remote_code
+    )
+    own = (getattr(config, "auto_map", None) or {}) if options.trust_remote_code else {}
+    plain = "AutoModelForCausalLM" in own and "AutoModelForImageTextToText" not in own
+    return library.AutoModelForCausalLM if plain else library.AutoModelForImageTextToText

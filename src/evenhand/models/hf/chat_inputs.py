@@ -26,12 +26,14 @@ class Read:
         contexts: The tokens of each text, image tokens included, without padding.
         kinds: Numbers beside each token, by the name of the model's argument.
         images: What belongs to the images.
+        unknown: What else has one entry for each token, so that it does not fit texts that go on.
     """
 
     tensors: dict[str, Any]
     contexts: list[Tokens]
     kinds: dict[str, list[list[int]]]
     images: dict[str, Any]
+    unknown: tuple[str, ...] = ()
 
 
 class ChatInputs:
@@ -116,7 +118,7 @@ class PrefixInputs(ChatInputs):
             name: [[*row, *[new] * len(more)] for row, more in zip(rows, said, strict=True)]
             for name, rows in read.kinds.items()
         }
-        return Read(read.tensors, contexts, kinds, read.images)
+        return Read(read.tensors, contexts, kinds, read.images, read.unknown)
 
     def tokens(self, prompt: str, speech: str) -> Tokens:
         """The tokens of what the model says, apart from what it is told."""
@@ -186,7 +188,12 @@ def read_of(made: dict[str, Any]) -> Read:
     }
     contexts = [row[keep].tolist() for row, keep in zip(ids, real, strict=True)]
     tensors = {name: tensor for name, tensor in made.items() if name != "labels"}
-    return Read(tensors, contexts, kinds, images)
+    unknown = tuple(
+        name
+        for name, tensor in images.items()
+        if tensor.shape[:2] == ids.shape and not name.startswith("pixel")
+    )
+    return Read(tensors, contexts, kinds, images, unknown)
 
 
 def open_inputs(folder: Path, options: LoadOptions) -> ChatInputs:

@@ -46,7 +46,7 @@ class Classifier:
             return by_size(images, lambda some: to_numpy(self._model(**self._images.batch(some)).logits))
 
     def embed_images(self, images: Images) -> Floats:
-        """What goes into the last linear layer, float32, shape (N, D).
+        """What goes into the last linear layer, float32, shape (N, D); of two heads (DeiT), into the second.
 
         Raises:
             UserError: The model has no such layer.
@@ -91,6 +91,8 @@ class FeatureExtractor:
         kind = import_transformers().AutoModel
         self._model, missing = load_tower(kind, folder, options, spare=("pooler",))
         self._pooled = not missing
+        names = [name for name, _ in self._model.named_parameters()]
+        self._class_token = any(name.endswith("cls_token") for name in names)
         self._images = ImageInputs(folder, options)
 
     def prepare(self, image: Pixels) -> Any:
@@ -100,7 +102,7 @@ class FeatureExtractor:
     def embed_images(self, images: Images) -> Floats:
         """The network's pooled output, float32, shape (N, D).
 
-        Of a transformer whose checkpoint has no pooling layer it is the first token.
+        Where it has none (or the checkpoint lacks its weights) it is the class token, else the mean over places.
         """
         with import_torch().inference_mode():
             return by_size(images, self._features)
@@ -108,4 +110,9 @@ class FeatureExtractor:
     def _features(self, images: Images) -> Floats:
         made = self._model(**self._images.batch(images))
         pooled = getattr(made, "pooler_output", None) if self._pooled else None
-        return to_numpy(made.last_hidden_state[:, 0] if pooled is None else pooled.flatten(1))
+        return to_numpy(self._pool(made.last_hidden_state) if pooled is None else pooled.flatten(1))
+
+    def _pool(self, states: Any) -> Any:
+        if states.ndim == 4:  # a map: channels, height, width
+            return states.mean((2, 3))
+        return states[:, 0] if self._class_token else states.mean(1)

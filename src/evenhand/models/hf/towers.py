@@ -160,7 +160,7 @@ class TextInputs:
             Tensors by the name of the model's argument, shape (N, L).
         """
         # SigLIP was trained on small letters with padding after them and no mask, and must see both, which
-        # tokenizers saved by others do not always say. Other families mask padding; its length changes nothing.
+        # not all saved tokenizers say. Other families mask padding; its length changes nothing.
         how = (
             {"padding": "max_length", "padding_side": "right", "return_attention_mask": False}
             if self._sees_padding

@@ -1,0 +1,145 @@
+"""The run engine as a process among others: two at once, what it imports, its memory, its progress."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from evenhand.files.database import connect
+from tests.runner.crash.commands import (
+    PATTERNS_FILE,
+    command,
+    environment,
+    evidence_bytes,
+    finish,
+    one_line_of,
+    start,
+)
+
+
+def test_two_runs_at_once_on_one_cache_end_as_two_runs_alone(tmp_path) -> None:
+    given = {"n": 1_000, "ask": "embeds_images"}
+    pair = [
+        start(command(tmp_path / name, benchmark=name, **given), tmp_path / "home", PATTERNS_SECONDS=0.0005)
+        for name in ("PATTERNS", "OTHER")
+    ]
+    for process in pair:
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (0, "")
+    assert finish(command(tmp_path / "alone", **given), tmp_path / "other home")[0] == 0
+    alone = evidence_bytes(tmp_path / "alone")
+    for name in ("PATTERNS", "OTHER"):
+        both = evidence_bytes(tmp_path / name)
+        assert {file: both[file] for file in both if file.startswith("evidence")} == {
+            file: alone[file] for file in alone if file.startswith("evidence")
+        }
+
+
+def test_two_runs_into_one_folder_are_one_run_and_one_line(tmp_path) -> None:
+    again, home = command(tmp_path / "run", n=300), tmp_path / "home"
+    pair = [start(again, home, PATTERNS_SECONDS=0.01) for _ in range(2)]
+    ended = sorted((process.communicate(timeout=60)[1], process.returncode) for process in pair)
+    assert ended[0] == ("", 0)
+    assert ended[1][1] == 2
+    one_line_of(ended[1][0], "another process is writing", "-o")
+    assert finish(command(tmp_path / "alone", n=300), tmp_path / "other home")[0] == 0
+    assert evidence_bytes(tmp_path / "run") == evidence_bytes(tmp_path / "alone")
+
+
+def test_many_may_make_one_database_at_the_same_moment(tmp_path) -> None:
+    problems: list[BaseException] = []
+    ready = threading.Barrier(12)
+
+    def make() -> None:
+        ready.wait()
+        try:
+            connect(tmp_path / "x.sqlite", "create table if not exists a (b text)").close()
+        except BaseException as problem:
+            problems.append(problem)
+
+    for _ in range(20):
+        threads = [threading.Thread(target=make) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for file in tmp_path.iterdir():
+            file.unlink()
+    assert problems == []
+
+
+def test_a_run_whose_answers_are_known_imports_no_heavy_library(tmp_path) -> None:
+    pytest.importorskip("torch")
+    arguments = [sys.executable, str(PATTERNS_FILE), str(tmp_path / "run")]
+    more = {"PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path.cwd())])}
+    for expected in ("True False", "False False"):
+        code, out, err = finish(arguments, tmp_path / "home", **more)
+        assert (code, out.strip(), err) == (0, expected, "")
+
+
+PEAK = """
+import re, sys
+import evenhand as eh
+run = eh.run(sys.argv[1], model=sys.argv[2], parameters=dict(n=sys.argv[3], side="224", ask=sys.argv[4]))
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # ru_maxrss includes the parent's
+print(int(peak) // 1024, run.findings.findings[0].n)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+@pytest.mark.parametrize("capability", ["classifies_images", "embeds_images"])
+def test_memory_does_not_grow_with_the_number_of_samples(tmp_path, capability) -> None:
+    names = [f"{PATTERNS_FILE}:PATTERNS", f"{PATTERNS_FILE}:Model"]
+    peaks = {}
+    for n in (500, 4_000):
+        arguments = [sys.executable, "-c", PEAK, *names, str(n), capability]
+        code, out, err = finish(arguments, tmp_path / f"home {n}")
+        assert (code, err) == (0, "")
+        peak, rows = map(float, out.split())
+        assert rows == n
+        peaks[n] = peak
+    print(f"peak memory in MB: {peaks}")
+    assert peaks[4_000] - peaks[500] < 30
+
+
+def test_progress_is_silent_unless_someone_watches(tmp_path) -> None:
+    again = command(tmp_path / "run", n=256)
+    code, out, err = finish(again, tmp_path / "home")
+    assert (code, err) == (0, "")
+    assert "Report:" in out
+    watched, (code, shown) = again[:-1] + [str(tmp_path / "watched")], (0, "")
+    code, shown = in_a_terminal(watched, tmp_path / "other home", PATTERNS_SECONDS=0.005)
+    assert code == 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    assert re.search(r"asking evidence .*256/256", plain)
+    assert re.search(r"\d[\d,.]*/s", plain), plain
+    assert re.search(r"\d:\d\d:\d\d", plain), plain
+    code, shown = in_a_terminal([*watched, "-q"], tmp_path / "third home")
+    assert (code, shown) == (0, "")
+
+
+def in_a_terminal(arguments: list[str], home: Path, **more: object) -> tuple[int, str]:
+    """Exit code and what is seen of a process whose stdout and stderr are a terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        given = environment(home, COLUMNS=120, TERM="xterm-256color", **more)
+        os.execve(arguments[0], arguments, given)  # noqa: S606 - no shell is meant
+    seen = b""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            some = os.read(terminal, 65_536)
+        except OSError:  # the process has closed its side
+            break
+        if not some:
+            break
+        seen += some
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), seen.decode()
