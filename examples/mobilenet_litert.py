@@ -3,7 +3,7 @@
     pip install ai-edge-litert
     MOBILENETS=FOLDER evenhand run BENCHMARK --model examples/mobilenet_litert.py:MobileNet
 
-The folder holds the three files named below.
+The folder (``models`` if not given) holds the three files named below.
 """
 
 import os
@@ -16,7 +16,7 @@ from PIL import Image
 
 from evenhand.core.capabilities import Floats, Pixels
 
-FOLDER = Path(os.environ.get("MOBILENETS", "../shared/assets/models"))
+FOLDER = Path(os.environ.get("MOBILENETS", "models"))
 NAMES = (
     "mobilenet_v2_1.0_224_quant.tflite",
     "mobilenet_v1_1.0_224_quant_embedding_extractor.tflite",

@@ -11,8 +11,9 @@ from tests.conftest import ROOT
 TEXT = (ROOT / "docs" / "models.md").read_text()
 ROWS = TEXT.partition("## The models of the four papers")[2]
 NAMED = [
-    "CLIP", "OpenCLIP 400M", "OpenCLIP 2B", "ALIGN", "FLAVA", "GroupViT", "SLIP", "DeCLIP", "FILIP", "OPT 2.7B",
-    "OPT 6.7B", "Flan-T5-XL", "GIT", "ALBEF", "ViLT", "SEER", "SwAV", "WSL", "ResNet-50, supervised",
+    "CLIP", "OpenCLIP 400M", "OpenCLIP 2B", "ALIGN", "FLAVA", "GroupViT", "SLIP", "DeCLIP", "FILIP",
+    "OPT 2.7B", "OPT 6.7B", "Flan-T5-XL", "GIT", "ALBEF", "ViLT", "SEER", "SwAV", "WSL",
+    "ResNet-50, supervised",
     "RegNetY-16, supervised", "RegNetY-128, supervised", "BiT", "ViT-B/16", "GoogLeNet", "Inception v3",
 ]  # fmt: skip
 

@@ -98,6 +98,21 @@ def test_flava_agrees_with_its_pretraining_head(loaded, pictures):
     np.testing.assert_allclose(logits, made.contrastive_logits_per_image.numpy(), rtol=1e-5, atol=1e-5)
 
 
+def test_flava_is_found_inside_its_pretraining_checkpoint(loaded, pictures, tmp_path):
+    """As facebook/flava-full is published."""
+    import shutil
+
+    import transformers
+
+    folder = shutil.copytree(build("flava"), tmp_path / "full")
+    transformers.FlavaForPreTraining.from_pretrained(build("flava")).save_pretrained(folder)
+    source = resolve(f"hf:{folder}", LoadOptions(device="cpu"))
+    inner, (_, model) = source.load(), loaded("flava")
+    prepared = [model.prepare(picture) for picture in pictures]
+    assert np.array_equal(inner.embed_images(prepared), model.embed_images(prepared))
+    assert np.array_equal(inner.embed_texts(TEXTS), model.embed_texts(TEXTS))
+
+
 @each_family
 def test_vectors_are_projected_and_not_normalised(name, loaded, pictures):
     torch, direct_model, inputs = direct(name, pictures, TEXTS)

@@ -186,6 +186,17 @@ def test_a_torchvision_that_does_not_fit_is_named(monkeypatch):
         resolve(f"hf:{build('clip')}").load()
 
 
+def test_too_little_memory_to_load_is_named(monkeypatch):
+    import torch
+
+    def fail(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr("evenhand.models.hf.source.load_object", lambda _: fail)
+    with pytest.raises(UserError, match=r"CUDA out of memory\.; choose --dtype bfloat16, or --device cpu"):
+        resolve(f"hf:{build('clip')}").load()
+
+
 def test_an_unknown_model_type_lists_the_possible_ones(clip):
     (clip / "config.json").write_text('{"model_type": "bert", "architectures": ["BertForMaskedLM"]}')
     with pytest.raises(UserError, match=r"no adapter answers.*BertForMaskedLM.*clip.*FILE\.py:object"):

@@ -148,6 +148,7 @@ def test_half_precision_answers_in_float32(tmp_path, pictures):
     file = saved(made, tmp_path / "w.safetensors")
     model = resolve(f"openclip:tiny-test/{file}", LoadOptions(device="cpu", dtype="bfloat16")).load()
     whole = resolve(f"openclip:tiny-test/{file}").load()
+    assert model.logit_scale == whole.logit_scale
     assert derived_logits(model, pictures) == pytest.approx(derived_logits(whole, pictures), abs=0.3)
 
 

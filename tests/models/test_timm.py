@@ -174,6 +174,7 @@ def test_a_model_of_the_hub_and_then_no_torch_is_needed_to_name_it(tmp_path):
         (f"{SMALL}@weights.pth", InputError, "evenhand convert weights.pth weights.safetensors"),
         (f"{SMALL}@./none.safetensors", InputError, "there is no file"),
         ("./none", InputError, "config.json"),
+        ("resnetv2_101x1_bit.goog_in21k_ft_in1k", InputError, "hf download timm/resnetv2_101x1_bit"),
         ("resnetv2_50x1_bit.goog_in21k@no/such", InputError, ".safetensors only"),
     ],
 )

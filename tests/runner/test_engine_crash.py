@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import resource
 import shutil
 import signal
@@ -10,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.runner.crash.commands import command, evidence_bytes, finish, one_line_of, start
@@ -34,7 +34,7 @@ def count(path: Path) -> int:
 
 @pytest.mark.slow
 def test_killed_twenty_times_it_ends_as_if_it_never_was(tmp_path) -> None:
-    calls, out, rng = tmp_path / "calls", tmp_path / "out" / "run", random.Random(0)
+    calls, out, rng = tmp_path / "calls", tmp_path / "out" / "run", np.random.default_rng(0)
     again = command(out, n=SAMPLES)
     steered = {"PATTERNS_CALLS": calls, "PATTERNS_SECONDS": 0.002}
     killed = runs = 0
@@ -81,7 +81,6 @@ def test_ctrl_c_stops_with_one_line_and_the_same_command_goes_on(tmp_path) -> No
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    print(err)
     one_line_of(err, "stopped")
     assert not out.exists()
     code, _, err = finish(command(out, n=640), tmp_path / "home", **steered)
@@ -125,7 +124,6 @@ def test_a_full_disk_stops_with_one_line_and_the_same_command_goes_on(
     again = command(places["out"] / "run", **EMBEDDING)
     code, _, err = finish(again, places["home"], PATTERNS_CALLS=calls)
     assert code == 2, err
-    print(err)
     one_line_of(err, str(small_disk), "space")
     assert not (places["out"] / "run").exists()
     ballast.unlink()
@@ -145,7 +143,6 @@ def test_a_file_that_may_not_grow_stops_with_one_line(tmp_path, undisturbed, mos
         limits=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )
     assert code == 2, err
-    print(err)
     one_line_of(err, "space")
     assert not out.exists()
     code, _, err = finish(command(out, **EMBEDDING), tmp_path / "home")

@@ -84,11 +84,12 @@ def test_a_run_whose_answers_are_known_imports_no_heavy_library(tmp_path) -> Non
         assert (code, out.strip(), err) == (0, expected, "")
 
 
+# ru_maxrss would include that of the process which started this one
 PEAK = """
 import re, sys
 import evenhand as eh
 run = eh.run(sys.argv[1], model=sys.argv[2], parameters=dict(n=sys.argv[3], side="224", ask=sys.argv[4]))
-peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]  # ru_maxrss includes the parent's
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]
 print(int(peak) // 1024, run.findings.findings[0].n)
 """
 
@@ -114,7 +115,7 @@ def test_progress_is_silent_unless_someone_watches(tmp_path) -> None:
     code, out, err = finish(again, tmp_path / "home")
     assert (code, err) == (0, "")
     assert "Report:" in out
-    watched, (code, shown) = again[:-1] + [str(tmp_path / "watched")], (0, "")
+    watched = [*again[:-1], str(tmp_path / "watched")]
     code, shown = in_a_terminal(watched, tmp_path / "other home", PATTERNS_SECONDS=0.005)
     assert code == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)

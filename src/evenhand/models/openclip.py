@@ -99,18 +99,15 @@ class OpenClipSource:
             InputError: The weights do not fit the architecture.
         """
         open_clip, found = _import_open_clip(), self._found
+        trained = found.training
         device, dtype = choose_device(self._options), choose_dtype(self._options)
         try:
             network = open_clip.create_model(
                 found.name,
                 pretrained=None if found.name.startswith("local-dir:") else str(found.weights),
                 require_pretrained=True,
-                force_quick_gelu=bool(
-                    found.training.get("quick_gelu")
-                ),  # the tag knows what it was trained with
-                force_preprocess_cfg={
-                    key: found.training[key] for key in _PREPROCESSING if key in found.training
-                },
+                force_quick_gelu=bool(trained.get("quick_gelu")),  # the tag knows, the architecture may not
+                force_preprocess_cfg={key: trained[key] for key in _PREPROCESSING if key in trained},
             )
         except (RuntimeError, KeyError, TypeError, ValueError) as problem:
             cause = one_line(problem)[:300]
@@ -120,12 +117,15 @@ class OpenClipSource:
             ) from None
         preprocessing = open_clip.transform.PreprocessCfg(**network.visual.preprocess_cfg)
         transform = open_clip.transform.image_transform_v2(preprocessing, is_train=False)
-        added = getattr(network, "logit_bias", None)  # both are read before they lose digits to a half precision
-        scale, shift = float(network.logit_scale.exp()), None if added is None else float(added)
-        network = network.to(device=device, dtype=dtype).eval()
-        return OpenClipModel(
-            import_torch(), network, transform, open_clip.get_tokenizer(found.name), device, dtype, scale, shift
-        )
+        try:
+            tokenizer = open_clip.get_tokenizer(found.name)
+        except (OSError, ValueError, ImportError) as problem:  # some are transformers' own, from the hub
+            cause = one_line(problem)[:300]
+            raise InputError(
+                f"{self.uri!r}: its tokenizer cannot be loaded: {cause}; "
+                "put it into a folder with open_clip_config.json and the weights, and give openclip:./FOLDER"
+            ) from None
+        return OpenClipModel(import_torch(), network, transform, tokenizer, device, dtype)
 
 
 class OpenClipModel:
@@ -133,7 +133,7 @@ class OpenClipModel:
 
     Args:
         torch: The module.
-        network: The network, in evaluation mode on its device.
+        network: The network, in float32.
         transform: The network's own preprocessing, PIL image to tensor.
         tokenizer: Texts to token ids, padded and cut to the network's length.
         device: Where it computes.
@@ -148,12 +148,13 @@ class OpenClipModel:
     def __init__(
         self, torch: Any, network: Any, transform: Any, tokenizer: Any, device: Any, dtype: Any
     ) -> None:
-        self._torch, self._network, self._transform, self._tokenizer = torch, network, transform, tokenizer
+        self._torch, self._transform, self._tokenizer = torch, transform, tokenizer
         self._device, self._dtype = device, dtype
-        added = getattr(network, "logit_bias", None)
+        added = getattr(network, "logit_bias", None)  # both are read before half precision costs them digits
         self.logit_scale = float(network.logit_scale.detach().float().exp())
         self.logit_bias = 0.0 if added is None else float(added.detach().float())
         self.link = "softmax" if added is None else "sigmoid"
+        self._network = network.to(device=device, dtype=dtype).eval()
 
     def prepare(self, image: Pixels) -> Any:
         """Resize, crop and normalise as the network was evaluated.

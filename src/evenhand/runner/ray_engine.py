@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +27,7 @@ from evenhand.runner.images_ahead import with_images
 from evenhand.runner.lazy_model import LazyModel, facts_of
 
 _READERS = 2  # threads of a worker that read images
-_TRIES = 2  # times that a worker which died is started again
+_TRIES = 3  # times a batch is begun: Ray would start workers that die again for ever
 
 
 class Asker:
@@ -34,16 +36,19 @@ class Asker:
     Args:
         source: Who is asked.
         question: What is asked; its images are read here.
+        begun: Handle of an actor that counts how often each batch was begun.
     """
 
-    def __init__(self, source: ModelSource, question: Question) -> None:
-        self._source, self._question = source, question
+    def __init__(self, source: ModelSource, question: Question, begun: Any) -> None:
+        self._source, self._question, self._begun = source, question, begun
         self._answering: Answering | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one batch of the grid; a message for the user comes back as ``problem``."""
         rows = [int(one) for one in row["rows"]]
         try:
+            if rows:
+                self._check_died(row["index"], rows)
             if self._answering is None:  # here and not before, so that its messages arrive
                 self._answering = Answering(self._source.load(), self._question)
             model = self._answering.model
@@ -59,6 +64,28 @@ class Asker:
             "answers": _packed(rows, answers),
             "piece": self._answering.piece if self._answering.halved else 0,
         }
+
+    def _check_died(self, index: int, rows: Sequence[int]) -> None:
+        import ray
+
+        if ray.get(self._begun.count.remote(index)) > _TRIES:
+            first, last = self._question.samples[rows[0]], self._question.samples[rows[-1]]
+            raise UserError(
+                f"a Ray worker died {_TRIES} times when asked about samples {first} to {last}; it may be out "
+                "of memory: give fewer --workers or a smaller --batch-size; what was answered is kept"
+            )
+
+
+class Begun:
+    """Counts how often each batch was begun, whatever becomes of the workers."""
+
+    def __init__(self) -> None:
+        self._times: Counter[int] = Counter()
+
+    def count(self, index: int) -> int:
+        """Once more; how often by now."""
+        self._times[index] += 1
+        return self._times[index]
 
 
 @dataclass(frozen=True)
@@ -120,15 +147,14 @@ class RayEngine:
         items = [{"index": index, "rows": list(one.readable)} for index, one in enumerate(planned)]
         parts = min(len(items), 4 * self.workers)
         source = _sendable(self.model.source, self.options)
+        begun = ray.remote(num_cpus=0)(Begun).remote()
         try:
             answered = ray.data.from_items(items, override_num_blocks=parts).map(
                 Asker,
-                fn_constructor_args=(source, question),
+                fn_constructor_args=(source, question, begun),
                 compute=ray.data.ActorPoolStrategy(size=self.workers),
                 num_cpus=_share(ray, "CPU", self.workers),
                 num_gpus=_share(ray, "GPU", self.workers),
-                max_restarts=_TRIES,
-                max_task_retries=_TRIES,
             )
             for row in answered.iter_rows():
                 yield self._received(planned, question, row)
@@ -194,6 +220,7 @@ def _started(address: str | None) -> Any:
                 f"--ray-address {address!r}: {one_line(problem)}; give the address of a running cluster, or "
                 "leave it out to use this machine"
             ) from problem
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,7 @@ class PatternImages:
 class Patterns:
     """Generated images; truth and group follow from their number."""
 
-    parameters = {
+    parameters: Mapping[str, Parameter] = {
         "n": Parameter(200),
         "first": Parameter(0),
         "side": Parameter(8),

@@ -30,7 +30,8 @@ class Classifier:
         kind = import_transformers().AutoModelForImageClassification
         self._model, _ = load_tower(kind, folder, options)
         self._images = ImageInputs(folder, options)
-        named = self._model.config.id2label
+        config = self._model.config
+        named = config.id2label or {number: f"LABEL_{number}" for number in range(config.num_labels)}
         self.labels = [str(named[number]) for number in range(len(named))]
         found = [_WORDNET.match(label) for label in self.labels]
         if any(found):
@@ -102,7 +103,8 @@ class FeatureExtractor:
     def embed_images(self, images: Images) -> Floats:
         """The network's pooled output, float32, shape (N, D).
 
-        Where it has none (or the checkpoint lacks its weights) it is the class token, else the mean over places.
+        Where it has none, or the checkpoint lacks its weights, it is the class token, else the mean over
+        places.
         """
         with import_torch().inference_mode():
             return by_size(images, self._features)

@@ -167,6 +167,8 @@ def _why(problem: BaseException) -> str:
         return (
             f"{cause}; torchvision does not fit this torch: install its match, or pip uninstall torchvision"
         )
+    if type(problem).__name__ == "OutOfMemoryError":  # torch's, which is not imported for its name
+        return f"{cause}; choose --dtype bfloat16, or --device cpu"
     return f"{cause}; {'install what it needs' if unfit else 'mend its files or get them again'}"
 
 

@@ -1,0 +1,388 @@
+"""Who stands at the top of rankings: skew, bias and NDKL of many rankings at once, exact under ties.
+
+A ranking is a row of group codes, best first; pools of different sizes are padded at the end. Where a tie
+block crosses a cut, which of its samples come first is chance: the values here are averages over all orders
+of every tie block, by the hypergeometric distribution, never by sampling unless the outcomes are too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int32]
+Outcomes = tuple[Ints, Floats]
+
+NO_SAMPLE = -1
+MOST_OUTCOMES = 200_000  # contents of a tie block's part that are listed one by one; beyond, they are drawn
+_DRAWS = 20_000
+_CELLS = 4_000_000  # of one table of hypergeometric chances
+
+
+@dataclass(frozen=True, eq=False)
+class RankedPools:
+    """R rankings of at most N samples, best first.
+
+    Attributes:
+        codes: Group of the sample at each place, shape (R, N); -1 after the last sample of a pool.
+        starts: First place of the tie block that each place belongs to, shape (R, N).
+        stops: One past the last place of that block, shape (R, N).
+        n_groups: G, groups that codes count up to.
+    """
+
+    codes: Codes
+    starts: Ints
+    stops: Ints
+    n_groups: int
+
+    @classmethod
+    def rank(
+        cls, codes: npt.ArrayLike, scores: npt.ArrayLike, n_groups: int, ties: str = "expected"
+    ) -> RankedPools:
+        """Sort each row by falling score.
+
+        Args:
+            codes: Groups, shape (R, N), -1 where a row has no further sample.
+            scores: Shape (R, N); NaN exactly where codes are -1.
+            n_groups: Number of groups.
+            ties: ``expected`` keeps tie blocks for averaging; ``stable`` takes tied samples in the order
+                given, as upstream code does.
+        """
+        code, score = np.asarray(codes, dtype=np.int32), np.asarray(scores)
+        with np.errstate(invalid="ignore"):
+            order = np.argsort(-score, axis=1, kind="stable")  # NaN goes last
+        code = np.take_along_axis(code, order, axis=1)
+        rows, width = code.shape
+        places = np.broadcast_to(np.arange(width), (rows, width))
+        if ties == "stable":
+            return cls(code, places, places + 1, n_groups)
+        score = np.take_along_axis(score, order, axis=1)
+        first = np.ones((rows, width), dtype=bool)
+        first[:, 1:] = score[:, 1:] != score[:, :-1]
+        starts = np.maximum.accumulate(np.where(first, places, 0), axis=1)
+        last = np.ones((rows, width), dtype=bool)
+        last[:, :-1] = first[:, 1:]
+        ends = np.where(last, places + 1, width)
+        return cls(code, starts, np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1], n_groups)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Samples of each group before each place, shape (R, N + 1, G); ties in the order they stand."""
+        rows, width = self.codes.shape
+        result = np.zeros((rows, width + 1, self.n_groups), dtype=np.int64)
+        for group in range(self.n_groups):
+            np.cumsum(self.codes == group, axis=1, out=result[:, 1:, group])
+        return result
+
+    @property
+    def pools(self) -> Ints:
+        """Samples of each group in each pool, shape (R, G)."""
+        return np.asarray(self.counts[:, -1])
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Samples in each pool, shape (R,)."""
+        return np.asarray(self.pools.sum(axis=1))
+
+    def cuts(self, k: int) -> tuple[Ints, Ints, Ints]:
+        """What is certain and what is open at place k, for rankings of at least k samples (else zeros).
+
+        Returns:
+            Counts before the tie block that holds place k, counts within it, each of shape (R, G), and how
+            many of the block are taken, shape (R,). Without ties the block is one sample, and it is taken.
+        """
+        rows = np.arange(len(self.codes))
+        enough = self.sizes >= k
+        place = np.where(enough, k - 1, 0)
+        before = self.counts[rows, self.starts[rows, place]]
+        block = self.counts[rows, self.stops[rows, place]] - before
+        return before * enough[:, None], block * enough[:, None], (k - self.starts[rows, place]) * enough
+
+    def open_at(self, k: int) -> Bools:
+        """Rankings in which ties leave open who is among the first k: the cut mixed block, shape (R,)."""
+        _, block, taken = self.cuts(k)
+        return np.asarray((taken < block.sum(axis=1)) & ((block > 0).sum(axis=1) > 1))
+
+    @cached_property
+    def mixed_ties(self) -> Bools:
+        """Rankings with a tie block that holds more than one group, shape (R,)."""
+        return np.asarray(self._open_places.any(axis=1))
+
+    @cached_property
+    def _open_places(self) -> Bools:
+        """Cuts after place n (0-based) that pass through a block of several groups, shape (R, N)."""
+        inside = (self.stops > np.arange(1, self.codes.shape[1] + 1)) & (self.codes != NO_SAMPLE)
+        ranks = np.flatnonzero(inside.any(axis=1))
+        if ranks.size:  # looked at only where there are ties
+            row = ranks[:, None]
+            block = self.counts[row, self.stops[ranks]] - self.counts[row, self.starts[ranks]]
+            inside[ranks] &= (block > 0).sum(axis=2) > 1
+        return np.asarray(inside)
+
+
+@dataclass(frozen=True, eq=False)
+class Tops:
+    """Every possible content of the first k places, with its chance.
+
+    Attributes:
+        owner: The ranking (or pool) that each content belongs to, shape (T,), sorted.
+        counts: Samples of each group, shape (T, G).
+        weight: Chances, adding up to 1 for each owner, shape (T,).
+        n_owners: R.
+    """
+
+    owner: Ints
+    counts: Ints
+    weight: Floats
+    n_owners: int
+
+    def mean(self, values: Floats) -> Floats:
+        """Expected value of each owner, shape (R,); NaN where any possible content is undefined."""
+        return np.bincount(self.owner, self.weight * values, self.n_owners)
+
+
+def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
+    """The contents of the first k places that each ranking's tie orders give.
+
+    Args:
+        ranked: Rankings; those of fewer than k samples get one content without samples.
+        k: Places.
+        rng: Used only where a block has more than MOST_OUTCOMES outcomes.
+    """
+    before, block, taken = ranked.cuts(k)
+    rows = np.arange(len(before))
+    left_open = ranked.open_at(k)
+    if not left_open.any():
+        whole = np.where((taken == block.sum(axis=1))[:, None], block, np.sign(block) * taken[:, None])
+        return Tops(rows, before + whole, np.ones(rows.size), rows.size)
+    states, which = unique_rows(np.concatenate([block[left_open], taken[left_open, None]], axis=1))
+    found = [top_outcomes(tuple(state[:-1]), state[-1], rng) for state in states.tolist()]
+    lengths = np.ones(rows.size, dtype=np.int64)
+    lengths[left_open] = np.array([len(weight) for _, weight in found])[which]
+    owner = np.repeat(rows, lengths)
+    whole = np.where((taken == block.sum(axis=1))[:, None], block, np.sign(block) * taken[:, None])
+    counts, weight = (before + whole)[owner], np.ones(owner.size)
+    spread = left_open[owner]
+    pieces = [found[state] for state in which.tolist()]
+    counts[spread] = before[owner[spread]] + np.concatenate([piece[0] for piece in pieces])
+    weight[spread] = np.concatenate([piece[1] for piece in pieces])
+    return Tops(owner, counts, weight, rows.size)
+
+
+def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -> Outcomes:
+    """What a random part of a block holds.
+
+    Args:
+        block: Samples of each group.
+        draws: How many are taken.
+        rng: Used only beyond MOST_OUTCOMES outcomes.
+
+    Returns:
+        Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution.
+    """
+    if _number_of_outcomes(block, draws) <= MOST_OUTCOMES:
+        return _listed(block, draws)
+    drawn = rng.multivariate_hypergeometric(block, draws, size=_DRAWS, method="marginals")
+    counts, times = np.unique(drawn, axis=0, return_counts=True)
+    return counts, times / _DRAWS
+
+
+def outcomes_are_listed(block: tuple[int, ...], draws: int) -> bool:
+    """Whether ``top_outcomes`` is exact here."""
+    return _number_of_outcomes(block, draws) <= MOST_OUTCOMES
+
+
+def _number_of_outcomes(block: tuple[int, ...], draws: int) -> float:
+    ways = np.zeros(draws + 1)
+    ways[0] = 1
+    for size in block:
+        total = np.cumsum(ways)
+        ways = total - np.r_[np.zeros(min(size + 1, draws + 1)), total][: draws + 1]
+    return float(ways[draws])
+
+
+@lru_cache(maxsize=4096)
+def _listed(block: tuple[int, ...], draws: int) -> Outcomes:
+    counts = np.zeros((1, 0), dtype=np.int64)
+    remaining = np.array([draws], dtype=np.int64)
+    room = sum(block)
+    for size in block:
+        room -= size
+        low, high = np.maximum(0, remaining - room), np.minimum(size, remaining)
+        times = high - low + 1
+        repeated = np.repeat(np.arange(times.size), times)
+        number = low[repeated] + np.arange(repeated.size) - np.repeat(np.cumsum(times) - times, times)
+        counts = np.concatenate([counts[repeated], number[:, None]], axis=1)
+        remaining = remaining[repeated] - number
+    log_weight = _log_choose(np.array(block), counts).sum(axis=1)
+    weight = np.exp(log_weight - log_weight.max())
+    return counts, weight / weight.sum()
+
+
+def _log_choose(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
+    from scipy import special
+
+    n, k = np.asarray(n), np.asarray(k)
+    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+
+
+def unique_rows(table: Ints) -> tuple[Ints, Ints]:
+    """Distinct rows, sorted, and which of them each row is; shape (S, C) and (T,)."""
+    which = np.zeros(len(table), dtype=np.int64)
+    for column in table.T:  # compacted after each column, so that keys cannot overflow
+        which = np.unique(which * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    first = np.zeros(int(which.max(initial=-1)) + 1, dtype=np.int64)
+    first[which[::-1]] = np.arange(len(table))[::-1]
+    return table[first], which
+
+
+def target_shares(pools: Ints, target: str | Floats) -> Floats:
+    """The share of each group that a fair top would have.
+
+    Args:
+        pools: Samples of each group, shape (R, G).
+        target: ``pool`` (its share of the pool), ``equal`` (1/G), or shares of shape (G,).
+
+    Returns:
+        Shape (R, G); 0 for a group that the pool lacks under ``pool``.
+    """
+    if isinstance(target, str):
+        if target == "equal":
+            return np.full(pools.shape, 1 / pools.shape[1])
+        return np.asarray(pools / np.maximum(pools.sum(axis=1, keepdims=True), 1))
+    return np.broadcast_to(target, pools.shape)
+
+
+def skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+    """``ln(share of the first k / target share)`` of each group.
+
+    Args:
+        counts: Samples among the first k, shape (T, G).
+        pools: Samples in the pool, shape (T, G).
+        targets: Shape (T, G).
+        k: Places.
+        absent: What stands for minus infinity where a group of the pool is not among the first k:
+            ``floor``: -ln(k + 1), which is below whatever a group with one sample there can have;
+            ``smoothed``: the group counts as one sample (upstream), so that it may even win.
+
+    Returns:
+        Shape (T, G); NaN for a group that the pool lacks.
+    """
+    share = np.maximum(counts, 1) / k
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skew = np.log(share) - np.log(np.where(pools > 0, targets, np.nan))
+    if absent == "floor":
+        skew[(counts == 0) & (pools > 0)] = -np.log(k + 1)
+    return np.asarray(skew)
+
+
+def max_skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+    """Largest skew over groups, shape (T,); NaN for an empty pool."""
+    return np.asarray(np.fmax.reduce(skews(counts, pools, targets, k, absent), axis=1))
+
+
+def min_skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+    """Smallest skew over groups, shape (T,); NaN for an empty pool."""
+    return np.asarray(np.fmin.reduce(skews(counts, pools, targets, k, absent), axis=1))
+
+
+def differences(counts: Ints, plus: int, minus: int, *, neither: float = np.nan) -> Floats:
+    """``(n_plus - n_minus) / (n_plus + n_minus)`` among the first k, shape (T,).
+
+    Args:
+        counts: Samples among the first k, shape (T, G).
+        plus: Group that counts as +1.
+        minus: Group that counts as -1.
+        neither: The value where neither group is there; upstream says 0.
+    """
+    more, less = counts[:, plus], counts[:, minus]
+    total = more + less
+    return np.where(total > 0, (more - less) / np.maximum(total, 1), neither)
+
+
+def ndkl(ranked: RankedPools, targets: Floats, depth: int | None = None) -> Floats:
+    r"""Normalised discounted KL divergence of the tops of all sizes from the target shares.
+
+    ``sum_k KL_k / log2(k+1) / sum_k 1 / log2(k+1)`` with ``KL_k = sum_g p_k ln(p_k / p_target)``, over k up
+    to the pool's size. Under ties the expected value, prefix by prefix.
+
+    Args:
+        ranked: Rankings.
+        targets: Shape (R, G).
+        depth: Last k; None means the whole pool.
+
+    Returns:
+        Shape (R,); NaN where the pool is empty or smaller than ``depth``.
+    """
+    width = ranked.codes.shape[1] if depth is None else min(depth, ranked.codes.shape[1])
+    k = np.arange(1, width + 1)
+    counts = ranked.counts[:, 1 : width + 1]
+    left_open = ranked._open_places[:, :width]
+    sums = x_log_x(ranked.codes.shape[1])[counts].sum(axis=2)
+    with np.errstate(divide="ignore"):
+        log_target = np.log(targets)
+    log_target[ranked.pools == 0] = 0.0  # such a group adds nothing: it cannot be retrieved
+    expected = counts
+    if left_open.any():
+        expected, sums = counts.astype(np.float64), sums.copy()
+        expected[left_open], sums[left_open] = _expected(ranked, *np.nonzero(left_open))
+    cross = np.matmul(expected, log_target[:, :, None])[:, :, 0]
+    divergence = np.maximum((sums - cross) / k - np.log(k), 0)
+    weight = np.where(k <= ranked.sizes[:, None], 1 / np.log2(k + 1), 0)
+    enough = ranked.sizes >= (1 if depth is None else depth)
+    total = np.where(enough, weight.sum(axis=1), np.nan)
+    return np.asarray((divergence * weight).sum(axis=1) / total)
+
+
+def x_log_x(n: int) -> Floats:
+    """``x ln x`` for x = 0 ... n, with 0 ln 0 = 0."""
+    x = np.arange(n + 1, dtype=np.float64)
+    return x * np.log(np.maximum(x, 1))
+
+
+def _expected(ranked: RankedPools, rows: Ints, places: Ints) -> tuple[Floats, Floats]:
+    """Expected counts (P, G) and expected sums of ``n ln n`` (P,) at cuts through tie blocks."""
+    start, stop = ranked.starts[rows, places], ranked.stops[rows, places]
+    before = ranked.counts[rows, start]
+    block = ranked.counts[rows, stop] - before
+    size, taken = stop - start, places + 1 - start
+    expected = before + block * (taken / size)[:, None]
+    states = [
+        before.ravel(),
+        block.ravel(),
+        np.repeat(size, ranked.n_groups),
+        np.repeat(taken, ranked.n_groups),
+    ]
+    unique, which = unique_rows(np.stack(states, axis=1))
+    sums = _in_pieces(unique, ranked.codes.shape[1])[which]
+    return expected, sums.reshape(before.shape).sum(axis=1)
+
+
+def _in_pieces(states: Ints, width: int) -> Floats:
+    """Expected ``n ln n`` of each (before, block, size, taken), shape (S,)."""
+    table, widest = x_log_x(width), int(states[:, 1].max()) + 1
+    rows = max(1, _CELLS // widest)
+    return np.concatenate(
+        [_expected_x_log_x(states[at : at + rows], table) for at in range(0, len(states), rows)]
+    )
+
+
+def _expected_x_log_x(states: Ints, table: Floats) -> Floats:
+    before, block, size, taken = (column[:, None] for column in states.T)
+    x = np.arange(int(states[:, 1].max()) + 1)
+    possible = (x <= block) & (x <= taken) & (taken - x <= size - block)
+    x = np.where(possible, x, np.maximum(0, taken - size + block))
+    log_weight = _log_choose(block, x) + _log_choose(size - block, taken - x)
+    weight = np.where(possible, np.exp(log_weight - log_weight.max(axis=1, keepdims=True)), 0)
+    return np.asarray((table[before + x] * weight).sum(axis=1) / weight.sum(axis=1))
+
+
+TopValues = Callable[[Ints, Ints, Floats, int], Floats]
+"""From counts, pools, targets and k to values, one for each row of counts."""
