@@ -11,8 +11,7 @@ import random
 import ssl
 import zlib
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -183,7 +182,7 @@ class Web:
         announced = response.headers.get("content-length", "")
         if announced.isdigit() and int(announced[:20]) > limit:
             raise Failed("too large", f"{int(announced[:20]):,} bytes, more than {limit:,}")
-        unpack = _unpacker(response.headers.get("content-encoding", ""), limit)
+        unpack = _unpacker(response.headers.get("content-encoding", ""))
         body = bytearray()
         async for chunk in response.aiter_raw(_CHUNK):
             body += unpack(chunk, limit + 1 - len(body))
@@ -256,7 +255,7 @@ def _wait_of(text: str) -> float:
         return 0.0
 
 
-def _unpacker(coding: str, limit: int) -> Callable[[bytes, int], bytes]:
+def _unpacker(coding: str) -> Callable[[bytes, int], bytes]:
     """How to undo a content coding, never making more bytes than asked for.
 
     None is asked for; some servers pack all the same.
@@ -275,10 +274,3 @@ def _unpacker(coding: str, limit: int) -> Callable[[bytes, int], bytes]:
             raise Failed("damaged content coding", one_line(problem)) from problem
 
     return unpack
-
-
-@asynccontextmanager
-async def web(limits: Limits) -> AsyncIterator[Web]:
-    """A ``Web`` for the time of a block."""
-    async with Web(limits) as opened:
-        yield opened

@@ -32,7 +32,10 @@ class ModelSource(Protocol):
     asks for nothing else.
     """
 
-    uri: str
+    @property
+    def uri(self) -> str:
+        """How the user named it."""
+        ...
 
     def identity(self) -> dict[str, str]:
         """What makes two models the same: name, revision, hash of the weights, preprocessing, dtype."""

@@ -33,6 +33,8 @@ GIT = Family(_TALKS, f"{_ROOM}.captioners:GitCaptioner")
 BLIP_QUESTIONS = Family(_TALKS, f"{_ROOM}.captioners:BlipAnswerer")
 BLIP2 = Family(_TALKS, f"{_ROOM}.captioners:Blip2")
 CHAT = Family(_TALKS, f"{_ROOM}.chat:ChatModel")
+# Its image attention runs along the tokens of the text, which scoring shares between continuations.
+MLLAMA = Family(("answers_questions",), f"{_ROOM}.chat:ChatModel")
 
 # Where the architecture decides, because one model type has heads for different questions.
 ARCHITECTURES: Mapping[str, Family] = MappingProxyType(
@@ -55,15 +57,15 @@ _VISION = (
     "vit vit_msn"
 )
 _CHAT = (
-    "aya_vision cohere2_vision deepseek_vl fuyu gemma3 gemma3n gemma4 glm4v idefics idefics2 idefics3 "
-    "instructblip internvl janus kosmos-2 lfm2_vl llama4 llava llava_next llava_onevision mistral3 mllama "
+    "aya_vision cohere2_vision deepseek_vl gemma3 gemma3n gemma4 glm4v idefics2 idefics3 "
+    "internvl janus lfm2_vl llama4 llava llava_next llava_onevision mistral3 "
     "molmo2 ovis2 paligemma qwen2_5_vl qwen2_vl qwen3_5 qwen3_vl qwen3_vl_moe smolvlm vipllava"
 )
 MODEL_TYPES: Mapping[str, Family] = MappingProxyType(
     dict.fromkeys(_DUAL_ENCODERS.split(), DUAL_ENCODER)
     | dict.fromkeys(_VISION.split(), FEATURES)
     | dict.fromkeys(_CHAT.split(), CHAT)
-    | {"blip-2": BLIP2, "git": GIT}
+    | {"blip-2": BLIP2, "git": GIT, "mllama": MLLAMA}
 )
 POSSIBLE = ", ".join(sorted({*MODEL_TYPES, *ARCHITECTURES}))
 # What a repository's own code says it is, in the order in which it is believed.

@@ -1,0 +1,172 @@
+"""What is known of each image of a folder that was filled from URLs: a journal of JSON lines beside them.
+
+Lines are added as images come and the last line of an id counts, so a killed process loses nothing. When a
+download ends, the journal is written anew with one line for each id.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError
+from evenhand.files.atomic import write_bytes
+
+NAME = "manifest.jsonl"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of one image.
+
+    Attributes:
+        id: Of the sample.
+        status: ``fetched``; ``found`` (it lay there already); ``changed`` (the URL gives something else than
+            before); ``failed``; ``removed`` (by hand, not to be fetched again); ``skipped`` (no URL to ask).
+        url: Where it was asked for.
+        final_url: Where it came from, after redirects.
+        file: Its name in the folder; empty where there is none.
+        sha256: Of the file.
+        size: Of the file, in bytes.
+        width: In pixels.
+        height: In pixels.
+        plain: Whether all pixels are of one colour.
+        content_type: As the server called it.
+        date: When the status was found, UTC.
+        reason: What is wrong, the same words for the same trouble.
+        detail: What happened here.
+        seen_sha256: Of what the URL gave the last time, where that is not the file.
+    """
+
+    id: str
+    status: str
+    url: str = ""
+    final_url: str = ""
+    file: str = ""
+    sha256: str = ""
+    size: int = 0
+    width: int = 0
+    height: int = 0
+    plain: bool = False
+    content_type: str = ""
+    date: str = ""
+    reason: str = ""
+    detail: str = ""
+    seen_sha256: str = ""
+
+
+_TYPES = {each.name: {"str": str, "int": int, "bool": bool}[str(each.type)] for each in fields(Record)}
+
+
+class ImageManifest:
+    """The records of a folder, kept on disk as they are made.
+
+    Args:
+        folder: Where the images are; the journal lies in it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.path = folder, folder / NAME
+        self.records: dict[str, Record] = read_manifest(folder)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the folder alone, and write the journal anew at the end, however that comes.
+
+        Raises:
+            InputError: Another process is filling the folder.
+        """
+        from filelock import FileLock, Timeout
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.folder / ".manifest.lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise InputError(
+                f"another process is filling {str(self.folder)!r}; wait for it, or give another folder with --data"
+            ) from None
+        try:
+            self.records = read_manifest(self.folder)
+            yield
+        finally:
+            if self.records:
+                write_bytes(self.path, b"".join(map(_line, self.records.values())))
+            lock.release()
+
+    def add(self, record: Record) -> None:
+        """Keep a record; it survives a kill or a power loss once this returns."""
+        self.records[record.id] = record
+        cut = self.path.is_file() and not _ends_with_newline(self.path)  # by a kill while it was written
+        with self.path.open("ab") as stream:
+            stream.write((b"\n" if cut else b"") + _line(record))
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def read_manifest(folder: Path) -> dict[str, Record]:
+    """The last record of each id; none where the folder has no manifest.
+
+    A last line that was cut off by a kill is passed over: the image it speaks of is found again.
+
+    Raises:
+        InputError: The file is something else.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        return {}
+    records: dict[str, Record] = {}
+    damaged = 0
+    for line in path.read_bytes().split(b"\n"):
+        record = _record(line) if line.strip() else None
+        if record is not None:
+            records[record.id] = record
+        elif line.strip():
+            damaged += 1
+    if damaged and not records and damaged > 1:
+        raise InputError(f"{str(path)!r} is no manifest of images; move it away and type the same command again")
+    return records
+
+
+def removed_ids(folder: Path) -> list[str]:
+    """Ids of images that were removed by hand and are not to be used again, sorted.
+
+    Args:
+        folder: Where the images are.
+    """
+    return sorted(record.id for record in read_manifest(folder).values() if record.status == "removed")
+
+
+def forget(record: Record, date: str) -> Record:
+    """What stays of a record when its image was removed by hand: nothing but the wish."""
+    return replace(Record(record.id, "removed"), date=date, reason="removed by hand")
+
+
+def _line(record: Record) -> bytes:
+    known: dict[str, Any] = {name: value for name, value in asdict(record).items() if value}
+    return json.dumps(known, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+
+
+def _record(line: bytes) -> Record | None:
+    """The record of a line, None where the line is damaged; fields of newer versions are passed over."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(found, Mapping) or not isinstance(found.get("id"), str) or "status" not in found:
+        return None
+    known = {name: value for name, value in found.items() if type(value) is _TYPES.get(name)}
+    return Record(**known) if {"id", "status"} <= set(known) else None
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as stream:
+        if stream.seek(0, os.SEEK_END) == 0:
+            return True
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1) == b"\n"
