@@ -1,7 +1,7 @@
 """How often the intervals of SkewSize and of mean, median and largest V hold the population's values.
 
-In use: for the summaries of V, draws of each class around its bias-corrected value; for SkewSize, the
-percentiles of a stratified bootstrap (descriptive). Beside them the alternatives that were rejected.
+The intervals of the summaries of V are bounds in closed form. That of SkewSize is the percentile interval
+of a stratified bootstrap (descriptive).
 """
 
 from __future__ import annotations
@@ -25,38 +25,22 @@ from _common import (
     show,
     unwrap,
 )
-from scipy.stats import norm
 
 from evenhand import metrics
 from evenhand.stats.contingency import Association, TableBatch, association
-from evenhand.stats.effect_intervals import phi_squared, score_draws
+from evenhand.stats.effect_intervals import phi_squared
 from evenhand.stats.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
 from evenhand.stats.skewness import skewness
+from evenhand.stats.summary_intervals import Ends, Squares, largest_ends, mean_ends, median_ends, squares
 
-METHODS = ("corrected draws", "percentile", "basic", "bias-corrected bootstrap", "plain draws")
-IN_USE = {"SkewSize": "percentile"}
-AIM = 0.93
-CHUNK = 2_000  # tables simulated at once
+AIM = 0.95
+CHUNK = 300_000  # cells simulated at once
 FEW = 100  # models of 150 classes that are resampled; 5,000 would take half an hour
 
-
-def median(values: Floats) -> Floats:
-    """Median over classes; a replicate in which a class became constant lacks that class."""
-    whole = np.isnan(values).any()
-    return np.asarray(np.nanmedian(values, axis=-1) if whole else np.median(values, axis=-1))
-
-
-SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
-    "mean V": lambda v: np.asarray(np.nanmean(v, axis=-1)),
-    "median V": median,
-    "largest V": lambda v: np.asarray(np.nanmax(v, axis=-1)),
-    "SkewSize": skewness,
-}
-PUBLIC = {
-    "mean V": "cramers_v_mean",
-    "median V": "cramers_v_median",
-    "largest V": "cramers_v_max",
-    "SkewSize": "skewsize",
+SUMMARIES: dict[str, tuple[str, Callable[[Floats], Floats], Callable[[Squares], Ends]]] = {
+    "mean V": ("cramers_v_mean", lambda v: np.asarray(v.mean(axis=-1)), mean_ends),
+    "median V": ("cramers_v_median", lambda v: np.asarray(np.median(v, axis=-1)), median_ends),
+    "largest V": ("cramers_v_max", lambda v: np.asarray(v.max(axis=-1)), largest_ends),
 }
 
 
@@ -75,6 +59,7 @@ class Design:
     pattern: str = "one"
     classes: int = 10
     skewed: bool = False
+    shares: tuple[float, ...] = ()
 
     @property
     def effects(self) -> Floats:
@@ -85,9 +70,17 @@ class Design:
     @property
     def words(self) -> str:
         """As the tables print it."""
-        shape = f"{self.groups} x {self.labels}, n = {self.n}"
-        spread = f"-{self.high:g}, {self.pattern}" if self.high else ""
-        return f"{shape}, V {self.low:g}{spread}" + (", skewed" if self.skewed else "")
+        sizes = "".join(f", {share:.0%}" for share in self.shares)
+        shape = f"{self.groups} x {self.labels}{sizes}, n = {self.n}"
+        spread = f"-{self.high:g}" if self.high > self.low else ""
+        pattern = f", {self.pattern}" if self.high else ""
+        return f"{shape}, V {self.low:g}{spread}{pattern}" + (", skewed" if self.skewed else "")
+
+    @property
+    def truth(self) -> Floats:
+        """V of each class's population: as planned, where groups are equal."""
+        weights = np.asarray(self.shares or np.full(self.groups, 1 / self.groups))
+        return np.array([cramers_v(population, weights) for population in self.populations()])
 
     def populations(self) -> Floats:
         """Answers by class, group and label."""
@@ -117,6 +110,21 @@ MANY = tuple(
 )
 
 
+HARD = (
+    *(Design(2, 2, 100, 0.0, 0.0, classes=classes) for classes in (2, 150)),
+    Design(2, 2, 30, 0.0, 0.6, classes=150),
+    Design(3, 10, 400, 0.0, 0.0, classes=150),
+    *(Design(6, 20, 300, 0.3, 0.3, "spread", classes=classes) for classes in (2, 150)),
+    *(Design(2, 20, 300, 0.3, 0.3, classes=classes, shares=(0.9, 0.1)) for classes in (2, 150)),
+    Design(6, 20, 60, 0.0, 0.6, "spread", classes=20, shares=(0.5, 0.3, 0.1, 0.05, 0.03, 0.02)),
+    Design(2, 50, 400, 0.3, 0.3, "spread", classes=150),
+    Design(2, 100, 200, 0.0, 0.0, classes=20),
+    Design(2, 100, 200, 0.1, 0.5, "spread", classes=20),
+    Design(10, 100, 2000, 0.1, 0.5, "spread", classes=20),
+    Design(50, 4, 100, 0.0, 0.4, classes=20),
+)
+
+
 def bootstraps(
     batch: TableBatch, found: Association, replicates: int, streams: Callable[[int], np.random.Generator]
 ) -> Floats:
@@ -132,73 +140,52 @@ def bootstraps(
     return v
 
 
-def intervals(value: Floats, bootstrap: Floats, plain: Floats) -> dict[str, Floats]:
-    """Ends by each method but the first, from replicates (replicates, models) of one summary (models,)."""
-    low, high = ends(bootstrap, 0)
-    return {
-        "percentile": np.stack([low, high]),
-        "basic": np.stack([2 * value - high, 2 * value - low]),
-        "bias-corrected bootstrap": bias_corrected(value, bootstrap),
-        "plain draws": ends(plain, 0),
-    }
+def sample(design: Design, models: int, rng: np.random.Generator) -> TableBatch:
+    """The tables of some models, class after class."""
+    sizes = group_sizes(design.n, design.groups, design.shares)
+    tables = rng.multinomial(sizes, design.populations(), size=(models, design.classes, design.groups))
+    return TableBatch.from_dense(tables.reshape(-1, design.groups, design.labels))
 
 
-def bias_corrected(value: Floats, bootstrap: Floats) -> Floats:
-    """Efron's bias-corrected percentiles, shape (2, models)."""
-    replicates = len(bootstrap)
-    below = np.clip((bootstrap < value).mean(axis=0), 1 / replicates, 1 - 1 / replicates)
-    levels = norm.cdf(2 * norm.ppf(below) + norm.ppf([[0.025], [0.975]]))
-    ranks = np.clip(np.rint(levels * (replicates + 1)).astype(np.int64), 1, replicates) - 1
-    return np.take_along_axis(np.sort(bootstrap, axis=0), ranks, axis=0)
-
-
-def simulate(
-    design: Design, models: int, rng: np.random.Generator, *, every: bool
-) -> dict[tuple[str, str], np.ndarray]:
-    """Which intervals of some sampled models hold the truth, by corrected draws or by every method."""
-    populations = design.populations()
-    equal = np.full(design.groups, 1 / design.groups)
-    truth = np.array([cramers_v(population, equal) for population in populations])
-    shape = (models, design.classes, design.groups)
-    tables = rng.multinomial(group_sizes(design.n, design.groups), populations, size=shape)
-    batch = TableBatch.from_dense(tables.reshape(-1, design.groups, design.labels))
-    found = association(batch)
-    phi2 = phi_squared(batch, found)
-    noise = rng.standard_normal((REPLICATES, batch.n_tables))
-    draws = [score_draws(found, phi2, noise, corrected=True)]
-    if every:
-        draws.append(bootstraps(batch, found, REPLICATES, lambda table: rng))
-        draws.append(score_draws(found, phi2, noise, corrected=False))
-    held = {}
-    for name, summarise in SUMMARIES.items():
-        value = summarise(found.statistic("cramers_v").reshape(models, -1))
-        corrected, *others = (summarise(v.reshape(REPLICATES, models, -1)) for v in draws)
-        found_ends = {"corrected draws": ends(corrected, 0)}
-        found_ends |= intervals(value, *others) if every else {}
-        target = float(summarise(truth))
-        for method, (low, high) in found_ends.items():
-            held[name, method] = (low - 1e-9 <= target) & (target <= high + 1e-9)
-    return held
-
-
-def coverage(design: Design, models: int, seed: int, *, every: bool) -> list[list[str]]:
-    """One line per summary; what is in use and misses the aim is bold."""
+def stream_of(design: Design, seed: int) -> np.random.Generator:
+    """A random stream of the design's own."""
     shape = (design.groups, design.labels, design.n, len(design.pattern), design.classes)
-    rng = np.random.default_rng([seed, *shape, int(design.skewed)])
-    chunks = in_chunks(models, CHUNK // design.classes)
-    parts = [simulate(design, size, rng, every=every) for size in chunks]
+    return np.random.default_rng([seed, *shape, int(design.skewed), round(100 * design.high)])
+
+
+def bounds(design: Design, models: int, seed: int) -> list[list[str]]:
+    """One line per summary of V; what misses the aim by more than its Monte-Carlo error is bold."""
+    rng = stream_of(design, seed)
+    parts: dict[str, list[Floats]] = {name: [] for name in SUMMARIES}
+    for size in in_chunks(models, max(1, CHUNK // (design.classes * design.groups * design.labels))):
+        batch = sample(design, size, rng)
+        found = association(batch)
+        one = squares(found, phi_squared(batch, found)).each(lambda array: array.reshape(-1, design.classes))
+        for name, (_, _, ends_of) in SUMMARIES.items():
+            parts[name].append(np.stack(ends_of(one)))
     lines = []
-    for name in SUMMARIES:
-        if name == "SkewSize" and design.high == 0:
-            continue  # equal effects have no skewness to be covered
-        line = [design.words, name]
-        for method in METHODS:
-            if (name, method) not in parts[0]:
-                continue
-            hits = np.concatenate([part[name, method] for part in parts])
-            line.append(aimed(hits, AIM if method == IN_USE.get(name, "corrected draws") else 0))
-        lines.append(line)
+    for name, (_, summarise, _) in SUMMARIES.items():
+        low, high = np.concatenate(parts[name], axis=1)
+        target = float(summarise(design.truth))
+        below, above = low - 1e-9 > target, high + 1e-9 < target
+        error = np.sqrt(AIM * (1 - AIM) / models)
+        held = aimed(~(below | above), AIM - 2 * error)
+        sides = f"{100 * below.mean():.1f} / {100 * above.mean():.1f}"
+        mean_of_ends = f"{low.mean():.3f} to {high.mean():.3f}"
+        lines.append([design.words, str(design.classes), name, f"{target:.3f}", held, sides, mean_of_ends])
     return lines
+
+
+def skewsize(design: Design, models: int, seed: int) -> list[str]:
+    """How often SkewSize's percentile interval holds the population's."""
+    rng, target = stream_of(design, seed), float(skewness(design.truth))
+    hits = []
+    for size in in_chunks(models, max(1, CHUNK // (design.classes * design.groups * design.labels))):
+        batch = sample(design, size, rng)
+        draws = bootstraps(batch, association(batch), REPLICATES, lambda table: rng)
+        low, high = ends(skewness(draws.reshape(REPLICATES, size, -1)), 0)
+        hits.append((low <= target) & (target <= high))
+    return [design.words, aimed(np.concatenate(hits), AIM)]
 
 
 def check_public(seed: int) -> None:
@@ -208,40 +195,38 @@ def check_public(seed: int) -> None:
     evidence = prepared(tables, seed)
     batch = TableBatch.from_dense(tables)
     found = association(batch)
-    noise = evidence.stream("effect draws", "separation").standard_normal((999, len(tables)))
-    draws = score_draws(found, phi_squared(batch, found), noise, corrected=True)
+    facts = squares(found, phi_squared(batch, found))
+    v = found.statistic("cramers_v")
     resampled = bootstraps(
         batch, found, 999, lambda table: evidence.stream("effect bootstrap", "separation", f"{table:04d}")
     )
-    for name, summarise in SUMMARIES.items():
-        finding = getattr(metrics, PUBLIC[name])(evidence, by="group", seed=seed)
+    ours = {public: [summarise(v), *ends_of(facts)] for public, summarise, ends_of in SUMMARIES.values()}
+    ours["skewsize"] = [skewness(v), *np.quantile(skewness(resampled), [0.025, 0.975])]
+    for public, expected in ours.items():
+        finding = getattr(metrics, public)(evidence, by="group", seed=seed)
         if finding.interval is None:
-            raise SystemExit(f"{name} has no interval")
-        replicates = summarise(resampled if name in IN_USE else draws)
-        ours = [summarise(found.statistic("cramers_v")), *np.quantile(replicates, [0.025, 0.975])]
+            raise SystemExit(f"{public} has no interval")
         reported = [unwrap(finding.value), finding.interval.low, finding.interval.high]
-        np.testing.assert_allclose(reported, ours, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(reported, expected, rtol=0, atol=1e-12)
     print(f"The public metrics and the kernels agree to 1e-12 on {len(tables)} classes.")
 
 
 def main() -> None:
-    """Check, then print both tables."""
+    """Check, then print the tables."""
     options = arguments(__doc__ or "", 5_000)
     models, seed = options.simulations, options.seed
     with Clock():
         check_public(seed)
-        header = ["classes", "summary", *(f"{method}, %" for method in METHODS)]
-        rows = [line for design in TEN for line in coverage(design, models, seed, every=True)]
-        show(f"Coverage of 95 % intervals over ten classes, {models:,} models", header, rows)
-        header = ["classes", "summary", "corrected draws, %"]
-        rows = [line for design in MANY for line in coverage(design, models, seed, every=False)]
-        show(f"Coverage of 95 % intervals over 150 classes, {models:,} models", header, rows)
+        header = ["tables", "classes", "summary", "truth", "held, %", "missed below / above, %", "mean ends"]
+        for title, designs in (("ten classes", TEN), ("150 classes", MANY), ("hard cases", HARD)):
+            rows = [line for design in designs for line in bounds(design, models, seed)]
+            show(f"Coverage of the 95 % bounds, {title}, {models:,} models", header, rows)
+        print(f"\nBold: below {100 * AIM:.0f} % by more than two Monte-Carlo standard errors.", flush=True)
         few = min(FEW, models)
-        lines = (line for design in MANY for line in coverage(design, few, seed, every=True))
-        rows = [[words, percentile] for words, name, _, percentile, *_ in lines if name == "SkewSize"]
-        title = f"Coverage of SkewSize's percentile interval over 150 classes, {few} models"
-        show(title, ["classes", "percentile, %"], rows)
-        print(f"\nBold: in use, and below {100 * AIM:.0f} %.")
+        for many, designs, size in (("ten", TEN, models), ("150", MANY, few)):
+            rows = [skewsize(design, size, seed) for design in designs if design.high]
+            title = f"Coverage of SkewSize's percentile interval over {many} classes, {size:,} models"
+            show(title, ["classes", "percentile, %"], rows)
 
 
 if __name__ == "__main__":

@@ -145,3 +145,35 @@ def test_differences_come_with_the_most_unlike_mistakes_first():
 def test_differences_of_a_perfect_model_are_none():
     perfect = counts_of({"a": [[9, 0], [8, 0]], "b": [[0, 9], [0, 7]]}, ["a", "b"])
     assert metrics.prediction_differences(perfect, by="group").is_empty()
+
+
+SUMMARIES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi")
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_summary_of_one_class_has_the_interval_of_that_class(name):
+    counts = counts_of({"a": [[32, 5, 3], [13, 19, 8]]}, ["a", "b", "c"])
+    finding = getattr(metrics, name)(counts, by="group")
+    options = {"statistic": "phi"} if name == "phi" else {}
+    part = metrics.skewsize(counts, by="group", **options).part("a")
+    assert (finding.interval.low, finding.interval.high) == (part.interval.low, part.interval.high)
+    assert finding.interval.method == "score interval of the one class"
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_the_interval_of_a_summary_is_of_bounds_in_closed_form(name):
+    finding = getattr(metrics, name)(COUNTS, by="group", seed=1)
+    again = getattr(metrics, name)(COUNTS, by="group", seed=2)
+    assert finding.interval == again.interval
+    assert finding.interval.replicates is finding.interval.seed is None
+    assert "conservative" in finding.interval.method
+    assert 0 <= finding.interval.low < finding.interval.high
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_class_counted_as_zero_has_an_interval_at_zero(name):
+    counts = counts_of({"a": [[9, 0], [7, 0]]}, ["a", "b"])
+    finding = getattr(metrics, name)(counts, by="group", constant="zero")
+    assert finding.value == 0
+    if finding.interval is not None:
+        assert (finding.interval.low, finding.interval.high) == (0, 0)

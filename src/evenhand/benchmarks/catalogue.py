@@ -9,6 +9,8 @@ BENCHMARKS = Registry(
     {
         "classification": "evenhand.benchmarks.classification.benchmark:CLASSIFICATION",
         "sprites": "evenhand.benchmarks.sprites.benchmark:SPRITES",
+        "visogender/resolution": "evenhand.benchmarks.visogender.resolution:RESOLUTION",
+        "visogender/retrieval": "evenhand.benchmarks.visogender.retrieval:RETRIEVAL",
     },
     "evenhand.benchmarks",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.core.figure import Figure
 from evenhand.core.questions import Question
 from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
@@ -135,23 +137,72 @@ class Benchmark(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What an artifact makes, where a table alone does not say it.
+
+    Attributes:
+        table: Tidy; the paper's own rows have ``source`` = ``paper``.
+        notes: Lines under it, such as what the numbers rest on.
+        figures: How to draw it, if that depends on what was found; else as the artifact declares.
+    """
+
+    table: pl.DataFrame
+    notes: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+
+
 @dataclass(frozen=True)
 class Artifact:
-    """A table of a paper, made from runs.
+    """A table or figure of a paper, made from runs, from data, or from both.
 
     Attributes:
         name: Such as ``skewsize/table1``.
         title: What it shows.
-        make: From runs to a tidy table; the paper's own rows have ``source`` = ``paper``.
+        make: From runs, or from runs and a setting (``parameters``, ``data``, ``seed``), to a tidy table;
+            (a frame, or ``Made``); the paper's own rows have ``source`` = ``paper``.
+        figures: How it is drawn, one under the other; none: as a table.
+        benchmarks: Benchmarks (or their folders, ``visogender``) whose runs it is made from; empty: any.
+        runs: How many runs it needs at least; 0: it describes data or benchmarks, and takes none.
+        data: Whether it needs ``--data``.
+        parameters: What ``-p key=value`` can set.
     """
 
     name: str
     title: str
-    make: Callable[[Sequence[Run]], pl.DataFrame]
+    make: Callable[..., Any]
+    figures: tuple[Figure, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    runs: int = 1
+    data: bool = False
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    def made(self, runs: Sequence[Run], setting: Setting) -> Made:
+        """Call ``make``, with the setting if it takes one.
+
+        Args:
+            runs: What it is made from.
+            setting: Parameters, data and seed.
+
+        Raises:
+            UserError: It cannot be made from these.
+        """
+        made = self.make(runs, setting) if _takes_two(self.make) else self.make(runs)
+        return made if isinstance(made, Made) else Made(made)
 
 
-def parse_parameters(benchmark: Benchmark, given: Mapping[str, str]) -> dict[str, str | int | float]:
-    """All parameters of a benchmark, those given checked and the others at their default.
+def _takes_two(make: Callable[..., object]) -> bool:
+    """Whether a function has a second place, for the setting."""
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    found = inspect.signature(make).parameters.values()
+    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in found)
+    return several or sum(each.kind in places for each in found) > 1
+
+
+def parse_parameters(
+    benchmark: Benchmark | Artifact, given: Mapping[str, str]
+) -> dict[str, str | int | float]:
+    """All parameters of a benchmark or artifact, those given checked and the others at their default.
 
     Raises:
         UnknownName: A parameter that the benchmark does not declare.

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from evenhand.cli import options
+from evenhand.cli.data_command import data_app
 
 app = typer.Typer(
     name="evenhand",
@@ -18,6 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(data_app, name="data")
 
 _STOPPED = 130  # what typer returns after Ctrl-C
 _STOPPED_MESSAGE = "stopped; what was written before is whole"

@@ -115,7 +115,8 @@ def _print_dropped(console: Console, findings: list[Finding]) -> None:
         (f.grouping, d.reason): d.count for f in findings for d in f.dropped if "class:" not in d.reason
     }
     for (grouping, reason), count in dropped.items():
-        console.print(f"dropped: {count:,.0f} rows with {escape(one_line(reason))} (by {escape(grouping)})")
+        where = f" (by {escape(grouping)})" if grouping else ""
+        console.print(f"dropped: {count:,.0f} rows with {escape(one_line(reason))}{where}")
 
 
 def span(band: Interval | Null | None) -> str:

@@ -12,6 +12,9 @@ REASONS: dict[str, str] = {
     "one_usable_class": "only one class can be estimated; skewness needs at least three",
     "uninformative": "the skewness of two values is always 0, whatever they are; read the values themselves",
     "no_spread": "all classes have the same effect size, so their distribution has no shape",
+    "k_exceeds_pool": "the pool holds fewer samples than k",
+    "group_not_in_pool": "the pool holds no sample of this group",
+    "no_usable_query": "no query can be estimated",
     "undefined": "the value is not defined on this evidence",
 }
 

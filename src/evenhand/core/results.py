@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 
 Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
@@ -119,6 +119,7 @@ class Finding(Model):
     source: Source
     contrasts: list[Contrast] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
+    details: dict[str, FiniteFloat | str | None] = Field(default_factory=dict)
 
     @property
     def grouping(self) -> str:

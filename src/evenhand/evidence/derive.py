@@ -124,3 +124,34 @@ def plain(text: str) -> str:
     """A text in one encoding, lower case, without punctuation, single-spaced."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(re.sub(r"[^\w\s'-]|_", " ", folded).split())
+
+
+def cosines(images: pl.LazyFrame, texts: pl.LazyFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The cosine of each pair of an image and a text; pairs of which one has no embedding are left out.
+
+    Args:
+        images: Embeddings(sample, modality, vector) of images.
+        texts: Embeddings of texts; ``sample`` is the text.
+        pairs: Has the columns ``sample`` and ``text``.
+
+    Returns:
+        The pairs with ``score`` in [-1, 1], float64, in their order.
+    """
+    image_rows, image_unit = _by_sample(images)
+    text_rows, text_unit = _by_sample(texts)
+    numbered = pairs.with_columns(
+        _image=pl.col("sample").replace_strict(image_rows, default=None, return_dtype=pl.Int64),
+        _text=pl.col("text").replace_strict(text_rows, default=None, return_dtype=pl.Int64),
+    ).drop_nulls(["_image", "_text"])
+    left, right = numbered["_image"].to_numpy(), numbered["_text"].to_numpy()
+    scores = np.einsum("nd,nd->n", image_unit[left], text_unit[right]) if len(numbered) else np.zeros(0)
+    return numbered.drop("_image", "_text").with_columns(score=pl.Series(scores, dtype=pl.Float64))
+
+
+def _by_sample(embeddings: pl.LazyFrame) -> tuple[dict[str, int], Floats]:
+    """Row of each sample, and all vectors at length 1."""
+    table = (
+        embeddings.select("sample", "vector").unique("sample", keep="first", maintain_order=True).collect()
+    )
+    rows = {str(sample): row for row, sample in enumerate(table["sample"])}
+    return rows, normalised(np.stack(list(table["vector"].to_numpy()))) if rows else np.zeros((0, 1))

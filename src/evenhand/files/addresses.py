@@ -107,9 +107,7 @@ async def addresses_of(place: Place, allowed: Sequence[str] = ()) -> list[str]:
     return [str(each) for each in sorted(kept, key=lambda each: each.version)]
 
 
-def _within(
-    address: Address, networks: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
-) -> bool:
+def _within(address: Address, networks: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
     return any(address in network for network in networks)
 
 

@@ -50,11 +50,16 @@ def check_replaceable(target: Path, *, entries: Collection[str], markers: Collec
         return
     if not target.is_dir():
         raise InputError(f"{str(target)!r} is a file; give a folder with -o")
-    present = {entry.name for entry in target.iterdir()}
+    present = {entry.name for entry in target.iterdir() if not _left_by_us(entry.name, entries)}
     foreign = sorted(present - set(entries))
     if present and (foreign or not set(markers) <= present):
         shown = f" such as {foreign[0]!r}" if foreign else ""
         raise InputError(f"{str(target)!r} holds other files{shown}; give an empty or new folder with -o")
+
+
+def _left_by_us(name: str, entries: Collection[str]) -> bool:
+    """Whether this is what a killed process left of writing one of the entries."""
+    return any(name.startswith(f".{entry}.") for entry in entries)
 
 
 @contextmanager

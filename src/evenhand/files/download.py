@@ -1,7 +1,7 @@
 """Fill a folder with the images behind a list of URLs, so that nothing is lost and everything is listed.
 
-What was fetched is remembered with its sha256: it is not asked for again, and what a URL gives later is compared
-with it. Files that lay in the folder before are never written over.
+What was fetched is remembered with its sha256: it is not asked for again, and what a URL gives later is
+compared with it. Files that lay in the folder before are not written over.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.core.questions import UnreadableImage
 from evenhand.files.addresses import Failed
 from evenhand.files.atomic import write_bytes
 from evenhand.files.hashing import sha256_each
-from evenhand.files.image_manifest import ImageManifest, Record, forget, read_manifest
+from evenhand.files.image_manifest import ImageManifest, Record, forget, stand_ins
 from evenhand.files.images import decode
 from evenhand.files.web import Limits, Reply, Web
 
 Progress = Callable[[int, int], None]
 
 SUFFIXES: tuple[str, ...] = (
-    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm"
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm",
+    ".pbm", ".pnm",
 )  # fmt: skip
 """Endings of image files, in lower case."""
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,120}")
 _SIGNATURES = {b"\xff\xd8": ".jpg", b"\x89PNG": ".png", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}
 _TIFF = (b"II*\x00", b"MM\x00*")
-_STAND_IN = re.compile(r"unavailable|placeholder|not[-_ ]?found|removed|no[-_ ]?image|deleted", re.IGNORECASE)
-_TINY = 16
 _DECODERS = 2  # images may be large when they are decoded
 
 
@@ -61,8 +61,9 @@ class Step:
     Attributes:
         id: Of the link.
         action: ``kept`` (there already, not asked), ``found`` (a file of the user, not asked), ``fetched``,
-            ``same`` (asked again, unchanged), ``changed`` (something else than before; what was there is kept),
-            ``replaced`` (as told), ``failed``, ``removed`` (by hand, not asked) or ``skipped``.
+            ``same`` (asked again, unchanged), ``alive`` (asked, not there, not written), ``changed`` (another
+            than before; what was there is kept), ``replaced`` (as told), ``failed``, ``removed`` (by
+            hand, not asked) or ``skipped``.
         record: What is now known of it.
     """
 
@@ -98,7 +99,7 @@ def download(
     links: Iterable[Link],
     folder: Path,
     *,
-    again: bool = False,
+    check: bool = False,
     replace_changed: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -111,7 +112,7 @@ def download(
     Args:
         links: What to fetch; ids are unique.
         folder: Made if missing; holds the images and ``manifest.jsonl``.
-        again: Ask for everything again and compare, without writing what is new.
+        check: Ask for everything again and compare; no image is written.
         replace_changed: Where a URL gives another image than before, take it.
         limits: How long, how much, how often and how many at once.
         progress: Called with the number of links done and of all.
@@ -125,53 +126,56 @@ def download(
     wanted = _checked(links)
     manifest = ImageManifest(folder)
     with manifest.writing():
-        work = _Work(manifest, again, replace_changed, limits or Limits())
+        work = _Work(manifest, check, replace_changed, limits or Limits())
         steps = asyncio.run(work.all(wanted, progress or _silent))
     return Downloaded(steps, stand_ins(step.record for step in steps))
 
 
-def fetch_file(url: str, target: Path, sha256: str, *, limits: Limits | None = None) -> None:
+def fetch_file(urls: Sequence[str], target: Path, sha256: str, *, limits: Limits | None = None) -> bool:
     """Fetch one file whose content is known, unless it is there.
 
     Args:
-        url: Where it is.
+        urls: Where it is; the next one is asked where one does not know it (404).
         target: Where to write it.
         sha256: Of its content.
         limits: As for ``download``.
+
+    Returns:
+        Whether it was fetched.
 
     Raises:
         InputError: Another file is at ``target``, the content is another one, or it cannot be had.
     """
     if target.exists():
         if hashlib.sha256(target.read_bytes()).hexdigest() == sha256:
-            return
-        raise InputError(
-            f"{str(target)!r} is not the file of {url}: its sha256 differs; move it away, or give another folder"
-        )
+            return False
+        raise InputError(f"{str(target)!r} is not the file of {urls[0]}: its sha256 differs; move it away")
     try:
-        reply = asyncio.run(_one(url, limits or Limits()))
+        reply = asyncio.run(_first(urls, limits or Limits()))
     except Failed as problem:
         raise InputError(
-            f"{url} cannot be fetched: {one_line(problem)}; check the network and type the same command again, "
+            f"{urls[0]} cannot be fetched: {one_line(problem)}; check the network and type it again, "
             "or give a folder that has the files with --data DIR"
         ) from problem
     found = hashlib.sha256(reply.content).hexdigest()
     if found != sha256:
         raise InputError(
-            f"{url} gives another file than expected (sha256 {found[:12]}..., not {sha256[:12]}...); nothing was "
-            "written; get the file elsewhere and give its folder with --data DIR"
+            f"{reply.url} gives another file than expected (sha256 {found[:12]}..., not {sha256[:12]}...); "
+            "nothing was written; get the file elsewhere and give its folder with --data DIR"
         )
     write_bytes(target, reply.content)
+    return True
 
 
-def remove_images(folder: Path, ids: Sequence[str]) -> list[str]:
+def remove_images(folder: Path, ids: Sequence[str], known: Iterable[str] = ()) -> list[str]:
     """Delete images by id, and remember not to fetch them again.
 
     Nothing about the image stays in the manifest but its id and that it was removed.
 
     Args:
         folder: Where the images are.
-        ids: Of images that the folder or its manifest has.
+        ids: Of images that the folder or its manifest has, or that are known.
+        known: Further ids that exist, with or without an image.
 
     Returns:
         Names of the files that were deleted.
@@ -182,9 +186,10 @@ def remove_images(folder: Path, ids: Sequence[str]) -> list[str]:
     manifest, deleted = ImageManifest(folder), []
     with manifest.writing():
         files = files_by_id(folder)
+        possible = {*files, *manifest.records, *known}
         for each in ids:
-            if each not in files and each not in manifest.records:
-                raise UnknownName("image", each, sorted({*files, *manifest.records}), f"in {folder}")
+            if each not in possible:
+                raise UnknownName("image", each, sorted(possible), f"images lie in {folder}")
         for each in ids:
             manifest.add(forget(manifest.records.get(each, Record(each, "removed")), _now()))
             for name in files.get(each, []):
@@ -203,38 +208,12 @@ def files_by_id(folder: Path) -> dict[str, list[str]]:
     return dict(found)
 
 
-def stand_ins(records: Iterable[Record]) -> dict[str, str]:
-    """Images that look like what servers send in place of an image that is gone.
-
-    Args:
-        records: Of a whole folder: the same picture from different URLs is the best sign.
-
-    Returns:
-        Id to the reason to doubt it; somebody has to look at these.
-    """
-    kept = [record for record in records if record.sha256]
-    urls: defaultdict[str, set[str]] = defaultdict(set)
-    for record in kept:
-        urls[record.sha256].add(record.url)
-    found: dict[str, str] = {}
-    for record in kept:
-        if len(urls[record.sha256] - {""}) > 1:
-            found[record.id] = "same image from several URLs"
-        elif record.plain:
-            found[record.id] = "one colour only"
-        elif 0 < min(record.width, record.height) < _TINY:
-            found[record.id] = "tiny image"
-        elif record.final_url != record.url and _STAND_IN.search(record.final_url):
-            found[record.id] = "redirected to a placeholder"
-    return found
-
-
 class _Work:
     """One call of ``download``."""
 
-    def __init__(self, manifest: ImageManifest, again: bool, replace_changed: bool, limits: Limits) -> None:
+    def __init__(self, manifest: ImageManifest, check: bool, replace_changed: bool, limits: Limits) -> None:
         self.manifest, self.folder, self.limits = manifest, manifest.folder, limits
-        self.again, self.replace_changed = again, replace_changed
+        self.check, self.replace_changed = check, replace_changed and not check
         self.files = {each: _only(names, self.folder) for each, names in files_by_id(self.folder).items()}
 
     async def all(self, links: Sequence[Link], progress: Progress) -> list[Step]:
@@ -264,18 +243,21 @@ class _Work:
         if record is not None and record.status == "removed":
             return Step(link.id, "removed", record)
         if link.id in self.files and (record is None or record.sha256 != sha256 or not record.sha256):
-            return self._keep(link, sha256)
+            step = self._keep(link, sha256)
+            if step.action == "failed" or not self.check:
+                return step
         if link.skip:
             return self._note(link, "skipped", Record(link.id, "skipped", link.url, reason=link.skip))
-        if record is not None and link.id in self.files and record.url == link.url and not self.again:
-            if record.status != "changed" or not self.replace_changed:
-                return Step(link.id, "kept", record)
-        return None
+        if record is None or link.id not in self.files or record.url != link.url or self.check:
+            return None
+        return None if record.status == "changed" and self.replace_changed else Step(link.id, "kept", record)
 
     def _keep(self, link: Link, sha256: str) -> Step:
         """A file that was not fetched here: the user's, or one whose record a kill cut off."""
         name = self.files[link.id]
-        record = Record(link.id, "found", link.url, file=name, sha256=sha256)
+        before = self.manifest.records.get(link.id)
+        reason = "not the file that was fetched" if before is not None and before.sha256 else ""
+        record = Record(link.id, "found", link.url, file=name, sha256=sha256, reason=reason)
         try:
             content = (self.folder / name).read_bytes()
             record = replace(record, size=len(content), **_shape(content))
@@ -287,22 +269,27 @@ class _Work:
     async def _ask(self, web: Web, link: Link) -> Step:
         """Ask for an image and compare it with what is known."""
         before = self.manifest.records.get(link.id) or Record(link.id, "failed")
-        moved_on = before.url not in ("", link.url)  # another version of the list names another image
+        # another version of the list may name another URL; what is there came from the one before
+        url = before.url if before.sha256 else link.url
         try:
             reply = await web.get(link.url)
             async with self.decoding:
                 shape = await asyncio.to_thread(_shape, reply.content)
         except (Failed, UnreadableImage) as problem:
-            failed = replace(before, status="failed", reason=problem.reason, detail=one_line(problem.detail))
-            return self._note(link, "failed", failed if moved_on else replace(failed, url=link.url))
+            detail = one_line(problem.detail)
+            failed = replace(before, status="failed", url=url, reason=problem.reason, detail=detail)
+            return self._note(link, "failed", replace(failed, seen_sha256=""))
         sha256 = hashlib.sha256(reply.content).hexdigest()
         if before.sha256 == sha256 and link.id in self.files:
             return self._note(link, "same", _fine(before, link, reply))
         other = bool(before.sha256) and before.sha256 != sha256
         if other and not self.replace_changed:
-            changed = replace(before, status="changed", seen_sha256=sha256, reason="another image than before")
-            return self._note(link, "changed", replace(changed, detail=reply.url))
+            reason = "another image than before" if url == link.url else "another URL than before"
+            changed = replace(before, status="changed", seen_sha256=sha256, reason=reason, detail=reply.url)
+            return self._note(link, "changed", changed)
         record = Record(link.id, "fetched", link.url, sha256=sha256, size=len(reply.content), **shape)
+        if self.check:
+            return Step(link.id, "alive", replace(_fine(record, link, reply), date=_now()))
         record = replace(record, file=self._write(link.id, reply.content))
         return self._note(link, "replaced" if other else "fetched", _fine(record, link, reply))
 
@@ -323,11 +310,13 @@ class _Work:
 
 def _fine(record: Record, link: Link, reply: Reply) -> Record:
     """A record whose file is what the URL gives."""
-    fresh = replace(record, status="fetched", url=link.url, final_url=reply.url, content_type=reply.content_type)
+    fresh = replace(
+        record, status="fetched", url=link.url, final_url=reply.url, content_type=reply.content_type
+    )
     return replace(fresh, reason="", detail="", seen_sha256="")
 
 
-def _shape(content: bytes) -> dict[str, int]:
+def _shape(content: bytes) -> dict[str, Any]:
     """What the manifest keeps of an image's pixels; raises UnreadableImage if it cannot be decoded."""
     pixels = decode(content)
     height, width = pixels.shape[:2]
@@ -357,9 +346,16 @@ def _only(names: Sequence[str], folder: Path) -> str:
     return names[0]
 
 
-async def _one(url: str, limits: Limits) -> Reply:
+async def _first(urls: Sequence[str], limits: Limits) -> Reply:
+    """The first reply of several places that should have the same file."""
     async with Web(limits) as web:
-        return await web.get(url)
+        for url in urls[:-1]:
+            try:
+                return await web.get(url)
+            except Failed as problem:
+                if problem.reason != "HTTP 404":
+                    raise
+        return await web.get(urls[-1])
 
 
 def _now() -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -18,6 +20,9 @@ from evenhand.core.errors import InputError
 from evenhand.files.atomic import write_bytes
 
 NAME = "manifest.jsonl"
+
+_STAND_IN = re.compile(r"unavailable|placeholder|not[-_ ]?found|removed|no[-_ ]?image|deleted", re.IGNORECASE)
+_TINY = 16
 
 
 @dataclass(frozen=True)
@@ -88,9 +93,7 @@ class ImageManifest:
         try:
             lock.acquire()
         except Timeout:
-            raise InputError(
-                f"another process is filling {str(self.folder)!r}; wait for it, or give another folder with --data"
-            ) from None
+            raise InputError(f"another process is filling {str(self.folder)!r}; wait for it") from None
         try:
             self.records = read_manifest(self.folder)
             yield
@@ -129,7 +132,9 @@ def read_manifest(folder: Path) -> dict[str, Record]:
         elif line.strip():
             damaged += 1
     if damaged and not records and damaged > 1:
-        raise InputError(f"{str(path)!r} is no manifest of images; move it away and type the same command again")
+        raise InputError(
+            f"{str(path)!r} is no manifest of images; move it away and type the same command again"
+        )
     return records
 
 
@@ -147,6 +152,33 @@ def forget(record: Record, date: str) -> Record:
     return replace(Record(record.id, "removed"), date=date, reason="removed by hand")
 
 
+def stand_ins(records: Iterable[Record]) -> dict[str, str]:
+    """Images that look like what servers send in place of an image that is gone.
+
+    Args:
+        records: Of a whole folder: the same picture from different URLs is the best sign.
+
+    Returns:
+        Id to the reason to doubt it; somebody has to look at these.
+    """
+    images = [(record.seen_sha256 or record.sha256, record) for record in records]
+    images = [(sha256, record) for sha256, record in images if sha256]
+    urls: defaultdict[str, set[str]] = defaultdict(set)
+    for sha256, record in images:
+        urls[sha256].add(record.url)
+    found: dict[str, str] = {}
+    for sha256, record in images:
+        if len(urls[sha256] - {""}) > 1:
+            found[record.id] = "same image from several URLs"
+        elif record.plain:
+            found[record.id] = "one colour only"
+        elif 0 < min(record.width, record.height) < _TINY:
+            found[record.id] = "tiny image"
+        elif record.final_url not in ("", record.url) and _STAND_IN.search(record.final_url):
+            found[record.id] = "redirected to a placeholder"
+    return found
+
+
 def _line(record: Record) -> bytes:
     known: dict[str, Any] = {name: value for name, value in asdict(record).items() if value}
     return json.dumps(known, ensure_ascii=False, sort_keys=True).encode() + b"\n"
@@ -160,7 +192,7 @@ def _record(line: bytes) -> Record | None:
         return None
     if not isinstance(found, Mapping) or not isinstance(found.get("id"), str) or "status" not in found:
         return None
-    known = {name: value for name, value in found.items() if type(value) is _TYPES.get(name)}
+    known: dict[str, Any] = {name: value for name, value in found.items() if type(value) is _TYPES.get(name)}
     return Record(**known) if {"id", "status"} <= set(known) else None
 
 

@@ -1,14 +1,13 @@
 """Ask the web for one file at a time, trusting nothing that a server says.
 
-Redirects are followed by hand, each hop looked up, checked and then asked at the very address that was checked.
-What is read is counted as it comes, before and after unpacking; a server that drips bytes runs into a deadline.
+Redirects are followed by hand, each hop looked up, checked, and then asked at the very address that was
+checked. What is read is counted as it comes, and unpacked by the piece; who drips bytes runs into a deadline.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-import ssl
 import zlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -89,17 +88,18 @@ class Web:
         self._hosts: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(limits.per_host)
         )
+        self._looked_up: dict[Place, asyncio.Task[list[str] | Failed]] = {}
 
     async def __aenter__(self) -> Web:
         import httpx
 
         limits = self.limits
-        # A connection is used once: two names behind one address must not share what was agreed for one of them.
+        # A connection is used once: two names behind one address must not share what one agreed.
         # Proxies of the environment are not used: what they would ask cannot be checked here.
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(limits.read, connect=limits.connect),
             limits=httpx.Limits(max_connections=limits.at_once, max_keepalive_connections=0),
-            verify=ssl.create_default_context(),
+            verify=httpx.create_ssl_context(),
             follow_redirects=False,
             trust_env=False,
             headers=_headers(),
@@ -134,7 +134,7 @@ class Web:
             clock = asyncio.get_running_loop().time
             async with self._hosts[place.host], self._all:
                 began = clock()
-                reply = await _in_time(self._hop(parsed, place), left)
+                reply = await self._guarded(self._hop(parsed, place), left)
                 left -= clock() - began
             if isinstance(reply, Reply):
                 return reply
@@ -144,11 +144,21 @@ class Web:
             seen.add(url)
         raise Failed("too many redirects", f"more than {self.limits.redirects}")
 
+    async def _guarded(self, work: Awaitable[Result], seconds: float) -> Result:
+        """Work until a deadline; whatever one address makes httpx raise must not end the others."""
+        import httpx
+
+        try:
+            return await _in_time(work, seconds)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
+            detail = one_line(problem) or type(problem).__name__
+            raise Failed("cannot be asked", detail, temporary=isinstance(problem, OSError)) from problem
+
     async def _hop(self, url: httpx.URL, place: Place) -> Reply | str:
         """Ask one place at the addresses that were checked; the next URL, if it sends us on."""
         import httpx
 
-        addresses = await addresses_of(place, self.limits.allowed)
+        addresses = await self._addresses(place)
         for address in addresses[:_ADDRESSES_TRIED]:
             try:
                 return await self._ask(url, place, address)
@@ -156,7 +166,25 @@ class Web:
                 trouble: httpx.TransportError = problem
             except httpx.TransportError as problem:
                 raise _transport(problem) from problem
+        self._looked_up.pop(place, None)  # it may have moved
         raise _transport(trouble) from trouble
+
+    async def _addresses(self, place: Place) -> list[str]:
+        """Where a host is, looked up once for all its files; who waits may give up without the others."""
+        if place not in self._looked_up:
+            self._looked_up[place] = asyncio.create_task(self._look_up(place))
+        found = await asyncio.shield(self._looked_up[place])
+        if isinstance(found, Failed):
+            if found.temporary:
+                self._looked_up.pop(place, None)
+            raise Failed(found.reason, found.detail, temporary=found.temporary)
+        return found
+
+    async def _look_up(self, place: Place) -> list[str] | Failed:
+        try:
+            return await addresses_of(place, self.limits.allowed)
+        except Failed as problem:
+            return problem
 
     async def _ask(self, url: httpx.URL, place: Place, address: str) -> Reply | str:
         """Send the request to an address, with the name where a server looks for it."""
@@ -172,7 +200,9 @@ class Web:
             if response.status_code != 200:
                 wait = _wait_of(response.headers.get("retry-after", ""))
                 again = response.status_code in _AGAIN
-                raise Failed(f"HTTP {response.status_code}", response.reason_phrase, temporary=again, wait=wait)
+                raise Failed(
+                    f"HTTP {response.status_code}", response.reason_phrase, temporary=again, wait=wait
+                )
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             return Reply(await self._read(response), str(url), kind)
 

@@ -26,6 +26,7 @@ from evenhand.stats.effect_intervals import (
 )
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.power import minimum_detectable_v
+from evenhand.stats.summary_intervals import largest_ends, mean_ends, median_ends, squares
 
 Floats = npt.NDArray[np.float64]
 
@@ -284,7 +285,7 @@ def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -
         low, high = delta_interval(plain.batch, plain.tables, LEVEL)
     else:
         low, high = noncentral_interval(plain.tables, LEVEL)
-    scale = np.sqrt(np.maximum(plain.tables.dof, 0)) if options.statistic == "phi" else 1.0
+    scale = _scale(options, plain)
     return low * scale, high * scale
 
 
@@ -300,22 +301,62 @@ def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassE
         if effects.batch.table.size * REPLICATES <= resampling.CELL_BUDGET:
             prepared.memo[key] = _resampled(prepared, options, effects)
         else:
-            draws = effect_draws(prepared, options, effects, corrected=False)
+            draws = _normal_draws(prepared, options, effects)
             prepared.memo[key] = draws, "each class from a normal distribution around its estimate"
     draws_and_method: tuple[Floats, str] = prepared.memo[key]
     return draws_and_method
 
 
-def effect_draws(
-    prepared: Prepared, options: EffectOptions, effects: ClassEffects, *, corrected: bool
-) -> Floats:
-    """Effect sizes drawn from the normal distribution around each class's estimate, shape (replicates, k)."""
+def _normal_draws(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> Floats:
+    """Effect sizes drawn from the normal distribution around each class's value, shape (replicates, k)."""
     rng = prepared.stream("effect draws", options.form)
     noise = rng.standard_normal((REPLICATES, effects.values.size))
+    draws = score_draws(effects.tables, _tables(prepared, options).phi2, noise)
+    return draws * _scale(options, effects)
+
+
+def summary_ends(
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str
+) -> tuple[float, float, str]:
+    """Bounds of the mean, median or largest effect size of the population over usable classes.
+
+    A single class has its own score interval, whatever the summary.
+
+    Args:
+        prepared: The evidence.
+        options: How effect sizes are measured.
+        effects: The classes, at least one of them usable.
+        summary: ``mean``, ``median`` or ``largest``.
+
+    Returns:
+        Low end, high end, and how they were made.
+    """
+    used = np.flatnonzero(~np.isnan(effects.values))
     phi2 = _tables(prepared, options).phi2
-    draws = score_draws(effects.tables, phi2, noise, corrected=corrected)
-    scale = np.sqrt(np.maximum(effects.tables.dof, 0)) if options.statistic == "phi" else 1.0
-    return draws * scale
+    if used.size == 1:
+        scale = _scale(options, effects)[used[0]]
+        # a class that counts as 0 although it has no table (constant="zero") is 0 for certain
+        low, high = (
+            float(np.nan_to_num(end[used[0]]) * scale) for end in score_interval(effects.tables, phi2, LEVEL)
+        )
+        return low, high, "score interval of the one class"
+    found = squares(effects.tables, phi2, phi=options.statistic == "phi").each(lambda array: array[used])
+    ends, method = _SUMMARY_ENDS[summary]
+    low, high = map(float, ends(found, LEVEL))
+    return low, high, method
+
+
+def _scale(options: EffectOptions, effects: ClassEffects) -> Floats:
+    """What V is multiplied by to give the statistic."""
+    dof = np.maximum(effects.tables.dof, 0).astype(np.float64)
+    return np.sqrt(dof) if options.statistic == "phi" else np.ones(dof.shape)
+
+
+_SUMMARY_ENDS = {
+    "mean": (mean_ends, "moment bounds, conservative (Jensen, Hoelder, smoothed root)"),
+    "median": (median_ends, "order statistics of the classes' limits, conservative"),
+    "largest": (largest_ends, "largest of the classes' limits, conservative"),
+}
 
 
 def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:

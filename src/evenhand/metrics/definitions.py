@@ -10,6 +10,10 @@ from evenhand.core.results import Source
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 
 _SKEWSIZE = "Albuquerque et al., Evaluating Model Bias Requires Characterizing its Mistakes, ICML 2024"
+_VISOGENDER = (
+    "Hall et al., VisoGender: A dataset for benchmarking gender bias in image-text pronoun resolution, 2023"
+)
+_GEYIK = "Geyik et al., Fairness-Aware Ranking in Search and Recommendation Systems, KDD 2019"
 _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
 
 
@@ -48,4 +52,28 @@ DEFINITIONS: dict[str, Definition] = {
     "cramers_v_max": _paper("lower is fairer", "eq. 2", 0.0),
     "cramers_v_corrected": Definition("lower is fairer", Source(paper=_BERGSMA, equation="eq. 6-7"), 0.0),
     "phi": _paper("lower is fairer", "Appendix B", 0.0),
+    "bias_at_k": Definition("descriptive", Source(paper=_VISOGENDER, equation="Appendix A"), 0.0),
+    "skew_at_k": Definition("descriptive", Source(paper=_VISOGENDER, equation="Appendix A"), 0.0),
+    "max_skew_at_k": Definition("lower is fairer", Source(paper=_VISOGENDER, equation="Appendix A"), 0.0),
+    "min_skew_at_k": Definition("higher is fairer", Source(paper=_GEYIK, equation="MinSkew@k"), 0.0),
+    "ndkl": Definition("lower is fairer", Source(paper=_VISOGENDER, equation="Appendix A"), 0.0),
+    "resolution_accuracy": Definition(
+        "higher is better", Source(paper=_VISOGENDER, equation="section 3.5; Table 2")
+    ),
+    "resolution_gap": Definition(
+        "descriptive", Source(paper=_VISOGENDER, equation="section 3.5; Table 2"), 0.0
+    ),
+    "misgendering_rate": Definition(
+        "lower is fairer", Source(paper="misgendering apart from neutral choices")
+    ),
+    "misgendering_gap": Definition(
+        "descriptive", Source(paper="misgendering apart from neutral choices"), 0.0
+    ),
+    "neutral_rate": Definition("descriptive", Source(paper=_VISOGENDER, equation="Appendix D.1; Table 4")),
+    "neutral_gap": Definition(
+        "descriptive", Source(paper=_VISOGENDER, equation="Appendix D.1; Table 4"), 0.0
+    ),
+    "resolution_difference": Definition(
+        "descriptive", Source(paper="Agresti and Min, Simple improved intervals for matched pairs, 2005"), 0.0
+    ),
 }

@@ -16,7 +16,7 @@ from evenhand.metrics.class_effects import (
     EffectOptions,
     class_effects,
     effect_bootstrap,
-    effect_draws,
+    summary_ends,
 )
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
 from evenhand.stats.skewness import skewness, skewness_bound
@@ -24,7 +24,6 @@ from evenhand.stats.skewness import skewness, skewness_bound
 Floats = npt.NDArray[np.float64]
 
 _SLIGHT = 0.005  # a value this close to its interval needs no remark
-_CORRECTED = "normal draws around each class's bias-corrected value"
 _INTERVALS = {
     "score": "score interval around the bias-corrected value",
     "delta": "delta method around the bias-corrected value",
@@ -57,7 +56,8 @@ def skewness_of(
     fields: dict[str, Any] = {"params": options.changed, **more}
     if effects.null is not None and value is not None and reason is None:
         draws, method = bootstrap()
-        fields |= _resampled(prepared, skewness(draws), skewness(effects.null.draws), value, method, "both")
+        found = percentile_interval(skewness(draws), level=LEVEL, method=method, seed=prepared.seed)
+        fields |= {"interval": found} | _against_null(prepared, skewness(effects.null.draws), value, "both")
     return build(
         prepared.grouped,
         name,
@@ -74,24 +74,19 @@ def skewness_of(
 
 
 def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
-    """Mean, median or maximum over classes."""
+    """Mean, median or largest effect size over classes; the interval is of bounds and conservative."""
     effects = class_effects(prepared, options)
-    summarise = _SUMMARIES.get(name, _mean)
+    summary = _SUMMARY_OF.get(name, "mean")
+    summarise = _SUMMARIES[summary]
     usable = ~np.isnan(effects.values)
     value = number(float(summarise(effects.values[usable]))) if usable.any() else None
     fields: dict[str, Any] = {}
     if effects.null is not None and value is not None:
-        # a bootstrap of V adds the sample's noise a second time: its interval would not even hold the value
-        draws, method = effect_draws(prepared, options, effects, corrected=True), _CORRECTED
-        columns = np.flatnonzero(usable)
-        fields = _resampled(
-            prepared,
-            summarise(draws[:, columns]),
-            summarise(effects.null.draws[:, columns]),
-            value,
-            method,
-            "high",
-        )
+        low, high, method = summary_ends(prepared, options, effects, summary)
+        # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
+        drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, np.flatnonzero(usable)]
+        fields = {"interval": Interval(low=low, high=high, level=LEVEL, method=method)}
+        fields |= _against_null(prepared, summarise(drawn), value, "high")
         fields["notes"] = _outside(value, fields["interval"])
     with_parts = name in ("cramers_v_corrected", "phi")
     return build(
@@ -126,24 +121,12 @@ def single_table(prepared: Prepared, name: str, options: EffectOptions) -> Findi
     )
 
 
-def _mean(values: Floats) -> Floats:
-    present = ~np.isnan(values)
-    total = np.where(present, values, 0.0).sum(axis=-1)
-    return np.asarray(total / np.maximum(present.sum(axis=-1), 1))
-
-
-def _median(values: Floats) -> Floats:
-    # a replicate in which a class became constant lacks that class; never all of them at once in practice,
-    # and then the replicate is NaN, which intervals count as undefined
-    with np.errstate(invalid="ignore"):
-        whole = np.isnan(values).any()
-        return np.asarray(np.nanquantile(values, 0.5, axis=-1) if whole else np.median(values, axis=-1))
-
-
 _SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
-    "cramers_v_median": _median,
-    "cramers_v_max": lambda values: np.fmax.reduce(values, axis=-1),
+    "mean": lambda values: np.asarray(values.mean(axis=-1)),
+    "median": lambda values: np.asarray(np.median(values, axis=-1)),
+    "largest": lambda values: np.asarray(values.max(axis=-1)),
 }
+_SUMMARY_OF = {"cramers_v_median": "median", "cramers_v_max": "largest"}
 
 
 def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
@@ -157,16 +140,10 @@ def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
     return value, None if value is not None else "no_spread"
 
 
-def _resampled(
-    prepared: Prepared, bootstrap: Floats, null: Floats, value: float, method: str, side: str
-) -> dict[str, Any]:
-    """Interval, null band and p of a summary over classes."""
+def _against_null(prepared: Prepared, null: Floats, value: float, side: str) -> dict[str, Any]:
+    """Null band and p of a summary over classes."""
     band = null_band(null, level=LEVEL, method="each class from its null distribution", seed=prepared.seed)
-    return {
-        "interval": percentile_interval(bootstrap, level=LEVEL, method=method, seed=prepared.seed),
-        "null": band,
-        "p_value": resampled_p(null, value, side) if band else None,
-    }
+    return {"null": band, "p_value": resampled_p(null, value, side) if band else None}
 
 
 def class_parts(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> list[Part]:

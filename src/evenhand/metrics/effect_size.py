@@ -72,6 +72,9 @@ def cramers_v_mean(
 ) -> Finding:
     """Mean over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
+    The interval is of the population's mean V and conservative: bounds from moments of V^2, which noise does
+    not bias, as it does V (``mean_ends``). The value contains the noise floor and may lie above it.
+
     None with reason ``no_usable_class`` when no class can be estimated.
 
     Source: Albuquerque et al. 2024, eq. 2.
@@ -85,6 +88,9 @@ def cramers_v_median(
 ) -> Finding:
     """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
+    The interval is of the population's median V and conservative: order statistics of the classes' one-sided
+    limits, with a binomial allowance for limits that fail (``median_ends``).
+
     None with reason ``no_usable_class`` when no class can be estimated.
 
     Source: Albuquerque et al. 2024, eq. 2.
@@ -95,6 +101,9 @@ def cramers_v_median(
 
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    The interval is of the population's largest V and conservative: from the largest lower limit of a class,
+    at simultaneous level, to the largest upper limit, at the level of one (``largest_ends``).
 
     None with reason ``no_usable_class`` when no class can be estimated.
 

@@ -27,7 +27,8 @@ BATCHES = {
     "answers_questions": 16,
 }
 _SHARD = 2_048  # rows of one part of the evidence, about
-_HASHED = 512  # rows hashed at once: what Ctrl-C waits for
+_HASHED = 256  # rows hashed at once, about: what the first batch and Ctrl-C wait for
+_AHEAD = 8  # pieces of so many rows that are hashed before they are planned
 Progress = Callable[[int, int], None]
 Sink = Callable[[int, int, Sequence[Answer]], None]  # shard, its first row, the answers of its rows
 
@@ -54,13 +55,15 @@ class Engine(Protocol):
 
 @dataclass(eq=False)
 class _Shard:
-    """Rows of one part of the evidence, with their keys and what was wrong with their files."""
+    """Rows of one part of the evidence, planned piece by piece."""
 
     index: int
     start: int
-    keys: Sequence[bytes]
-    unreadable: dict[int, NotAnswered]
-    batches: Sequence[ToAsk]
+    keys: list[bytes] = field(default_factory=list)
+    unreadable: dict[int, NotAnswered] = field(default_factory=dict)
+    planned: bool = False  # all of it
+    asked: int = 0  # batches
+    rows_asked: int = 0
     done: int = 0  # batches
 
 
@@ -98,44 +101,46 @@ class Asking:
             ahead.shutdown(cancel_futures=True)
 
     def _unknown(self, ahead: ThreadPoolExecutor) -> Iterator[ToAsk]:
-        """Batches to ask; files of the next shard are hashed meanwhile."""
-        size = self.batch * max(1, _SHARD // self.batch)
-        starts = range(0, len(self.question), size)
-        waiting: deque[list[Future[list[str | UnreadableImage]]]] = deque()
-        for index, start in enumerate(starts):
-            for later in starts[index + len(waiting) : index + 2]:
-                pieces = range(later, min(later + size, len(self.question)), _HASHED)
-                ends = [min(piece + _HASHED, later + size) for piece in pieces]
-                waiting.append(
-                    [
-                        ahead.submit(digests_of, self.question, piece, end)
-                        for piece, end in zip(pieces, ends, strict=True)
-                    ]
-                )
-            digests = [digest for piece in waiting.popleft() for digest in piece.result()]
-            shard = self._plan(index, start, digests)
-            if shard.batches:
-                self._open[index] = shard
-                yield from shard.batches
-            else:
-                self._close(shard)
+        """Batches to ask; the files of the next pieces are hashed meanwhile."""
+        hashed: deque[Future[list[str | UnreadableImage]]] = deque()
+        pieces = list(self._pieces())
+        for index, (number, start, stop) in enumerate(pieces):
+            for _, first, last in pieces[index + len(hashed) : index + 1 + _AHEAD]:
+                hashed.append(ahead.submit(digests_of, self.question, first, last))
+            shard = self._open.setdefault(number, _Shard(number, start))
+            yield from self._plan(shard, start, stop, hashed.popleft().result())
+            if index + 1 == len(pieces) or pieces[index + 1][0] != number:
+                shard.planned = True
+                self._close_done(shard)
 
-    def _plan(self, index: int, start: int, digests: Sequence[str | UnreadableImage]) -> _Shard:
-        unreadable = {
-            row: NotAnswered(digest.reason, digest.detail)
-            for row, digest in enumerate(digests, start)
-            if isinstance(digest, UnreadableImage)
-        }
+    def _pieces(self) -> Iterator[tuple[int, int, int]]:
+        """Number of the shard, first row and end of what is hashed and planned together: whole batches."""
+        size = self.batch * max(1, _SHARD // self.batch)
+        piece = self.batch * max(1, _HASHED // self.batch)
+        for number, start in enumerate(range(0, len(self.question), size)):
+            end = min(start + size, len(self.question))
+            for first in range(start, end, piece):
+                yield number, first, min(first + piece, end)
+
+    def _plan(
+        self, shard: _Shard, start: int, stop: int, digests: Sequence[str | UnreadableImage]
+    ) -> list[ToAsk]:
+        for row, digest in enumerate(digests, start):
+            if isinstance(digest, UnreadableImage):
+                shard.unreadable[row] = NotAnswered(digest.reason, digest.detail)
         texts = [digest if isinstance(digest, str) else "" for digest in digests]
         keys = keys_of(self.question, start, texts)
         known = self.store.known(keys)
         batches = []
-        for first in range(start, start + len(keys), self.batch):
-            last = min(first + self.batch, start + len(keys))
-            readable = [row for row in range(first, last) if row not in unreadable]
+        for first in range(start, stop, self.batch):
+            last = min(first + self.batch, stop)
+            readable = [row for row in range(first, last) if row not in shard.unreadable]
             if any(keys[row - start] not in known for row in readable):
-                batches.append(ToAsk(index, first, last, readable))
-        return _Shard(index, start, keys, unreadable, batches)
+                batches.append(ToAsk(shard.index, first, last, readable))
+        shard.keys += keys
+        shard.asked += len(batches)
+        shard.rows_asked += sum(batch.stop - batch.start for batch in batches)
+        return batches
 
     def _keep(self, to_ask: ToAsk, answers: dict[int, Answer]) -> None:
         shard = self._open[to_ask.shard]
@@ -147,18 +152,19 @@ class Asking:
         self.asked += len(answers)
         shard.done += 1
         self._report(to_ask.stop - to_ask.start)
-        if shard.done == len(shard.batches):
-            del self._open[shard.index]
-            self._close(shard)
+        self._close_done(shard)
 
-    def _close(self, shard: _Shard) -> None:
+    def _close_done(self, shard: _Shard) -> None:
+        if not shard.planned or shard.done < shard.asked:
+            return
+        del self._open[shard.index]
         known: dict[bytes, Answer] = {**self._temporary, **self.store.get(shard.keys)}
         answers = [
             shard.unreadable[row] if row in shard.unreadable else known[key]
             for row, key in enumerate(shard.keys, shard.start)
         ]
         self.sink(shard.index, shard.start, answers)
-        self._report(len(shard.keys) - sum(batch.stop - batch.start for batch in shard.batches))
+        self._report(len(shard.keys) - shard.rows_asked)
 
     def _report(self, rows: int) -> None:
         self._done += rows

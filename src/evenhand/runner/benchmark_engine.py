@@ -52,7 +52,7 @@ class AskedRun(Run):
 
     @property
     def evidence(self) -> dict[str, pl.LazyFrame]:
-        """Evidence and annotations by name, lazy."""
+        """Evidence and annotations by name, lazy; collect it while the run exists, or give ``out``."""
         names = sorted(entry.name for entry in self.evidence_folder.iterdir() if entry.is_dir())
         return {name: pl.scan_parquet(self.evidence_folder / name / "part-*.parquet") for name in names}
 

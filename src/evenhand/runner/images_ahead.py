@@ -12,7 +12,8 @@ from evenhand.core.errors import EvenhandError, UserError, one_line
 from evenhand.core.questions import ImageSource, Question, UnreadableImage
 from evenhand.runner.answering import Batch, is_out_of_memory
 
-AHEAD = 2  # batches whose images are read while another is asked about
+AHEAD = 2  # batches whose images are read while another is asked about, more if they are small:
+IMAGES_AHEAD = 32  # so many images, so that readers need not wait while answers are written
 T = TypeVar("T")
 
 
@@ -79,7 +80,7 @@ def with_images(
     try:
         for mark, rows in batches:
             waiting.append((mark, rows, [pool.submit(load, question.images, row, prepare) for row in rows]))
-            if len(waiting) > AHEAD:
+            if len(waiting) > max(AHEAD, IMAGES_AHEAD // max(1, len(rows))):
                 yield _ready(*waiting.popleft())
         while waiting:
             yield _ready(*waiting.popleft())

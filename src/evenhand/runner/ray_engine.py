@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ from evenhand.runner.images_ahead import with_images
 from evenhand.runner.lazy_model import LazyModel, facts_of
 
 _READERS = 2  # threads of a worker that read images
+_PATIENCE = 10.0  # seconds for a cluster to answer
 _TRIES = 3  # times a batch is begun: Ray would start workers that die again for ever
 
 
@@ -183,6 +185,13 @@ class RayEngine:
         return planned[row["index"]], dict(_unpacked(one) for one in row["answers"])
 
 
+def _knock(address: str | None) -> None:
+    """Raise OSError where nobody listens: Ray itself would wait for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+
+
 def _sendable(source: ModelSource, options: LoadOptions) -> ModelSource:
     """What can travel: code of the user's by value or by name, adapters as they are."""
     from ray import cloudpickle
@@ -214,8 +223,9 @@ def _started(address: str | None) -> Any:
         raise MissingExtra("ray", "ray") from None
     if not ray.is_initialized():
         try:
+            _knock(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
-        except (ConnectionError, ValueError) as problem:
+        except (OSError, ValueError) as problem:
             raise UserError(
                 f"--ray-address {address!r}: {one_line(problem)}; give the address of a running cluster, or "
                 "leave it out to use this machine"

@@ -151,13 +151,19 @@ def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -
     Returns:
         Low and high ends for V, shape (T,) each; NaN where V is undefined.
     """
+    low, high = score_limits(phi2.centre, phi2.noise, phi2.slope, level)
+    return _as_v(low, tables), _as_v(high, tables)
+
+
+def score_limits(centre: Floats, noise: Floats, slope: Floats, level: float) -> tuple[Floats, Floats]:
+    """Low and high ends of ``score_interval`` before they are put on a scale and cut, shape of the inputs."""
     from scipy import special
 
     z2 = float(special.ndtri((1 + level) / 2)) ** 2
-    centre = np.maximum(phi2.centre, -max(float(special.ndtri(level)), 0) * np.sqrt(phi2.noise))
-    middle = centre + z2 * phi2.slope / 2
-    half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * phi2.noise, 0))
-    return _as_v(middle - half, tables), _as_v(middle + half, tables)
+    centre = np.maximum(centre, -max(float(special.ndtri(level)), 0) * np.sqrt(noise))
+    middle = centre + z2 * slope / 2
+    half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * noise, 0))
+    return middle - half, middle + half
 
 
 def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -178,20 +184,19 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
     return _as_v(centre - half, tables), _as_v(centre + half, tables)
 
 
-def score_draws(tables: Association, phi2: PhiSquared, noise: Floats, *, corrected: bool) -> Floats:
-    """Draws of V around each table's estimate, for summaries over tables.
+def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
+    """Draws of V around each table's plain value, where a bootstrap would take too long.
 
     Args:
         tables: Chi-squared and shapes of the tables.
         phi2: What ``phi_squared`` gives.
         noise: Standard normal numbers, shape (replicates, T).
-        corrected: Around the bias-corrected value (what the population shows), or the plain one.
 
     Returns:
         Shape (replicates, T), in [0, 1]; NaN where V is undefined.
     """
     plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
-    return _as_v((phi2.centre if corrected else plain) + noise * phi2.error, tables)
+    return _as_v(plain + noise * phi2.error, tables)
 
 
 def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:

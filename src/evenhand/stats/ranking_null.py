@@ -1,4 +1,4 @@
-"""What random rankings of the same pools give: whole null distributions, of one ranking and of a mean of many."""
+"""What random rankings of the same pools give: the null of one ranking, and of the mean of many."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.rankings import RankedPools, ndkl, outcomes_are_listed, top_outcomes, x_log_x
+from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
+from evenhand.stats.rankings import RankedPools, ndkl, x_log_x
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MOST_ARRANGEMENTS = 2_000_000  # rankings of one pool that are listed; C(20, 10) is 184,756
 _DRAWS = 9_999
+_FEWEST_DRAWS = 999
+_DRAWN_IN_ALL = 40_000_000  # places of all drawn rankings of one pool: larger pools get fewer draws
 _DRAWN_PLACES = 20_000_000  # places of drawn rankings held at once
 _GRID = 1 << 17
 _SAME = 1e-11  # values closer than this are equal but for rounding
 _TINY = 1e-15  # what is left of a sum of chances below this is rounding
+_NOTHING = 1e-17  # what a Fourier transform leaves where there is nothing
+_WHOLE = 1e-6  # a place on a lattice this close to a whole number is that number
+_REACH = 12  # standard deviations beyond which a sum of many is not followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,7 @@ class Chance:
         first = np.flatnonzero(np.r_[True, np.diff(values) > _SAME])
         values, weight = values[first], np.add.reduceat(weight, first)
         mean = float(values @ weight)
+        mean = 0.0 if abs(mean) < _TINY else mean  # of a symmetric distribution, but for rounding
         return cls(values, weight, _SAME, drawn, mean, float(((values - mean) ** 2) @ weight))
 
     @property
@@ -107,7 +114,7 @@ def null_of_top(
     """
     block = tuple(int(size) for size in pool)
     counts, weight = top_outcomes(block, k, rng)
-    drawn = 0 if outcomes_are_listed(block, k) else _DRAWS
+    drawn = 0 if outcomes_are_listed(block, k) else DRAWS
     return Chance.of(values_of(counts), weight, drawn)
 
 
@@ -180,76 +187,71 @@ def _every_ndkl(sizes: Ints, targets: Floats, depth: int) -> tuple[Floats, Float
 
 def _drawn_ndkl(sizes: Ints, targets: Floats, depth: int, rng: np.random.Generator) -> Floats:
     codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
-    rows = max(1, min(_DRAWS, _DRAWN_PLACES // (codes.size * sizes.size)))
+    draws = max(_FEWEST_DRAWS, min(_DRAWS, _DRAWN_IN_ALL // codes.size))
+    rows = max(1, min(draws, _DRAWN_PLACES // (codes.size * sizes.size)))
     drawn: list[Floats] = []
-    while sum(map(len, drawn)) < _DRAWS:
+    while sum(map(len, drawn)) < draws:
         shuffled = rng.permuted(np.tile(codes, (rows, 1)), axis=1)[:, :depth]
         places = np.broadcast_to(np.arange(depth), shuffled.shape)
         ranked = RankedPools(shuffled, places, places + 1, sizes.size)
         drawn.append(ndkl(ranked, np.broadcast_to(targets, (rows, sizes.size)), depth))
-    return np.concatenate(drawn)[:_DRAWS]
+    return np.concatenate(drawn)[:draws]
 
 
-def null_of_mean(chances: Sequence[Chance], rng: np.random.Generator) -> Chance:
-    """The distribution of the mean of independent rankings.
+def null_of_mean(chances: Sequence[Chance]) -> Chance:
+    """The distribution of the mean of independent rankings, by convolution.
 
-    Exact ones are convolved: on their own lattice where values have one (bias), else on a grid of 131,072
-    places, on which every value keeps its mean and is off by less than ``slack``. Drawn ones are drawn again.
+    On the lattice that the values lie on where they have one (bias), else on a grid of 131,072 places, on
+    which every value keeps its mean and the sum is off by less than ``slack``. Mean and variance are exact.
 
     Args:
         chances: One for each query; the same object may stand for several.
-        rng: Used only where one of them is drawn.
     """
-    mean = float(np.mean([chance.mean for chance in chances]))
-    variance = float(np.sum([chance.variance for chance in chances])) / len(chances) ** 2
-    if any(chance.drawn for chance in chances):
-        draws = np.zeros(_DRAWS)
-        for chance in chances:
-            draws += rng.choice(chance.values, p=chance.weight / chance.weight.sum(), size=_DRAWS)
-        found = Chance.of(draws / len(chances), np.full(_DRAWS, 1 / _DRAWS), _DRAWS)
-        return Chance(found.values, found.weight, _SAME, _DRAWS, mean, variance)
     if len(chances) == 1:
         return chances[0]
-    return _convolved(chances, mean, variance)
-
-
-def _convolved(chances: Sequence[Chance], mean: float, variance: float) -> Chance:
+    n = len(chances)
+    drawn = min((chance.drawn for chance in chances if chance.drawn), default=0)
+    mean = float(np.mean([chance.mean for chance in chances]))
+    variance = float(np.sum([chance.variance for chance in chances])) / n**2
     distinct = {id(chance): chance for chance in chances}
-    times = {key: sum(id(chance) == key for chance in chances) for key in distinct}
-    span = sum(times[key] * float(np.ptp(chance.values)) for key, chance in distinct.items())
+    times = dict(zip(*np.unique([id(chance) for chance in chances], return_counts=True), strict=True))
+    span = sum(int(times[key]) * float(np.ptp(chance.values)) for key, chance in distinct.items())
     if span <= _SAME:
-        return Chance(np.array([mean]), np.ones(1), _SAME, 0, mean, variance)
-    step, blurred = _lattice(list(distinct.values()), span)
-    length = int(np.rint(span / step)) + 2 + len(chances)
-    power = 1 << (length - 1).bit_length()
-    spectrum = np.ones(power // 2 + 1, dtype=np.complex128)
+        return Chance(np.array([mean]), np.ones(1), _SAME, drawn, mean, variance)
+    wide = min(span, 2 * _REACH * n * float(np.sqrt(variance)))
+    step, blurred = _lattice(list(distinct.values()), span, wide)
+    length = _GRID if blurred else 1 << (int(np.rint(span / step)) + 1 + n).bit_length()
+    spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for key, chance in distinct.items():
-        spectrum *= np.fft.rfft(_on_grid(chance, step), power) ** times[key]
-    weight = np.maximum(np.fft.irfft(spectrum, power)[:length], 0)
-    start = sum(times[key] * chance.values[0] for key, chance in distinct.items())
-    kept = weight > 1e-17
-    values = (start + step * np.arange(length)[kept]) / len(chances)
-    # n steps of a walk that may each be split between two places have a spread of sqrt(n) / 2 places
-    slack = step * (1 + 4 * np.sqrt(len(chances)) / 2 if blurred else 0.25) / len(chances)
-    return Chance(values, weight[kept] / weight[kept].sum(), slack, 0, mean, variance)
+        spectrum *= np.fft.rfft(_on_grid(chance, step, length)) ** int(times[key])
+    weight = np.maximum(np.fft.irfft(spectrum, length), 0)
+    start = sum(int(times[key]) * float(chance.values[0]) for key, chance in distinct.items())
+    # the grid is a circle; where the sum can reach beyond it, it is cut open far from the mean
+    skipped = int(max(0.0, (n * mean - wide / 2 - start) // step)) if wide < span else 0
+    weight = np.roll(weight, -(skipped % length))
+    kept = weight > _NOTHING
+    values = (start + step * (skipped + np.flatnonzero(kept))) / n
+    # n steps that may each fall to either of two places are off by sqrt(n) / 2 places, rarely by 4 times that
+    slack = step * (1 + 2 * np.sqrt(n) if blurred else 0.25) / n
+    return Chance(values, weight[kept] / weight[kept].sum(), slack, drawn, mean, variance)
 
 
-def _lattice(chances: Sequence[Chance], span: float) -> tuple[float, bool]:
+def _lattice(chances: Sequence[Chance], span: float, wide: float) -> tuple[float, bool]:
     """The step of the lattice that all values lie on, or of a fine grid, and whether it is the latter."""
     offsets = np.concatenate([chance.values - chance.values[0] for chance in chances])
     step = float(offsets[offsets > _SAME].min())
     places = offsets / step
-    if span / step <= _GRID and np.abs(places - np.rint(places)).max() < 1e-6:
+    if span / step <= _GRID // 2 and np.abs(places - np.rint(places)).max() < _WHOLE:
         return step, False
-    return span / _GRID, True
+    return 1.001 * wide / _GRID, True
 
 
-def _on_grid(chance: Chance, step: float) -> Floats:
-    """Chances on a grid from the lowest value; each is split between two neighbours so that means stay."""
+def _on_grid(chance: Chance, step: float, length: int) -> Floats:
+    """Chances on a circular grid from the lowest value; each is split between two so that means stay."""
     place = (chance.values - chance.values[0]) / step
     near = np.rint(place)
-    place = np.where(np.abs(place - near) < 1e-6, near, place)
+    place = np.where(np.abs(place - near) < _WHOLE, near, place)
     low = np.floor(place).astype(np.int64)
     upper = place - low
-    grid = np.bincount(low, chance.weight * (1 - upper), int(low.max()) + 2)
-    return np.asarray(grid + np.bincount(low + 1, chance.weight * upper, grid.size))
+    grid = np.bincount(low % length, chance.weight * (1 - upper), length)
+    return np.asarray(grid + np.bincount((low + 1) % length, chance.weight * upper, length))

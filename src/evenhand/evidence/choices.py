@@ -1,0 +1,301 @@
+"""Choices: which candidate, such as a pronoun, a model scores highest for each sample, beside the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Where = Mapping[str, str | Sequence[str]]
+
+GENDERS = ("masculine", "feminine")
+NEUTRAL = "neutral"
+PRONOUNS = {"his": "masculine", "her": "feminine", "their": NEUTRAL}
+BINARY_PRONOUNS = {"his": "masculine", "her": "feminine"}
+OUTCOMES = ("correct", "misgendered", "neutral", "other")
+TIES = ("share", "first")
+
+_NOT_SCORED, _NO_TRUTH, _OTHER_TRUTH, _GAP = "no scores", "missing truth", "other truth", "missing score"
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Scores of every candidate for every sample, with what the candidates and the samples mean.
+
+    A choice has one of four outcomes: ``correct`` (the candidate's gender is the truth), ``misgendered``
+    (it is the other of the two genders compared), ``neutral``, or ``other`` (a candidate of any other label,
+    such as a neopronoun).
+
+    Attributes:
+        annotated: One row a sample, sorted by sample: ``sample``, ``truth`` and the attributes.
+        reason: Why a row cannot be used, null where it can.
+        scores: Scores of the usable rows, shape (N, C), in the order of ``annotated``.
+        candidates: Candidate to gender, ``neutral`` or another label, in the order that decides ties of
+            ``ties="first"``.
+        genders: The two truths that are compared; gaps are the first minus the second.
+        cluster: Attribute whose values share circumstances, such as the occupation; intervals heed it.
+        strata: Attributes within which samples are alike but for the gender.
+        facts: What else tells these choices from others of the same samples, such as the template; stands in
+            the parameters of findings.
+        unannotated: Samples with scores but without a row of annotations.
+    """
+
+    annotated: pl.DataFrame
+    reason: pl.Series
+    scores: Floats
+    candidates: Mapping[str, str]
+    genders: tuple[str, str] = GENDERS
+    cluster: str | None = None
+    strata: tuple[str, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    unannotated: int = 0
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def join(
+        cls,
+        scores: pl.DataFrame | pl.LazyFrame,
+        annotations: pl.DataFrame,
+        *,
+        candidates: Mapping[str, str] = PRONOUNS,
+        truth: str = "truth",
+        genders: tuple[str, str] = GENDERS,
+        cluster: str | None = None,
+        strata: Sequence[str] = (),
+        facts: Mapping[str, str] | None = None,
+    ) -> Choices:
+        """Bring scores and annotations together by ``sample``.
+
+        Candidates that are not in ``candidates`` are ignored, so that the same scores give choices among two
+        pronouns and among three. A sample without a number for each candidate is dropped and counted.
+
+        Args:
+            scores: Scores(sample, candidate, score), higher is more likely; any scale, -inf included.
+            annotations: One row a sample: ``sample``, the truth, and attributes.
+            candidates: Candidate to what it stands for; the order decides ties in paper mode.
+            truth: Column of the true gender.
+            genders: The two truths that are compared.
+            cluster: Attribute whose values are the clusters of intervals.
+            strata: Attributes within which genders are exchanged for the null of a gap.
+            facts: What else tells these choices from others, such as ``{"template": "par_first"}``.
+
+        Raises:
+            UnknownName: A column or candidate that does not exist.
+            InputError: A sample twice, or two scores of one candidate for one sample.
+            ParameterError: The candidates do not name both genders.
+        """
+        check_candidates(candidates, genders)
+        for name in ("sample", truth, *([cluster] if cluster else []), *strata):
+            if name not in annotations.columns:
+                raise UnknownName("column of annotations", name, annotations.columns)
+        text = pl.col("sample").cast(pl.String)
+        table = annotations.with_columns(text, truth=pl.col(truth).cast(pl.String)).sort("sample")
+        if table["sample"].is_duplicated().any():
+            twice = table["sample"].filter(table["sample"].is_duplicated())[0]
+            raise InputError(f"sample {twice!r} has several rows of annotations; give each sample one row")
+        matrix, seen, unannotated = _matrix(scores, table["sample"], candidates)
+        label, whole = table["truth"], ~np.isnan(matrix).any(axis=1)
+        reason = (
+            pl.select(
+                pl.when(pl.Series(~seen))
+                .then(pl.lit(_NOT_SCORED))
+                .when(label.is_null())
+                .then(pl.lit(_NO_TRUTH))
+                .when(~label.is_in(list(genders)))
+                .then(pl.lit(_OTHER_TRUTH))
+                .when(pl.Series(~whole))
+                .then(pl.lit(_GAP))
+                .alias("reason")
+            )
+            .to_series()
+            .cast(pl.String)
+        )
+        kept = matrix[reason.is_null().to_numpy()]
+        return cls(
+            table,
+            reason,
+            kept,
+            dict(candidates),
+            genders,
+            cluster,
+            tuple(strata),
+            dict(facts or {}),
+            unannotated,
+        )
+
+    def only(self, candidates: Sequence[str]) -> Choices:
+        """The same samples with fewer candidates; what was dropped stays dropped.
+
+        Raises:
+            UnknownName: A candidate that these choices do not have.
+            ParameterError: The candidates do not name both genders.
+        """
+        names = list(self.candidates)
+        for name in candidates:
+            if name not in names:
+                raise UnknownName("candidate", name, names)
+        kept = {name: self.candidates[name] for name in candidates}
+        check_candidates(kept, self.genders)
+        return replace(
+            self, scores=self.scores[:, [names.index(name) for name in kept]], candidates=kept, memo={}
+        )
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The usable rows: ``sample``, ``truth`` and the attributes."""
+        return self.annotated.filter(self.reason.is_null())
+
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the attributes."""
+        return [name for name in self.annotated.columns if name not in ("sample", "truth")]
+
+    def check_attribute(self, name: str) -> None:
+        """Raise UnknownName, with the closest names, unless there is such an attribute."""
+        if name not in self.attributes:
+            raise UnknownName("attribute of these choices", name, self.attributes)
+
+    @cached_property
+    def best(self) -> Mask:
+        """Which candidates have the highest score, shape (N, C); several where they tie."""
+        if not self.scores.size:
+            return np.zeros(self.scores.shape, dtype=bool)
+        return np.asarray(self.scores == self.scores.max(axis=1, keepdims=True))
+
+    @cached_property
+    def tied(self) -> Mask:
+        """Samples whose highest score belongs to several candidates, shape (N,)."""
+        return np.asarray(self.best.sum(axis=1) > 1)
+
+    def outcomes(self, ties: str = "share") -> tuple[Integers, int]:
+        """How much each sample counts as each of ``OUTCOMES``.
+
+        Args:
+            ties: ``share`` (equally among the tied candidates) or ``first`` (the first candidate).
+
+        Returns:
+            Whole numbers, shape (N, 4), whose rows add up to the second return value.
+        """
+        check_choice("ties", ties, TIES)
+        if ties not in self.memo:
+            self.memo[ties] = self._outcomes(ties)
+        found: tuple[Integers, int] = self.memo[ties]
+        return found
+
+    def _outcomes(self, ties: str) -> tuple[Integers, int]:
+        best = self.best
+        if ties == "first":
+            best = best & (np.cumsum(best, axis=1) == 1)
+        number = best.sum(axis=1)
+        unit = lcm(*np.unique(number).tolist()) if number.size else 1
+        share = best * (unit // np.maximum(number, 1))[:, None]
+        second = (self.table["truth"] == self.genders[1]).to_numpy()
+        labels = list(self.candidates.values())
+        result = np.zeros((second.size, len(OUTCOMES)), dtype=np.int64)
+        for column, label in enumerate(labels):
+            result[np.arange(second.size), outcome_of(label, second, self.genders)] += share[:, column]
+        return result, unit
+
+    def chance(self, outcome: str) -> tuple[float, float]:
+        """How often a choice at random has this outcome, for samples of the first and the second gender."""
+        labels, second = list(self.candidates.values()), np.array([False, True])
+        hits = np.array(
+            [outcome_of(label, second, self.genders) == OUTCOMES.index(outcome) for label in labels]
+        )
+        first, other = hits.mean(axis=0).tolist()
+        return first, other
+
+    def selected(self, where: Where) -> Mask:
+        """Rows of ``annotated`` with one of the given values on each of the given attributes.
+
+        Raises:
+            UnknownName: An attribute, or a value of it, that does not exist.
+        """
+        mask = np.ones(self.annotated.height, dtype=bool)
+        for name, wanted in where.items():
+            self.check_attribute(name)
+            column = self.annotated[name].cast(pl.String)
+            values = [wanted] if isinstance(wanted, str) else list(wanted)
+            known = sorted(column.drop_nulls().unique().to_list())
+            for value in values:
+                if value not in known:
+                    raise UnknownName(f"value of {name!r}", value, known)
+            mask &= column.is_in(values).fill_null(False).to_numpy()
+        return mask
+
+
+def check_candidates(candidates: Mapping[str, str], genders: tuple[str, str]) -> None:
+    """Refuse candidates among which one of the two genders cannot be chosen.
+
+    Raises:
+        ParameterError: Says which is missing.
+    """
+    missing = [gender for gender in genders if gender not in candidates.values()]
+    if missing:
+        raise ParameterError(
+            f"candidates={dict(candidates)!r} has none for {missing[0]!r}; give one at least for each of "
+            f"{genders[0]!r} and {genders[1]!r}, such as {{'his': 'masculine', 'her': 'feminine'}}"
+        )
+
+
+def outcome_of(label: str, second: Mask, genders: tuple[str, str]) -> Integers:
+    """What choosing a candidate of this label means, as a position in ``OUTCOMES``.
+
+    Args:
+        label: A gender, ``neutral`` or any other label.
+        second: Whether the truth is the second gender, shape (N,).
+        genders: The two truths that are compared.
+
+    Returns:
+        Shape (N,).
+    """
+    if label in genders:
+        return np.where(second == (label == genders[1]), 0, 1)
+    return np.full(second.shape, 2 if label == NEUTRAL else 3)
+
+
+def _matrix(
+    scores: pl.DataFrame | pl.LazyFrame, samples: pl.Series, candidates: Mapping[str, str]
+) -> tuple[Floats, Mask, int]:
+    """Scores by sample and candidate (NaN where there is none), which samples occur, how many others do."""
+    lazy = scores.lazy()
+    columns = lazy.collect_schema().names()
+    for name in ("sample", "candidate", "score"):
+        if name not in columns:
+            raise UnknownName("column of scores", name, columns)
+    long = lazy.select(
+        pl.col("sample").cast(pl.String),
+        pl.col("candidate").cast(pl.String),
+        pl.col("score").cast(pl.Float64),
+    ).collect()
+    known = long["candidate"].unique().to_list()
+    for name in candidates:
+        if long.height and name not in known:
+            raise UnknownName("candidate in these scores", name, sorted(filter(None, known)))
+    kept = long.filter(pl.col("candidate").is_in(list(candidates)))
+    row = kept["sample"].replace_strict(samples, np.arange(len(samples)), default=-1, return_dtype=pl.Int64)
+    column = kept["candidate"].replace_strict(
+        list(candidates), np.arange(len(candidates)), return_dtype=pl.Int64
+    )
+    at, to = row.to_numpy(), column.to_numpy()
+    inside = at >= 0
+    cell = at[inside] * len(candidates) + to[inside]
+    if np.unique(cell).size < cell.size:
+        first = kept.filter(pl.struct("sample", "candidate").is_duplicated()).row(0)
+        raise InputError(f"{first[1]!r} has several scores for sample {first[0]!r}; give each candidate one")
+    matrix = np.full((len(samples), len(candidates)), np.nan)
+    matrix.reshape(-1)[cell] = kept["score"].fill_null(float("nan")).to_numpy()[inside]
+    seen = samples.is_in(long["sample"].unique().to_list()).to_numpy()
+    outside = long.filter(~pl.col("sample").is_in(samples.to_list()))["sample"].n_unique()
+    return matrix, seen, outside

@@ -1,0 +1,276 @@
+"""Rankings: samples in the order of their scores, one ranking for each query, ties kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.evidence.labels import MISSING, Codes, Encoder, Label
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+COLUMNS = ("query", "sample", "score")
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Usable rows of Rankings by one grouping, as arrays; rows of a query in the order of the table.
+
+    Attributes:
+        by: The attributes, crossed.
+        groups: The groups that occur, sorted: one value per attribute of ``by``.
+        queries: R names, sorted.
+        codes: Group of each sample, shape (R, N), -1 after the last sample of a smaller pool.
+        scores: Shape (R, N), NaN after the last sample.
+        group_sizes: Distinct samples of each group, shape (G,).
+        dropped: Distinct samples left out, by reason; one with two reasons counts under the first.
+        lost: Rows left out of each query's pool, shape (R,).
+        emptied: Queries that lost every row.
+        shared: Whether a sample stands in the pools of several queries.
+        kind: What a query is, as parts of findings call it.
+    """
+
+    by: tuple[str, ...]
+    groups: tuple[tuple[Label, ...], ...]
+    queries: tuple[str, ...]
+    codes: Codes
+    scores: Floats
+    group_sizes: Ints
+    dropped: tuple[tuple[str, int], ...]
+    lost: Ints
+    emptied: int
+    shared: bool
+    kind: str
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def group_key(self, code: int) -> str | list[str]:
+        """A group as findings write it: one text, or a list in the order of ``by``."""
+        values = [str(value) for value in self.groups[code]]
+        return values[0] if len(values) == 1 else values
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """A table of scores of samples for queries, with the samples' attributes. Higher scores come first.
+
+    Make one with ``from_frame`` or ``from_scores``. The order of rows matters only to ``mode="paper"``, where
+    tied samples stay in it.
+
+    Attributes:
+        table: ``query``, ``sample`` (text), ``score`` (float64, null where there is none), and attributes.
+        kind: What a query is, as parts of findings call it: ``query``, ``occupation``, ...
+    """
+
+    table: pl.DataFrame
+    kind: str = "query"
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        query: str = "query",
+        sample: str = "sample",
+        score: str | None = "score",
+        rank: str | None = None,
+        kind: str = "query",
+    ) -> Rankings:
+        """Take a frame with one row for each query and sample; every further column is an attribute.
+
+        Args:
+            frame: Of pandas, Polars, pyarrow, DuckDB, PySpark, Dask or anything narwhals knows.
+            query: Column of queries.
+            sample: Column of sample ids.
+            score: Column of scores, higher first; None where ``rank`` is given.
+            rank: Column of ranks instead (1 = first); equal ranks are ties.
+            kind: What a query is.
+
+        Raises:
+            InputError: Not a frame, scores that are no numbers, or a sample twice in a query.
+            UnknownName: A column that does not exist, with the closest that do.
+        """
+        table = _collected(frame)
+        order = rank if rank is not None else score
+        if order is None:
+            raise InputError("neither scores nor ranks are named; give score=COLUMN or rank=COLUMN")
+        for column in (query, sample, order):
+            if column not in table.columns:
+                raise UnknownName("column", column, table.columns)
+        if not table[order].dtype.is_numeric():
+            raise InputError(f"column {order!r} holds {table[order].dtype}, not numbers; convert it first")
+        number = pl.col(order).cast(pl.Float64).fill_nan(None)
+        named = table.select(
+            pl.col(query).cast(pl.String).alias("query"),
+            pl.col(sample).cast(pl.String).alias("sample"),
+            (-number if rank is not None else number).alias("score"),
+            *(c for c in table.columns if c not in {query, sample, order, *COLUMNS}),
+        )
+        _refuse_repeated(named)
+        return cls(named, kind)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: pl.DataFrame | pl.LazyFrame,
+        annotations: pl.DataFrame | pl.LazyFrame,
+        *,
+        queries: Mapping[str, str] | None = None,
+        kind: str = "query",
+    ) -> Rankings:
+        """Rankings from evidence: each candidate text is a query that ranks the samples scored for it.
+
+        Args:
+            scores: Scores(sample, candidate, score).
+            annotations: ``sample`` and its attributes; a sample without annotations counts as missing them.
+            queries: Name of the query that each candidate stands for; others are left out. None: the text.
+            kind: What a query is.
+
+        Raises:
+            InputError: As in ``from_frame``.
+        """
+        table = scores.lazy().collect()
+        if queries is not None:
+            names = pl.Series(list(queries.values()), dtype=pl.String)
+            named = pl.DataFrame({"candidate": pl.Series(list(queries), dtype=pl.String), "query": names})
+            table = table.join(named, on="candidate", how="inner", maintain_order="left").drop("candidate")
+        else:
+            table = table.rename({"candidate": "query"})
+        known = annotations.lazy().collect()
+        known = known.select("sample", *(c for c in known.columns if c not in COLUMNS))
+        if known["sample"].is_duplicated().any():
+            raise InputError("the annotations hold a sample twice; keep one row for each")
+        # in the order of the annotations, which is the benchmark's own: paper mode keeps tied samples in it
+        place = known.select("sample", pl.int_range(pl.len()).alias("__place"))
+        table = table.join(place, on="sample", how="left").sort(
+            "__place", nulls_last=True, maintain_order=True
+        )
+        return cls.from_frame(
+            table.drop("__place").join(known, on="sample", how="left", maintain_order="left"), kind=kind
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Rankings(query, rank, sample, score): best first; tied samples share the first of their ranks."""
+        rank = pl.col("score").rank("min", descending=True).over("query").cast(pl.Int32)
+        ranked = self.table.filter(pl.col("score").is_not_null()).with_columns(rank=rank)
+        return ranked.select("query", "rank", "sample", "score").sort("query", "rank", "sample")
+
+    def pools(self, by: Sequence[str]) -> Pools:
+        """The usable rows by one grouping; made once.
+
+        Raises:
+            UnknownName: An attribute that is no column.
+            InputError: No usable row is left.
+        """
+        names = tuple(by)
+        if names not in self.memo:
+            self.memo[names] = _pools(self, names)
+        pools: Pools = self.memo[names]
+        return pools
+
+
+def _collected(frame: Any) -> pl.DataFrame:
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        return frame.lazy().collect()
+    try:
+        wrapped: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
+    except TypeError:
+        given = f"{type(frame).__module__}.{type(frame).__name__}"
+        raise InputError(
+            f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
+        ) from None
+    eager = wrapped.collect("polars") if isinstance(wrapped, nw.LazyFrame) else wrapped
+    return eager.to_polars()
+
+
+def _refuse_repeated(table: pl.DataFrame) -> None:
+    known = table.filter(pl.col("query").is_not_null() & pl.col("sample").is_not_null())
+    repeated = known.filter(pl.struct("query", "sample").is_duplicated())
+    if len(repeated):
+        query, sample = (one_line(value)[:60] for value in repeated.select("query", "sample").row(0))
+        raise InputError(f"query {query!r} holds sample {sample!r} twice; keep one row for each")
+
+
+def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
+    table = rankings.table
+    attributes = [column for column in table.columns if column not in COLUMNS]
+    for name in by:
+        if name not in attributes:
+            raise UnknownName("column", name, attributes)
+    encoders = [Encoder.fit(table[name], name, name, labels=False) for name in by]
+    codes = [encoder.codes(table[encoder.axis.name]) for encoder in encoders]
+    usable, dropped = _missing(table, by, codes)
+    if not usable.any():
+        reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
+        raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
+    group, groups = _cross(encoders, [code[usable] for code in codes])
+    kept = table.filter(pl.Series(usable))
+    names = tuple(kept["query"].unique().sort().to_list())
+    row = _positions(kept["query"], names)
+    order = np.argsort(row, kind="stable")  # rows of a query stay in their order
+    sizes = np.bincount(row, minlength=len(names))
+    column = np.arange(row.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    filled_codes = np.full((len(names), int(sizes.max())), MISSING, dtype=np.int32)
+    filled_scores = np.full(filled_codes.shape, np.nan)
+    filled_codes[row[order], column] = group[order]
+    filled_scores[row[order], column] = kept["score"].to_numpy()[order]
+    lost = table.filter(~pl.Series(usable))["query"].drop_nulls()
+    distinct = kept.select("sample", pl.Series("group", group)).unique()
+    return Pools(
+        by,
+        groups,
+        names,
+        filled_codes,
+        filled_scores,
+        np.bincount(distinct["group"].to_numpy(), minlength=len(groups)),
+        dropped,
+        np.bincount(_positions(lost.filter(lost.is_in(names)), names), minlength=len(names)),
+        lost.filter(~lost.is_in(names)).n_unique(),
+        kept["sample"].n_unique() < len(kept),
+        rankings.kind,
+    )
+
+
+def _missing(
+    table: pl.DataFrame, by: Sequence[str], codes: Sequence[Codes]
+) -> tuple[npt.NDArray[np.bool_], tuple[tuple[str, int], ...]]:
+    """Usable rows, and distinct samples left out by the first reason that each has."""
+    absent = {f"missing {name}": table[name].is_null().to_numpy() for name in COLUMNS}
+    absent |= {f"missing {name}": code == MISSING for name, code in zip(by, codes, strict=True)}
+    usable = np.ones(len(table), dtype=bool)
+    dropped, gone_before = [], pl.Series("sample", [], dtype=pl.String)
+    for reason, gone in absent.items():
+        samples = table["sample"].filter(pl.Series(usable & gone))
+        usable &= ~gone
+        if samples.null_count():  # without an id, a row is all there is to count
+            dropped.append((reason, samples.null_count()))
+        new = samples.drop_nulls().unique()
+        new = new.filter(~new.is_in(gone_before.to_list()))
+        gone_before = pl.concat([gone_before, new])
+        if len(new):
+            dropped.append((reason, len(new)))
+    return usable, tuple(dropped)
+
+
+def _cross(encoders: Sequence[Encoder], codes: Sequence[Codes]) -> tuple[Ints, tuple[tuple[Label, ...], ...]]:
+    """One code per row for the crossed attributes, numbered over the groups that occur."""
+    group = np.zeros(codes[0].size if codes else 0, dtype=np.int64)
+    groups: list[tuple[Label, ...]] = [()]
+    for encoder, code in zip(encoders, codes, strict=True):
+        levels = encoder.axis.levels
+        present, group = np.unique(group * len(levels) + code, return_inverse=True)
+        groups = [(*groups[key // len(levels)], levels[key % len(levels)]) for key in present.tolist()]
+    return group, tuple(groups)
+
+
+def _positions(values: pl.Series, names: Sequence[str]) -> Ints:
+    """Where each value stands in ``names``."""
+    return values.cast(pl.Enum(pl.Series(names))).to_physical().to_numpy().astype(np.int64)

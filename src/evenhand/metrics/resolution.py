@@ -1,0 +1,154 @@
+"""Which pronoun a model attaches to a person: right, of the other gender, or neutral; and for whom."""
+
+from __future__ import annotations
+
+from evenhand.core.results import Finding
+from evenhand.evidence.choices import Choices, Where
+from evenhand.metrics.prepared import By
+from evenhand.metrics.resolution_findings import choice_finding
+
+
+def resolution_accuracy(
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """How often the right candidate is chosen, mean over the two genders (RA_avg); in [0, 1], higher better.
+
+    Parts are the genders' own accuracies (RA_g); under a grouping also each group's mean, and each group's
+    genders. With ``their`` among the candidates a neutral choice counts as not right: read ``neutral_rate``
+    and ``misgendering_rate`` beside it; over the same choices the three (and other outcomes) add up to 1.
+
+    Interval: MOVER of Wilson's intervals, their n reduced by the variation between clusters. Null: a
+    candidate chosen at random, exact; p is two-sided. None with reason ``single_group`` where one gender has
+    no sample.
+
+    Args:
+        evidence: Choices.
+        by: Attribute, or list of attributes to cross, for parts.
+        where: Only samples with these values: ``{"context": "single"}``; a list holds alternatives.
+        mode: ``paper`` takes the first of tied candidates, rounds each gender's rate and then their mean, and
+            over several contexts takes the mean of the contexts.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Not used; every metric takes it.
+
+    Raises:
+        UnknownName: An attribute or value that does not exist.
+
+    Source: Hall et al. 2023, section 3.5 and Table 2.
+    """
+    return choice_finding(
+        evidence, "resolution_accuracy", by=by, where=where, mode=mode, inference=inference, seed=seed
+    )
+
+
+def resolution_gap(
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Accuracy for the first gender minus that for the second; in [-1, 1], fair at 0.
+
+    Positive: masculine subjects are resolved better. With ``their`` among the candidates the gap mixes
+    misgendering with neutral choices: ``misgendering_gap`` and ``neutral_gap`` are its two halves, negated.
+
+    Interval as in ``resolution_accuracy``: over occupations like these. Null and p: genders exchanged within
+    the strata, exact; the hypothesis is that gender makes no difference in any stratum. ``mde`` is the gap
+    that would be found with 80 % power. Parts under a grouping are corrected by Holm. Arguments as in
+    ``resolution_accuracy``; paper mode has no gap over several contexts.
+
+    Source: Hall et al. 2023, section 3.5 and Table 2.
+    """
+    return choice_finding(
+        evidence, "resolution_gap", by=by, where=where, mode=mode, inference=inference, seed=seed
+    )
+
+
+def misgendering_rate(
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """How often the other gender's candidate is chosen, mean over the two genders; in [0, 1].
+
+    A neutral choice is not misgendering. Parts, interval, null and arguments as in ``resolution_accuracy``.
+
+    Source: ours; the paper counts neutral and misgendering choices together as errors.
+    """
+    return choice_finding(
+        evidence, "misgendering_rate", by=by, where=where, mode=mode, inference=inference, seed=seed
+    )
+
+
+def misgendering_gap(
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Misgendering rate of the first gender minus that of the second; in [-1, 1], fair at 0.
+
+    Positive: masculine subjects are misgendered more often. Interval, null, p and arguments as in
+    ``resolution_gap``.
+
+    Source: ours, after Hall et al. 2023, Table 4.
+    """
+    return choice_finding(
+        evidence, "misgendering_gap", by=by, where=where, mode=mode, inference=inference, seed=seed
+    )
+
+
+def neutral_rate(
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """How often a neutral candidate is chosen (R_neutral), mean over the two genders; in [0, 1].
+
+    0 where no candidate is neutral. Parts, interval, null and arguments as in ``resolution_accuracy``.
+
+    Source: Hall et al. 2023, Appendix D.1 and Table 4.
+    """
+    return choice_finding(
+        evidence, "neutral_rate", by=by, where=where, mode=mode, inference=inference, seed=seed
+    )
+
+
+def neutral_gap(
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Neutral rate of the first gender minus that of the second (Delta_N); in [-1, 1], fair at 0.
+
+    Positive: masculine subjects get the neutral pronoun more often. Interval, null, p and arguments as in
+    ``resolution_gap``.
+
+    Source: Hall et al. 2023, Appendix D.1 and Table 4.
+    """
+    return choice_finding(
+        evidence, "neutral_gap", by=by, where=where, mode=mode, inference=inference, seed=seed
+    )

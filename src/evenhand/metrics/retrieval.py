@@ -1,0 +1,333 @@
+"""Whom does a model retrieve first? Bias@K, Skew@K, MaxSkew@K, MinSkew@K and NDKL, with their null."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.results import Finding
+from evenhand.evidence.rankings import Rankings
+from evenhand.metrics.prepared import By
+from evenhand.metrics.retrieval_findings import (
+    Asked,
+    Details,
+    Figures,
+    Target,
+    absent_note,
+    retrieval_finding,
+    top_figures,
+)
+from evenhand.stats import ranking_null, rankings
+from evenhand.stats.ranking_null import Chance
+from evenhand.stats.rankings import Tops
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_WIDE = (-np.inf, np.inf)
+
+
+def bias_at_k(
+    evidence: Rankings,
+    *,
+    by: By,
+    k: int,
+    groups: Sequence[str] | None = None,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over queries of ``(n_plus - n_minus) / (n_plus + n_minus)`` among the first k; fair at 0.
+
+    In [-1, 1]. With an odd k no query can reach 0: read null, z (in the details) and p, which is two-sided.
+    Tied scores give the average over all their orders. Parts are the queries.
+
+    Args:
+        evidence: Rankings.
+        by: Attribute, or list of attributes to cross.
+        k: Places.
+        groups: The group that counts as +1 and the one that counts as -1; may be left out where there are
+            just two: then the first in sorted order is +1.
+        mode: ``paper``: tied samples stay in the order of the table, and a query with neither group among
+            the first k, or only one in its pool, has the value that the formula gives.
+        inference: ``none`` skips interval, null and p.
+        seed: Of null distributions too large to list.
+
+    Returns:
+        A Finding. A query is None with reason ``k_exceeds_pool``, ``single_group`` (its pool lacks one of
+        the two) or ``undefined`` (neither may be among the first k).
+
+    Raises:
+        UserError: Unknown attribute, group or option, or no usable row.
+
+    Source: Hall et al. 2023, Appendix A.
+    """
+    asked = Asked.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
+    _check_k(k)
+    plus, minus, named = _pair(asked, groups)
+    neither = 0.0 if asked.paper else np.nan
+
+    def values_of(counts: Ints, pools: Ints) -> Floats:
+        values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
+        both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
+        return values if asked.paper else np.where(both, values, np.nan)
+
+    def look(tops: Tops, pools: Ints) -> Details:
+        sides = zip(named, (plus, minus), strict=False)
+        return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in sides}
+
+    figures = top_figures(asked, k, values_of, look)
+    lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
+    _explain(figures, lacking & np.isnan(figures.values), "single_group")
+    params = {"k": k, "groups": named}
+    null_of = _top_null(k, values_of)
+    return retrieval_finding(asked, figures, params, null_of, side="both", bounds=(-1, 1))
+
+
+def skew_at_k(
+    evidence: Rankings,
+    *,
+    by: By,
+    k: int,
+    group: str,
+    target: Target = "pool",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over queries of one group's ``ln(share of the first k / target share)``; fair at 0.
+
+    Above 0 the group is retrieved more often than its target. A group that is not among the first k has
+    skew minus infinity; it is given as -ln(k+1), lower than any group that is there can have, flagged as
+    ``absent`` in the parts and counted in the notes. p is two-sided.
+
+    Args:
+        evidence: Rankings.
+        by: Attribute, or list of attributes to cross.
+        k: Places.
+        group: Whose skew.
+        target: ``pool`` (its share of the query's pool), ``equal`` (one over the number of groups), or a
+            mapping of every group to its share.
+        mode: ``paper``: tied samples stay in the order of the table; an absent group counts as one sample.
+        inference: ``none`` skips interval, null and p.
+        seed: Of null distributions too large to list.
+
+    Returns:
+        A Finding; parts are the queries, None with reason ``k_exceeds_pool``, ``group_not_in_pool`` or
+        ``single_group``.
+
+    Raises:
+        UserError: Unknown attribute, group or option, or no usable row.
+
+    Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
+    """
+    asked = Asked.make("skew_at_k", evidence, by, target, mode, inference, seed)
+    _check_k(k)
+    code = asked.code_of(group)
+
+    def values_of(counts: Ints, pools: Ints) -> Floats:
+        return rankings.skews(counts, pools, asked.targets(pools), k, _absent(asked))[:, code]
+
+    figures = _skew_figures(asked, k, values_of, [code])
+    _explain(figures, figures.pools[:, code] == 0, "group_not_in_pool")
+    return retrieval_finding(
+        asked, figures, {"k": k, "group": group}, _top_null(k, values_of), side="both", bounds=_WIDE
+    )
+
+
+def max_skew_at_k(
+    evidence: Rankings,
+    *,
+    by: By,
+    k: int,
+    target: Target = "pool",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over queries of the largest skew of a group; at least 0 with target ``pool``, lower is fairer.
+
+    Even a fair model does not reach 0: read null and z; p is one-sided, upper. The parts name the
+    ``group_of_max``. Arguments, undefined cases and errors as in ``skew_at_k``; in paper mode an absent
+    group counts as one sample and may be the group of the max.
+
+    Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
+    """
+    asked = Asked.make("max_skew_at_k", evidence, by, target, mode, inference, seed)
+    return _extreme_skew(asked, k, rankings.max_skews, "high")
+
+
+def min_skew_at_k(
+    evidence: Rankings,
+    *,
+    by: By,
+    k: int,
+    target: Target = "pool",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over queries of the smallest skew of a group; at most 0 with target ``pool``, higher is fairer.
+
+    An absent group has -ln(k+1) as in ``skew_at_k``; the parts name the ``group_of_min``. p is one-sided,
+    lower. Arguments, undefined cases and errors as in ``skew_at_k``.
+
+    Source: Geyik et al. 2019; Hall et al. 2023 (released code).
+    """
+    asked = Asked.make("min_skew_at_k", evidence, by, target, mode, inference, seed)
+    return _extreme_skew(asked, k, rankings.min_skews, "low")
+
+
+def ndkl(
+    evidence: Rankings,
+    *,
+    by: By,
+    k: int | None = None,
+    target: Target = "pool",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over queries of the normalised discounted KL divergence of all tops; at least 0, lower is fairer.
+
+    ``sum_i KL_i / log2(i+1) / sum_i 1/log2(i+1)`` with ``KL_i`` between the groups' shares of the first i
+    and the target. A fair model does not reach 0: read null and z; p is one-sided, upper. Arguments,
+    undefined cases and errors as in ``skew_at_k``, but for k: the last i, None for the whole pool.
+
+    Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
+    """
+    asked = Asked.make("ndkl", evidence, by, target, mode, inference, seed)
+    if k is not None:
+        _check_k(k)
+    pieces = [
+        (
+            rankings.ndkl(ranked, asked.targets(ranked.pools), k),
+            ranked.pools,
+            ranked.open_up_to(k),
+        )
+        for _, ranked in asked.ranked()
+    ]
+    values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    figures = Figures(values, {}, pools, tied)
+    _explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
+    _needs_two_groups(asked, figures)
+
+    def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
+        return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
+
+    return retrieval_finding(asked, figures, {"k": k}, null_of, side="high", bounds=(0, np.inf))
+
+
+def _extreme_skew(
+    asked: Asked, k: int, kernel: Callable[[Ints, Ints, Floats, int, str], Floats], side: str
+) -> Finding:
+    _check_k(k)
+
+    def values_of(counts: Ints, pools: Ints) -> Floats:
+        return kernel(counts, pools, asked.targets(pools), k, _absent(asked))
+
+    figures = _skew_figures(asked, k, values_of, range(len(asked.pools.groups)), side)
+    exact = isinstance(asked.target, str) and asked.target == "pool" and not asked.paper
+    bounds = ((0, np.inf) if side == "high" else (-np.inf, 0)) if exact else _WIDE
+    return retrieval_finding(asked, figures, {"k": k}, _top_null(k, values_of), side=side, bounds=bounds)
+
+
+def _skew_figures(
+    asked: Asked,
+    k: int,
+    values_of: Callable[[Ints, Ints], Floats],
+    watched: Sequence[int],
+    side: str | None = None,
+) -> Figures:
+    """Skews with the groups that are absent, and those that have the largest or smallest skew."""
+    names = np.array(asked.group_names, dtype=object)
+
+    def look(tops: Tops, pools: Ints) -> Details:
+        gone = np.zeros(pools.shape, dtype=bool)
+        for code in watched:
+            missing = (tops.counts[:, code] == 0) & (pools[tops.owner, code] > 0)
+            gone[:, code] = np.bincount(tops.owner, missing, tops.n_owners) > 0
+        gone[pools.sum(axis=1) < k] = False
+        details = {"absent": _joined(gone, names)}
+        if side is not None:
+            details["group_of_max" if side == "high" else "group_of_min"] = _joined(
+                _extreme_groups(asked, tops, pools, k, side), names
+            )
+        return details
+
+    figures = top_figures(asked, k, values_of, look)
+    _needs_two_groups(asked, figures)
+    touched = asked.paper or side != "high"  # the largest skew is always that of a group that is there
+    if touched:
+        figures.notes.extend(absent_note(figures.details["absent"], k, paper=asked.paper))
+    return figures
+
+
+def _extreme_groups(asked: Asked, tops: Tops, pools: Ints, k: int, side: str) -> npt.NDArray[np.bool_]:
+    """Which groups most often have the largest (smallest) skew of each ranking, shape (R, G)."""
+    skew = rankings.skews(tops.counts, pools[tops.owner], asked.targets(pools)[tops.owner], k, _absent(asked))
+    signed = np.where(np.isnan(skew), -np.inf, skew if side == "high" else -skew)
+    winner = signed >= signed.max(axis=1, keepdims=True) - 1e-12
+    often = np.stack([tops.mean(column.astype(np.float64)) for column in winner.T], axis=1)
+    enough = pools.sum(axis=1, keepdims=True) >= k
+    return np.asarray((often >= often.max(axis=1, keepdims=True) - 1e-12) & (pools > 0) & enough)
+
+
+def _joined(flags: npt.NDArray[np.bool_], names: npt.NDArray[np.object_]) -> list[float | str | None]:
+    return [", ".join(names[row]) if row.any() else None for row in flags]
+
+
+def _top_null(
+    k: int, values_of: Callable[[Ints, Ints], Floats]
+) -> Callable[[Ints, np.random.Generator], Chance]:
+    def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
+        return ranking_null.null_of_top(
+            pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape)), rng
+        )
+
+    return null_of
+
+
+def _absent(asked: Asked) -> str:
+    return "smoothed" if asked.paper else "floor"
+
+
+def _check_k(k: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+
+
+def _pair(asked: Asked, groups: Sequence[str] | None) -> tuple[int, int, list[str]]:
+    """Codes of the group that counts +1 and of the one that counts -1, -1 for one that has no sample."""
+    names = asked.group_names
+    if groups is None:
+        if len(names) > 2:
+            raise ParameterError(
+                f"there are {len(names)} groups; name two of {names} with groups=[plus, minus]"
+            )
+        return 0, 1 if len(names) == 2 else -1, names
+    if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
+        raise ParameterError(f"groups={groups!r} is not possible; name two of {names}: [plus, minus]")
+    if len(names) == 1 and names[0] in groups:
+        return (0, -1, list(groups)) if names[0] == groups[0] else (-1, 0, list(groups))
+    return asked.code_of(groups[0]), asked.code_of(groups[1]), list(groups)
+
+
+def _column(counts: Ints, code: int) -> Ints:
+    """One group's counts; zeros for a group without any sample."""
+    return counts[:, code] if code >= 0 else np.zeros(len(counts), dtype=np.int64)
+
+
+def _explain(figures: Figures, where: npt.NDArray[np.bool_], reason: str) -> None:
+    """Make the figures of some queries undefined; a reason given earlier stays."""
+    figures.values[where] = np.nan
+    for query in np.flatnonzero(where).tolist():
+        figures.reasons.setdefault(query, reason)
+
+
+def _needs_two_groups(asked: Asked, figures: Figures) -> None:
+    if not asked.paper:
+        _explain(figures, (figures.pools > 0).sum(axis=1) < 2, "single_group")

@@ -1,0 +1,127 @@
+"""Figures as one HTML page that works offline: drawings, set tables, and the numbers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.figure import Figure
+from evenhand.report import inline
+from evenhand.report.figures import draw, specification
+from evenhand.report.figures_table import Sheet, sheet
+from evenhand.report.formats import visible
+
+if TYPE_CHECKING:
+    import jinja2
+    import polars as pl
+
+    from evenhand.core.figure import Format
+
+_MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One figure of the page: a drawing, or a set table."""
+
+    title: str
+    sheet: Sheet | None
+    notes: list[str]
+    place: int | None
+
+
+def figures_html(
+    figures: Sequence[Figure], table: pl.DataFrame, title: str, notes: Sequence[str] = (), name: str = ""
+) -> str:
+    """Figures and the table behind them as one self-contained page.
+
+    Args:
+        figures: In order.
+        table: What they show.
+        title: The page's heading.
+        notes: Under the figures.
+        name: The artifact's name, above the heading.
+
+    Returns:
+        The whole page. It makes no network request: scripts, styles and data are inside it, and its
+        content security policy allows nothing else.
+
+    Raises:
+        UserError: The table has not the columns, or they do not fit the kind.
+    """
+    parts: list[_Part] = []
+    specs: list[dict[str, Any]] = []
+    for figure in figures:
+        if figure.kind == "table":
+            made = sheet(figure, table)
+            under = [*made.notes, *map(visible, figure.notes)]
+            parts.append(_Part(visible(figure.title), made, under, None))
+        else:
+            drawing = draw(figure, table)
+            parts.append(_Part(visible(figure.title), None, drawing.notes, len(specs)))
+            specs.append(_offline(specification(drawing.chart)))
+    # A page whose only part is the whole table does not need it twice.
+    whole = sheet(Figure("table", formats=_formats(figures)), table.head(_MOST_ROWS)) if specs else None
+    scripts = [inline.chart_library(), _script()] if specs else []
+    text = (
+        _environment()
+        .get_template("artifact.html.j2")
+        .render(
+            name=name,
+            title=visible(title),
+            parts=parts,
+            notes=[visible(note) for note in notes],
+            whole=whole,
+            left=max(table.height - _MOST_ROWS, 0),
+            data=inline.script_json(specs),
+            style=_file("artifact.css"),
+            scripts=scripts,
+            hashes=[inline.script_hash(script) for script in scripts],
+        )
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _formats(figures: Sequence[Figure]) -> dict[str, Format]:
+    """How columns are written; the ends of intervals as the values they belong to."""
+    found: dict[str, Format] = {}
+    for figure in figures:
+        found |= figure.formats
+        how = next(
+            (figure.formats[name] for name in (figure.y, figure.x, figure.value) if name in figure.formats),
+            None,
+        )
+        ends = (figure.low, figure.high, figure.null_low, figure.null_high)
+        if how is not None:
+            found |= {end: how for end in ends if end and end not in found}
+    return found
+
+
+def _offline(spec: dict[str, Any]) -> dict[str, Any]:
+    """Without the schema's address, which a page without a network has no use for."""
+    return {key: value for key, value in spec.items() if key != "$schema"}
+
+
+def _script() -> str:
+    return f'(function(){{\n"use strict";\n{_file("artifact.js")}}})();'
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("evenhand.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("evenhand.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,196 @@
+"""Points and lines over two number axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.report import figures_axes as axes
+from evenhand.report import figures_style as style
+from evenhand.report.figures_frame import Panel, Prepared, Row
+
+# Where a name may stand beside its point: shift in x and y, and how the text is aligned to that place.
+_PLACES = (
+    (7, 0, "left", "middle"), (-7, 0, "right", "middle"),
+    (0, -8, "center", "bottom"), (0, 8, "center", "top"),
+    (6, -7, "left", "bottom"), (-6, -7, "right", "bottom"), (6, 7, "left", "top"), (-6, 7, "right", "top"),
+)  # fmt: skip
+_LABEL_HEIGHT = 12.0
+_MOST_LABELS = 400
+
+
+def draw_scatter(prepared: Prepared, panel: Panel) -> Any:
+    """Points with names beside them and a fitted line a colour."""
+    import altair as alt
+
+    width, height = axes.panel_size(prepared)
+    layers: list[Any] = []
+    for source in ("ours", "paper"):
+        rows = [row for row in panel.rows if row["source"] == source]
+        if rows or source == "ours":
+            hints = axes.tooltip(prepared, rows)
+            mark: dict[str, Any] = {
+                "filled": source == "ours",
+                "strokeWidth": 1.6,
+                "opacity": 0.85,
+                "size": 48,
+            }
+            layers.append(
+                _base(prepared, panel, rows)
+                .mark_point(**mark)
+                .encode(color=_colour(prepared), shape=axes.shape(prepared, 780), tooltip=hints)
+            )
+    if prepared.figure.fit:
+        layers = [*_fits(prepared, panel), *layers]
+    if prepared.figure.label:
+        layers += _names(prepared, panel, width, height)
+    layers += axes.reference_layers(panel, width)
+    return alt.layer(*layers).properties(width=width, height=height, **axes.panel_title(panel))
+
+
+def draw_lines(prepared: Prepared, panel: Panel) -> Any:
+    """Lines with points; intervals as bands, and the null band in grey."""
+    import altair as alt
+
+    width, height = axes.panel_size(prepared)
+    layers: list[Any] = []
+    spans = (("null_low", "null_high", style.BAND, 0.6), ("low", "high", None, 0.16))
+    for low, high, fixed, opacity in spans:
+        rows = [row for row in panel.rows if row[low] is not None and row[high] is not None]
+        if rows:
+            y = axes.number_axis(prepared, panel, "y", height, field=low)
+            area = _base(prepared, panel, rows, y=y).mark_area(opacity=opacity, clip=True, line=False)
+            tint: Any = alt.value(fixed) if fixed else _colour(prepared)
+            detail = alt.Detail(field="series", type="nominal")
+            layers.append(area.encode(y2=alt.Y2(field=high), color=tint, detail=detail))
+    for source in ("ours", "paper"):
+        rows = [row for row in panel.rows if row["source"] == source]
+        if not rows and source == "paper":
+            continue
+        hints = axes.tooltip(prepared, rows)
+        base = _base(prepared, panel, rows)
+        dash = {"strokeDash": [4, 3]} if source == "paper" else {}
+        order = alt.Order(field="place", type="quantitative")
+        layers.append(base.mark_line(strokeWidth=2, **dash).encode(color=_colour(prepared), order=order))
+        hollow: dict[str, Any] = {"filled": False, "fill": style.PAPER, "strokeWidth": 1.6}
+        points = base.mark_point(size=42, opacity=1, **({"filled": True} if source == "ours" else hollow))
+        layers.append(points.encode(color=_colour(prepared), shape=axes.shape(prepared, 780), tooltip=hints))
+    layers += axes.reference_layers(panel, width)
+    return alt.layer(*layers).properties(width=width, height=height, **axes.panel_title(panel))
+
+
+def _colour(prepared: Prepared) -> Any:
+    return axes.colour(prepared, 780, shaped=True)
+
+
+def _base(prepared: Prepared, panel: Panel, rows: Sequence[Row], y: Any = None) -> Any:
+    """A chart of rows on the panel's axes; names along x keep their order along a line, too."""
+    import altair as alt
+
+    width, height = axes.panel_size(prepared)
+    x_order = prepared.orders.get("x", [])
+    for row in rows:
+        row["place"] = x_order.index(row["x"]) if "x" in prepared.names else row["x"]
+    channels = {}
+    for role, size in (("x", width), ("y", height)):
+        if role in prepared.names:
+            channels[role] = axes.name_axis(prepared, panel, role, size / max(len(prepared.orders[role]), 1))
+        else:
+            channels[role] = axes.number_axis(prepared, panel, role, size)
+    if y is not None:
+        channels["y"] = y
+    return alt.Chart(axes.data(rows)).encode(**channels)
+
+
+def _fits(prepared: Prepared, panel: Panel) -> list[Any]:
+    """A line through our points of each colour: at least three points, at two places."""
+    layers = []
+    for colour in prepared.orders["colour"]:
+        rows = [row for row in panel.rows if row["colour"] == colour and row["source"] == "ours"]
+        ends = _fitted(prepared, rows)
+        if ends:
+            made = [{"x": x, "y": y, "colour": colour} for x, y in ends]
+            line = _base(prepared, panel, made).mark_line(strokeWidth=1.5, opacity=0.8, clip=True)
+            layers.append(line.encode(color=_colour(prepared)))
+    return layers
+
+
+def _fitted(prepared: Prepared, rows: Sequence[Row]) -> list[tuple[float, float]]:
+    if len(rows) < 3 or prepared.names:
+        return []
+    log = prepared.figure.log
+    x, y = (
+        np.array([np.log10(row[role]) if role in log else row[role] for row in rows]) for role in ("x", "y")
+    )
+    spread = float(((x - x.mean()) ** 2).sum())
+    if spread <= 0:
+        return []
+    slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread
+    ends = [float(x.min()), float(x.max())]
+    pairs = [(end, float(y.mean()) + slope * (end - float(x.mean()))) for end in ends]
+    return [
+        (axes.nearest(10**a if "x" in log else a), axes.nearest(10**b if "y" in log else b)) for a, b in pairs
+    ]
+
+
+def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> list[Any]:
+    """Names beside points; one that finds no room beside the others is left to the tooltip."""
+    import altair as alt
+
+    rows = panel.rows[:_MOST_LABELS]
+    at = [
+        (_pixel(prepared, panel, "x", row, width), _pixel(prepared, panel, "y", row, height)) for row in rows
+    ]
+    taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at]
+    groups: dict[int, list[Row]] = {}
+    for row, (x, y) in zip(rows, at, strict=True):
+        if row["label"]:
+            length = min(len(row["label"]), 30) * 5.6
+            boxes = [_box(x, y, length, place) for place in range(len(_PLACES))]
+            clashes = [_clashes(box, taken, width, height) for box in boxes]
+            best = clashes.index(min(clashes))
+            if clashes[best] == 0:
+                taken.append(boxes[best])
+                groups.setdefault(best, []).append(row)
+    layers = []
+    for place, members in sorted(groups.items()):
+        dx, dy, align, baseline = _PLACES[place]
+        text = _base(prepared, panel, members).mark_text(
+            dx=dx, dy=dy, align=align, baseline=baseline, fontSize=9.5, color=style.INK, limit=170
+        )
+        layers.append(text.encode(text=alt.Text(field="label", type="nominal")))
+    return layers
+
+
+def _pixel(prepared: Prepared, panel: Panel, role: str, row: Row, size: float) -> float:
+    if role in prepared.names:
+        order = prepared.order_in(role, panel)
+        return (order.index(row[role]) + 0.5) / len(order) * size
+    low, high = axes.extent(prepared, role, panel)
+    value = row[role]
+    if role in prepared.figure.log:
+        low, high, value = np.log10(low), np.log10(high), np.log10(value)
+    share = float((value - low) / (high - low))
+    return share * size if role == "x" else (1 - share) * size
+
+
+def _box(x: float, y: float, length: float, place: int) -> tuple[float, float, float, float]:
+    dx, dy, align, baseline = _PLACES[place]
+    left = x + dx - {"left": 0.0, "right": length, "center": length / 2}[align]
+    top = y + dy - {"top": 0.0, "bottom": _LABEL_HEIGHT, "middle": _LABEL_HEIGHT / 2}[baseline]
+    return left, top, left + length, top + _LABEL_HEIGHT
+
+
+def _clashes(
+    box: tuple[float, float, float, float],
+    taken: Sequence[tuple[float, float, float, float]],
+    width: float,
+    height: float,
+) -> int:
+    left, top, right, bottom = box
+    outside = left < -6 or right > width + 30 or top < -6 or bottom > height + 6
+    return int(outside) + sum(
+        left < other[2] and other[0] < right and top < other[3] and other[1] < bottom for other in taken
+    )

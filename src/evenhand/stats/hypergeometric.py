@@ -1,0 +1,83 @@
+"""What a random part of a finite population holds."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Outcomes = tuple[Ints, Floats]
+
+MOST_OUTCOMES = 200_000  # contents that are listed one by one; beyond, they are drawn
+DRAWS = 20_000
+
+
+def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -> Outcomes:
+    """What a random part of a block holds.
+
+    Args:
+        block: Samples of each group.
+        draws: How many are taken.
+        rng: Used only beyond MOST_OUTCOMES outcomes.
+
+    Returns:
+        Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution.
+    """
+    if _number_of_outcomes(block, draws) <= MOST_OUTCOMES:
+        return _listed(block, draws)
+    drawn = rng.multivariate_hypergeometric(block, draws, size=DRAWS, method="marginals")
+    counts, times = np.unique(drawn, axis=0, return_counts=True)
+    return counts, times / DRAWS
+
+
+def outcomes_are_listed(block: tuple[int, ...], draws: int) -> bool:
+    """Whether ``top_outcomes`` is exact here."""
+    return _number_of_outcomes(block, draws) <= MOST_OUTCOMES
+
+
+def _number_of_outcomes(block: tuple[int, ...], draws: int) -> float:
+    ways = np.zeros(draws + 1)
+    ways[0] = 1
+    for size in block:
+        total = np.cumsum(ways)
+        ways = total - np.r_[np.zeros(min(size + 1, draws + 1)), total][: draws + 1]
+    return float(ways[draws])
+
+
+@lru_cache(maxsize=4096)
+def _listed(block: tuple[int, ...], draws: int) -> Outcomes:
+    counts = np.zeros((1, 0), dtype=np.int64)
+    remaining = np.array([draws], dtype=np.int64)
+    room = sum(block)
+    for size in block:
+        room -= size
+        low, high = np.maximum(0, remaining - room), np.minimum(size, remaining)
+        times = high - low + 1
+        repeated = np.repeat(np.arange(times.size), times)
+        number = low[repeated] + np.arange(repeated.size) - np.repeat(np.cumsum(times) - times, times)
+        counts = np.concatenate([counts[repeated], number[:, None]], axis=1)
+        remaining = remaining[repeated] - number
+    log_weight = log_choose(np.array(block), counts).sum(axis=1)
+    weight = np.exp(log_weight - log_weight.max())
+    return counts, weight / weight.sum()
+
+
+def log_choose(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
+    """``ln(n! / (k! (n - k)!))``, elementwise."""
+    from scipy import special
+
+    n, k = np.asarray(n), np.asarray(k)
+    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+
+
+def unique_rows(table: Ints) -> tuple[Ints, Ints]:
+    """Distinct rows, sorted, and which of them each row is; shape (S, C) and (T,)."""
+    which = np.zeros(len(table), dtype=np.int64)
+    for column in table.T:  # compacted after each column, so that keys cannot overflow
+        which = np.unique(which * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+    first = np.zeros(int(which.max(initial=-1)) + 1, dtype=np.int64)
+    first[which[::-1]] = np.arange(len(table))[::-1]
+    return table[first], which

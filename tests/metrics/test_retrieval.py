@@ -1,0 +1,384 @@
+"""Retrieval findings: what they hold, what is left out and counted, and whether intervals are right."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from evenhand import metrics
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.evidence.rankings import Rankings
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.retrieval_findings import t_interval
+from evenhand.stats.ranking_null import null_of_mean, null_of_ndkl, null_of_top
+from evenhand.stats.rankings import RankedPools, difference, max_skews, ndkl, target_shares, tops
+from tests.helpers import predictions
+from tests.properties.metric_table import check_finding
+
+FIGURES = {
+    "bias_at_k": {"k": 5},
+    "skew_at_k": {"k": 5, "group": "f"},
+    "max_skew_at_k": {"k": 5},
+    "min_skew_at_k": {"k": 5},
+    "ndkl": {},
+}
+each_figure = pytest.mark.parametrize("name", FIGURES)
+
+
+def frame(queries=23, men=10, women=10, seed=0, decimals=9, shift=0.0):
+    """Random scores of balanced pools; ``shift`` lifts the men's."""
+    rng = np.random.default_rng(seed)
+    size = men + women
+    gender = np.tile(["m"] * men + ["f"] * women, queries)
+    scores = rng.normal(size=queries * size) + shift * (gender == "m")
+    return pl.DataFrame(
+        {
+            "query": np.repeat([f"q{i:02d}" for i in range(queries)], size),
+            "sample": [f"s{i}" for i in range(queries * size)],
+            "score": scores.round(decimals),
+            "gender": gender,
+            "age": rng.choice(["old", "young", "middle"], queries * size),
+        }
+    )
+
+
+def ask(name, table, by="gender", **more):
+    evidence = table if isinstance(table, Rankings) else Rankings.from_frame(table)
+    return getattr(metrics, name)(evidence, by=by, **{**FIGURES[name], **more})
+
+
+@each_figure
+@pytest.mark.parametrize("mode", ["default", "paper"])
+@pytest.mark.parametrize("decimals", [9, 1])
+def test_a_finding_says_what_it_is(name, mode, decimals):
+    finding = ask(name, frame(decimals=decimals), mode=mode)
+    check_finding(finding)
+    definition = DEFINITIONS[name]
+    assert (finding.name, finding.by, finding.n) == (name, ["gender"], 460)
+    assert (finding.direction, finding.fair_at) == (definition.direction, definition.fair_at)
+    assert finding.metric.startswith(f"{name}(by=gender")
+    assert ("mode=paper" in finding.metric) == (mode == "paper")
+    assert finding.interval.low <= finding.value <= finding.interval.high
+    assert finding.null.low <= finding.null.mean <= finding.null.high
+    assert [part.kind for part in finding.parts] == ["query"] * 23
+    values = np.array([part.value for part in finding.parts])
+    assert finding.value == pytest.approx(values.mean())
+    assert finding.details["sigma"] == pytest.approx(values.std(ddof=1))
+    assert finding.details["queries"] == 23
+    for part in finding.parts:
+        assert part.n == 20
+        assert 0 < part.p_value <= part.p_adjusted <= 1
+    assert finding.details["z"] == pytest.approx(
+        (finding.value - finding.null.mean) / finding.details["null_sd"]
+    )
+
+
+@each_figure
+def test_inference_none_keeps_the_value_and_skips_the_rest(name):
+    quick, full = ask(name, frame(), inference="none"), ask(name, frame())
+    assert quick.value == full.value
+    assert quick.details["sigma"] == full.details["sigma"]
+    for piece in (quick, *quick.parts):
+        assert piece.interval is piece.null is piece.p_value is None
+        assert "z" not in piece.details
+
+
+@each_figure
+@pytest.mark.parametrize("decimals", [9, 1])
+def test_rows_in_any_order_give_the_same_bytes(name, decimals):
+    table = frame(decimals=decimals)
+    shuffled = table.sample(fraction=1, shuffle=True, seed=1)
+    assert ask(name, table).model_dump_json() == ask(name, shuffled).model_dump_json()
+
+
+@each_figure
+def test_wrong_options_are_refused_in_one_line(name):
+    with pytest.raises(ParameterError, match="choose one of 'auto', 'none'"):
+        ask(name, frame(), inference="no")
+    with pytest.raises(ParameterError, match="choose one of 'default', 'paper'"):
+        ask(name, frame(), mode="papre")
+    with pytest.raises(UnknownName, match="did you mean 'gender'"):
+        ask(name, frame(), by="gendre")
+    with pytest.raises(ParameterError, match="k=0 is not possible"):
+        ask(name, frame(), k=0)
+    with pytest.raises(ParameterError, match="seed=-1"):
+        ask(name, frame(), seed=-1)
+    with pytest.raises(ParameterError, match="name an attribute"):
+        ask(name, frame(), by=())
+    with pytest.raises(ParameterError, match="takes Rankings, not Predictions"):
+        getattr(metrics, name)(predictions([("a", "g", "a")]), by="group", **FIGURES[name])
+
+
+def test_wrong_groups_and_targets_are_refused_in_one_line():
+    with pytest.raises(ParameterError, match="there are 3 groups; name two of"):
+        ask("bias_at_k", frame(), by="age")
+    with pytest.raises(ParameterError, match=r"name two of \['f', 'm'\]"):
+        ask("bias_at_k", frame(), groups=["m"])
+    with pytest.raises(UnknownName, match="there is no group of gender 'x'"):
+        ask("bias_at_k", frame(), groups=["m", "x"])
+    with pytest.raises(UnknownName, match="there is no group of gender 'x'"):
+        ask("skew_at_k", frame(), group="x")
+    with pytest.raises(ParameterError, match="choose 'pool', 'equal', or shares"):
+        ask("ndkl", frame(), target="even")
+    with pytest.raises(ParameterError, match="a share above 0, together 1"):
+        ask("ndkl", frame(), target={"f": 1.0})
+    with pytest.raises(UnknownName, match="there is no group 'x'"):
+        ask("ndkl", frame(), target={"f": 0.5, "x": 0.5})
+
+
+def test_the_order_of_groups_is_the_sign():
+    plus, minus = (ask("bias_at_k", frame(), groups=pair) for pair in (["m", "f"], ["f", "m"]))
+    assert plus.value == -minus.value
+    assert plus.p_value == minus.p_value
+    assert plus.metric == "bias_at_k(by=gender, groups=['m', 'f'], k=5)"
+    assert ask("bias_at_k", frame()).value == minus.value  # sorted
+    part = plus.parts[0]
+    assert part.value == pytest.approx((part.details["top_m"] - part.details["top_f"]) / 5)
+
+
+def test_two_of_three_groups_and_crossed_attributes():
+    finding = ask("bias_at_k", frame(), by="age", groups=["old", "young"], k=12)
+    check_finding(finding)
+    assert finding.value is not None
+    crossed = ask("max_skew_at_k", frame(), by=["gender", "age"])
+    assert [group.key for group in crossed.groups][:2] == [["f", "middle"], ["f", "old"]]
+    assert "f+old" in "".join(part.details["group_of_max"] for part in crossed.parts)
+
+
+def test_targets():
+    table = frame(queries=4, men=5, women=15)
+    pool, equal = ask("ndkl", table), ask("ndkl", table, target="equal")
+    given = ask("ndkl", table, target={"f": 0.75, "m": 0.25})
+    assert given.value == pytest.approx(pool.value, abs=1e-12)
+    assert given.metric == "ndkl(by=gender, target=f=0.75,m=0.25)"
+    assert equal.value > pool.value
+    assert equal.null.mean > pool.null.mean  # an even target is out of reach here
+    skew = ask("skew_at_k", table, k=20, target="equal")
+    assert skew.value == pytest.approx(np.log(0.75 / 0.5))
+    assert ask("max_skew_at_k", table, k=20).value == pytest.approx(0)
+
+
+def test_what_is_missing_is_counted():
+    table = frame(queries=3).with_columns(
+        gender=pl.when(pl.col("sample").is_in(["s0", "s1", "s20"])).then(None).otherwise("gender"),
+        score=pl.when(pl.col("sample").is_in(["s1", "s2"])).then(float("nan")).otherwise("score"),
+    )
+    finding = ask("bias_at_k", table)
+    assert {d.reason: d.count for d in finding.dropped} == {"missing score": 2, "missing gender": 2}
+    assert [part.n for part in finding.parts] == [17, 19, 20]
+    assert finding.n == 56
+    assert "the pools of 2 of 3 queries lost samples (see dropped)" in finding.notes
+    gone = table.with_columns(gender=pl.when(pl.col("query") == "q01").then(None).otherwise("gender"))
+    finding = ask("bias_at_k", gone)
+    assert ("query without usable samples", 1) in [(d.reason, d.count) for d in finding.dropped]
+    assert len(finding.parts) == 2
+    with pytest.raises(InputError, match="no usable row by gender: 60 with missing gender"):
+        ask("bias_at_k", frame(queries=3).with_columns(gender=pl.lit(None, dtype=pl.String)))
+
+
+@each_figure
+def test_a_pool_smaller_than_k_has_no_value(name):
+    table = pl.concat(
+        [frame(queries=3), frame(queries=1, men=2, women=1).with_columns(query=pl.lit("small"))]
+    )
+    finding = ask(name, table, k=5)
+    check_finding(finding)
+    part = finding.part("small")
+    assert (part.value, part.reason, part.n) == (None, "k_exceeds_pool", 3)
+    assert finding.details["queries"] == 3
+    assert ("query: k_exceeds_pool", 1) in [(d.reason, d.count) for d in finding.dropped]
+    nothing = ask(name, table, k=50)
+    assert (nothing.value, nothing.reason, nothing.interval) == (None, "k_exceeds_pool", None)
+
+
+@each_figure
+def test_one_group_cannot_be_compared(name):
+    table = frame(queries=3).with_columns(
+        gender=pl.when(pl.col("query") == "q01").then(pl.lit("f")).otherwise("gender")
+    )
+    finding = ask(name, table)
+    check_finding(finding)
+    assert (finding.part("q01").value, finding.part("q01").reason) == (None, "single_group")
+    alone = ask(name, table.filter(pl.col("query") == "q01"))
+    assert (alone.value, alone.reason) == (None, "single_group")
+    paper = ask(name, table.filter(pl.col("query") == "q01"), mode="paper")
+    assert paper.value == pytest.approx(1 if name == "bias_at_k" else 0, abs=1e-15)
+    check_finding(paper)
+    if name == "bias_at_k":
+        named = ask(name, table.filter(pl.col("query") == "q01"), groups=["m", "f"], mode="paper")
+        assert named.value == -1
+
+
+def test_a_group_that_a_pool_lacks():
+    table = frame(queries=2).with_columns(
+        gender=pl.when((pl.col("query") == "q01") & (pl.col("gender") == "f"))
+        .then(pl.lit("x"))
+        .otherwise("gender")
+    )
+    finding = ask("skew_at_k", table)
+    assert (finding.part("q01").value, finding.part("q01").reason) == (None, "group_not_in_pool")
+    assert ask("max_skew_at_k", table).part("q01").value is not None
+    assert ask("bias_at_k", table, groups=["m", "f"]).part("q01").reason == "single_group"
+
+
+def test_a_single_query_has_a_null_but_no_interval():
+    finding = ask("ndkl", frame(queries=1))
+    check_finding(finding)
+    assert finding.interval is None
+    assert finding.details["sigma"] is None
+    assert finding.null == finding.parts[0].null.model_copy(update={"method": finding.null.method})
+    assert finding.p_value == finding.parts[0].p_value
+
+
+def test_queries_of_one_value_have_no_interval():
+    finding = ask("bias_at_k", frame(shift=100.0))
+    assert (finding.value, finding.interval, finding.p_value < 1e-10) == (-1, None, True)
+    assert any("every query has the same value" in note for note in finding.notes)
+
+
+def test_ties_are_averaged_and_counted():
+    table = frame(queries=2).with_columns(score=pl.lit(0.5))
+    for name in FIGURES:
+        finding = ask(name, table)
+        assert finding.details["tied_queries"] == 2
+        assert finding.value == pytest.approx(finding.null.mean, abs=1e-12)
+        assert "in 2 of 2 queries tied scores leave the order open" in finding.notes[0]
+        assert ask(name, table, mode="paper").value != pytest.approx(finding.value)
+
+
+def test_one_pool_for_every_query_is_said():
+    table = frame(queries=3).with_columns(sample=pl.col("sample").str.slice(1).cast(pl.Int64) % 20)
+    finding = ask("bias_at_k", table)
+    assert finding.n == 20
+    assert "queries share samples: p and null band take their rankings as independent" in finding.notes
+
+
+@pytest.mark.parametrize("convert", [pl.DataFrame.to_pandas, pl.DataFrame.lazy, pl.DataFrame.to_arrow])
+def test_frames_of_other_libraries(convert):
+    assert ask("ndkl", convert(frame(queries=2))).value == ask("ndkl", frame(queries=2)).value
+
+
+def test_ranks_in_place_of_scores():
+    table = frame(queries=3, decimals=1)
+    evidence = Rankings.from_frame(table)
+    ranked = evidence.to_frame().join(table.drop("score", "query"), on="sample")
+    assert ranked.columns[:4] == ["query", "rank", "sample", "score"]
+    by_rank = Rankings.from_frame(ranked.drop("score"), rank="rank")
+    for name in FIGURES:
+        assert ask(name, by_rank).model_dump_json() == ask(name, evidence).model_dump_json()
+
+
+def test_from_scores_keeps_the_order_of_the_annotations():
+    table = frame(queries=2, men=2, women=2)
+    annotations = table.select("sample", "gender")
+    scores = table.select(
+        "sample", pl.concat_str(pl.lit("The "), "query").alias("candidate"), score=pl.lit(1.0)
+    )
+    evidence = Rankings.from_scores(
+        scores.reverse().lazy(),
+        annotations,
+        queries={"The q00": "doctor", "The q01": "baker"},
+        kind="occupation",
+    )
+    finding = ask("bias_at_k", evidence, k=2, groups=["m", "f"], mode="paper")
+    assert (finding.value, [part.key for part in finding.parts]) == (1, ["baker", "doctor"])
+    assert finding.parts[0].kind == "occupation"
+    unknown = Rankings.from_scores(scores, annotations.head(6))
+    assert {d.reason: d.count for d in ask("bias_at_k", unknown, k=2).dropped}["missing gender"] == 2
+    with pytest.raises(InputError, match="sample twice"):
+        Rankings.from_scores(scores, pl.concat([annotations, annotations]))
+
+
+def test_tables_that_are_no_rankings():
+    table = frame(queries=1, men=1, women=1)
+    with pytest.raises(InputError, match="query 'q00' holds sample 's0' twice"):
+        Rankings.from_frame(pl.concat([table, table]))
+    with pytest.raises(UnknownName, match="there is no column 'scores'"):
+        Rankings.from_frame(table, score="scores")
+    with pytest.raises(InputError, match="not numbers"):
+        Rankings.from_frame(table, score="gender")
+    with pytest.raises(InputError, match="is not a frame"):
+        Rankings.from_frame([1, 2])
+    with pytest.raises(InputError, match="score=COLUMN or rank=COLUMN"):
+        Rankings.from_frame(table, score=None)
+    assert isinstance(pd.DataFrame(), pd.DataFrame)
+
+
+def random_runs(runs, queries, pool, seed):
+    """Figures of unbiased models: each of shape (runs, queries)."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(2), pool)[None].repeat(runs * queries, axis=0)
+    ranked = RankedPools.rank(codes, rng.normal(size=codes.shape), 2)
+    targets = target_shares(ranked.pools, "pool")
+    found = tops(ranked, 5, rng)
+    return {
+        "bias": difference(found.counts[:, 0], found.counts[:, 1]).reshape(runs, queries),
+        "max_skew": max_skews(found.counts, ranked.pools, targets, 5, "floor").reshape(runs, queries),
+        "ndkl": ndkl(ranked, targets).reshape(runs, queries),
+    }
+
+
+@pytest.mark.parametrize("pool", [(10, 10), (12, 7)])
+def test_fair_models_are_inside_the_band_and_covered_by_the_interval(pool):
+    rng, runs = np.random.default_rng(0), 5_000
+    targets = target_shares(np.array([pool]), "pool")[0]
+    one = {
+        "bias": null_of_top(pool, 5, lambda c: difference(c[:, 0], c[:, 1]), rng),
+        "max_skew": null_of_top(
+            pool, 5, lambda c: max_skews(c, np.broadcast_to(pool, c.shape), targets, 5, "floor"), rng
+        ),
+        "ndkl": null_of_ndkl(pool, targets, rng),
+    }
+    for name, values in random_runs(runs, 23, pool, 1).items():
+        null, means = null_of_mean([one[name]] * 23), values.mean(axis=1)
+        low, high = null.band(0.95)
+        inside = ((means >= low - null.slack) & (means <= high + null.slack)).mean()
+        assert 0.93 <= inside <= 0.97, name
+        intervals = [t_interval(row, (-np.inf, np.inf)) for row in values]
+        covered = np.mean([i.low <= null.mean <= i.high for i in intervals if i is not None])
+        assert 0.925 <= covered <= 0.975, (name, covered)
+        side = "both" if name == "bias" else "high"
+        rejected = np.mean([null.p_value(mean, side) <= 0.05 for mean in means])
+        assert 0.03 <= rejected <= 0.06, (name, rejected)
+
+
+def test_a_planted_preference_is_found():
+    finding = ask("bias_at_k", frame(shift=1.0), groups=["m", "f"])
+    assert finding.value > finding.null.high
+    assert finding.p_value < 1e-6
+    assert finding.interval.low > 0
+    assert ask("ndkl", frame(shift=1.0)).p_value < 1e-6
+    assert ask("max_skew_at_k", frame(shift=1.0)).p_value < 1e-3
+    assert ask("min_skew_at_k", frame(shift=1.0)).p_value < 1e-3
+    assert ask("skew_at_k", frame(shift=1.0)).p_value < 1e-3
+
+
+@pytest.mark.parametrize(("mean", "spread"), [(0.5, 0.0), (0.5, 1.0), (1.5, 0.5)])
+def test_intervals_hold_the_mean_of_planted_preferences(mean, spread):
+    """Men's scores are lifted by as much as each query draws; the true mean is that of all 46,000 queries."""
+    rng, runs, queries = np.random.default_rng(2), 2_000, 23
+    codes = np.tile(np.repeat([0, 1], 10), (runs * queries, 1))
+    lift = rng.normal(mean, spread, size=(len(codes), 1)) * (codes == 0)
+    ranked = RankedPools.rank(codes, rng.normal(size=codes.shape) + lift, 2)
+    found, targets = tops(ranked, 5, rng), target_shares(ranked.pools, "pool")
+    for values in (
+        difference(found.counts[:, 0], found.counts[:, 1]),
+        max_skews(found.counts, ranked.pools, targets, 5, "floor"),
+        ndkl(ranked, targets),
+    ):
+        intervals = [t_interval(row, (-np.inf, np.inf)) for row in values.reshape(runs, queries)]
+        covered = np.mean([i is not None and i.low <= values.mean() <= i.high for i in intervals])
+        assert 0.92 <= covered <= 0.97
+
+
+def test_a_drawn_null_is_said_and_depends_on_the_seed_only():
+    table = frame(queries=3, men=20, women=20)
+    first, again, other = (ask("ndkl", table, seed=seed) for seed in (0, 0, 1))
+    assert first.model_dump_json() == again.model_dump_json()
+    assert (first.null.replicates, first.null.seed) == (9_999, 0)
+    assert first.null.method == "random rankings of each pool, convolved over queries"
+    assert other.null.mean == pytest.approx(first.null.mean, rel=0.02)
+    assert other.null.mean != first.null.mean
+    listed = ask("ndkl", frame(queries=3))
+    assert (listed.null.replicates, listed.null.seed) == (None, None)
+    assert listed.null.method == "all rankings of each pool, convolved over queries"
