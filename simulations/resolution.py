@@ -139,6 +139,29 @@ def intervals(simulations: int, seed: int) -> None:
     show(f"{simulations:,} models a line: interval holds the truth, % (aim 93-97 %)", header, rows)
 
 
+def uneven(simulations: int, seed: int) -> None:
+    """Fair on average, but each occupation favours a gender of its own: what p and the interval say."""
+    rows = []
+    for setting in ("all", "single"):
+        chosen = INSIDE[setting]
+        second, cluster = FEMININE[chosen], OCCUPATION[chosen].astype(np.int64)
+        for icc in (0.0, 0.05, 0.1, 0.3):
+            held: list[list[bool]] = [[], []]
+            for index in range(simulations):
+                drawn = occupational(
+                    stream(seed, "uneven", setting, icc, index), (0.8, 0.8), icc, shared=False
+                )
+                gap, null = tested(drawn, chosen)
+                values = drawn[chosen].astype(np.float64)
+                one, two = (rate(values[part], cluster[part], OCCUPATIONS) for part in (~second, second))
+                low, high = combined(one, two, GAP)
+                held[0].append(null.p_value(gap) <= 0.05)
+                held[1].append(low <= 0 <= high)
+            rows.append([setting, icc, share(held[0]), _aimed(held[1])])
+    header = ["setting", "ICC by occupation and gender", "gap p <= .05, %", "interval holds 0, %"]
+    show(f"{simulations:,} models of accuracy .8 that favour genders by occupation", header, rows)
+
+
 def planted(simulations: int, seed: int) -> None:
     """Feminine subjects get the neutral pronoun 10 % of the time; nobody is misgendered more than others."""
     rows = []
@@ -238,4 +261,5 @@ if __name__ == "__main__":
         random_models(options.simulations, options.seed)
         planted(options.simulations, options.seed)
         intervals(options.simulations, options.seed)
+        uneven(options.simulations, options.seed)
         paired(max(options.simulations // 5, 1), options.seed)

@@ -110,7 +110,7 @@ def test_nothing_is_evaluated(path):
 
 
 def loads_weights_only(node):
-    """Whether this is ``torch.load(..., weights_only=True)``, which builds tensors and plain containers only."""
+    """Whether this is ``torch.load(..., weights_only=True)``, which builds only tensors and containers."""
     if not isinstance(node, ast.Call) or ast.unparse(node.func) != "torch.load":
         return False
     options = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}

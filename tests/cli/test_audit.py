@@ -207,7 +207,12 @@ def test_real_faces_flip_sign_between_modes(faces, tmp_path, monkeypatch, capsys
 
 def test_listing_and_unknown_listing(monkeypatch, capsys) -> None:
     assert type_in(monkeypatch, "ls", "benchmarks") == 0
-    assert capsys.readouterr().out == "classification\nsprites\n"
+    assert capsys.readouterr().out.split() == [
+        "classification",
+        "sprites",
+        "visogender/resolution",
+        "visogender/retrieval",
+    ]
     assert type_in(monkeypatch, "ls", "benchmark") == 2
     assert "did you mean 'benchmarks'" in capsys.readouterr().err
 

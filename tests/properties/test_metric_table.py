@@ -13,6 +13,11 @@ from tests.properties.metric_table import CASES, check_finding, random_frame
 
 # these take Rankings: tests/metrics/test_retrieval.py
 OF_RANKINGS = {"bias_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl", "skew_at_k"}
+# these take Choices: tests/metrics/test_resolution.py
+OF_CHOICES = {
+    "misgendering_gap", "misgendering_rate", "neutral_gap", "neutral_rate", "resolution_accuracy",
+    "resolution_difference", "resolution_gap",
+}  # fmt: skip
 TABLES_ONLY = {"prediction_differences"}  # returns a table, not a Finding
 
 
@@ -22,7 +27,7 @@ def exported() -> set[str]:
 
 
 def test_the_table_holds_every_metric():
-    assert {case.name for case in CASES} | OF_RANKINGS == set(DEFINITIONS)
+    assert {case.name for case in CASES} | OF_RANKINGS | OF_CHOICES == set(DEFINITIONS)
 
 
 def test_every_exported_metric_is_defined():

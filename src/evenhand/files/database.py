@@ -26,7 +26,8 @@ def connect(path: Path, schema: str) -> sqlite3.Connection:
     with telling(path):
         connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")  # what was committed survives a power loss
+        # after a power loss the file is whole, though the last commits may be gone: they are asked again
+        connection.execute("pragma synchronous = normal")
         connection.executescript(schema)
     return connection
 

@@ -14,14 +14,20 @@ from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
 
 _AT_ONCE = 500  # SQLite takes no more than 999 values in a statement everywhere
+_BLOCK = 1 << 20
 _SCHEMA = """create table if not exists hashes
     (path text primary key, stamp text not null, sha256 text not null) without rowid"""
 
 
 def sha256_file(path: Path) -> str:
     """The sha256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    with open(path, "rb", buffering=0) as stream:
+        start = stream.read(_BLOCK)
+        digest = hashlib.sha256(start)
+        if len(start) == _BLOCK:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
 
 
 def sha256_text(text: str) -> str:

@@ -314,12 +314,14 @@ def _scan(file: str) -> Any:
 def _read_file(path: str) -> bytes:
     """The bytes of a regular file, unless there are too many."""
     try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
-            raise UnreadableImage("not a file", path)
-        if found.st_size > MAX_BYTES:
-            raise UnreadableImage("too many bytes", f"{found.st_size:,}, more than {MAX_BYTES:,}")
-        return Path(path).read_bytes()
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
+        with open(handle, "rb", buffering=0) as stream:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise UnreadableImage("not a file", path)
+            if found.st_size > MAX_BYTES:
+                raise UnreadableImage("too many bytes", f"{found.st_size:,}, more than {MAX_BYTES:,}")
+            return stream.readall()
     except OSError as problem:
         raise _unreadable(problem) from problem
     except ValueError as problem:  # a null byte in the name

@@ -81,7 +81,7 @@ def decode(source: bytes, *, max_pixels: int = MAX_PIXELS, max_bytes: int = MAX_
         max_bytes: Length allowed.
 
     Returns:
-        uint8 RGB, shape (H, W, 3), writable, turned as the camera noted.
+        uint8 RGB, shape (H, W, 3), maybe read-only, turned as the camera noted.
 
     Raises:
         UnreadableImage: Whatever is wrong with it.
@@ -149,7 +149,7 @@ def _plain(image: Image.Image) -> Pixels:
     """Modes whose pixels are all there is to see, unless one colour is declared transparent."""
     if "transparency" in image.info:
         return _over_white(image)
-    return np.array(image if image.mode == "RGB" else image.convert("RGB"))
+    return np.asarray(image if image.mode == "RGB" else image.convert("RGB"))
 
 
 def _over_white(image: Image.Image) -> Pixels:

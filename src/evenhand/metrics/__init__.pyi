@@ -1,3 +1,4 @@
+from .choice_differences import resolution_difference as resolution_difference
 from .effect_size import cramers_v as cramers_v
 from .effect_size import cramers_v_corrected as cramers_v_corrected
 from .effect_size import cramers_v_max as cramers_v_max
@@ -17,15 +18,14 @@ from .parity import demographic_parity as demographic_parity
 from .parity import equalized_odds as equalized_odds
 from .ranked import skewsize_softmax as skewsize_softmax
 from .ranked import skewsize_topk as skewsize_topk
-from .retrieval import bias_at_k as bias_at_k
-from .retrieval import max_skew_at_k as max_skew_at_k
-from .retrieval import min_skew_at_k as min_skew_at_k
-from .retrieval import ndkl as ndkl
-from .retrieval import skew_at_k as skew_at_k
 from .resolution import misgendering_gap as misgendering_gap
 from .resolution import misgendering_rate as misgendering_rate
 from .resolution import neutral_gap as neutral_gap
 from .resolution import neutral_rate as neutral_rate
 from .resolution import resolution_accuracy as resolution_accuracy
-from .choice_differences import resolution_difference as resolution_difference
 from .resolution import resolution_gap as resolution_gap
+from .retrieval import bias_at_k as bias_at_k
+from .retrieval import max_skew_at_k as max_skew_at_k
+from .retrieval import min_skew_at_k as min_skew_at_k
+from .retrieval import ndkl as ndkl
+from .retrieval import skew_at_k as skew_at_k

@@ -146,7 +146,9 @@ class Bound:
         keys = list(zip(*(column.to_numpy()[chosen].tolist() for column in columns), strict=True))
         groups = sorted(set(keys))
         position = {key: index for index, key in enumerate(groups)}
-        group = np.array([position[key] for key in keys], dtype=np.int64)
+        group = np.array(
+            [position[key] for key in keys] if names else [0] * int(chosen.sum()), dtype=np.int64
+        )
         dropped = [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items())]
         return cls(evidence, names, where or {}, mode, chosen, groups, group, dropped)
 

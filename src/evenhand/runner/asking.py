@@ -7,6 +7,7 @@ have asked.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,7 @@ BATCHES = {
     "scores_continuations": 16,
     "answers_questions": 16,
 }
+_KEPT_EVERY = 0.25  # seconds between transactions: what a kill may cost beside the batch in hand
 _SHARD = 2_048  # rows of one part of the evidence, about
 _HASHED = 256  # rows hashed at once, about: what the first batch and Ctrl-C wait for
 _AHEAD = 8  # pieces of so many rows that are hashed before they are planned
@@ -89,6 +91,8 @@ class Asking:
     _done: int = field(default=0, init=False)
     _open: dict[int, _Shard] = field(default_factory=dict, init=False)
     _temporary: dict[bytes, NotAnswered] = field(default_factory=dict, init=False)
+    _unkept: dict[bytes, Answer] = field(default_factory=dict, init=False)
+    _kept_at: float = field(default=0.0, init=False)
 
     def run(self, engine: Engine) -> None:
         """Ask everything that is not known."""
@@ -98,6 +102,7 @@ class Asking:
                 for to_ask, answers in answered:
                     self._keep(to_ask, answers)
         finally:
+            self._flush()
             ahead.shutdown(cancel_futures=True)
 
     def _unknown(self, ahead: ThreadPoolExecutor) -> Iterator[ToAsk]:
@@ -145,7 +150,9 @@ class Asking:
     def _keep(self, to_ask: ToAsk, answers: dict[int, Answer]) -> None:
         shard = self._open[to_ask.shard]
         by_key = {shard.keys[row - shard.start]: answer for row, answer in answers.items()}
-        self.store.put(by_key)
+        self._unkept |= by_key
+        if time.monotonic() - self._kept_at > _KEPT_EVERY:
+            self._flush()
         for key, answer in by_key.items():
             if isinstance(answer, NotAnswered) and is_temporary(answer):
                 self._temporary[key] = answer
@@ -154,10 +161,18 @@ class Asking:
         self._report(to_ask.stop - to_ask.start)
         self._close_done(shard)
 
+    def _flush(self) -> None:
+        """Keep the answers that came since the last time, all or none."""
+        if self._unkept:
+            self.store.put(self._unkept)
+            self._unkept = {}
+        self._kept_at = time.monotonic()
+
     def _close_done(self, shard: _Shard) -> None:
         if not shard.planned or shard.done < shard.asked:
             return
         del self._open[shard.index]
+        self._flush()
         known: dict[bytes, Answer] = {**self._temporary, **self.store.get(shard.keys)}
         answers = [
             shard.unreadable[row] if row in shard.unreadable else known[key]

@@ -7,10 +7,13 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import numpy as np
+
 from evenhand.core.capabilities import NotAnswered, PreparesImages
 from evenhand.core.errors import EvenhandError, UserError, one_line
 from evenhand.core.questions import ImageSource, Question, UnreadableImage
 from evenhand.runner.answering import Batch, is_out_of_memory
+from evenhand.runner.memory import reuse_freed_memory
 
 AHEAD = 2  # batches whose images are read while another is asked about, more if they are small:
 IMAGES_AHEAD = 32  # so many images, so that readers need not wait while answers are written
@@ -25,7 +28,7 @@ def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) ->
     """
     try:
         pixels = images.load(row)
-        return pixels if prepare is None else _prepared(pixels, prepare)
+        return np.require(pixels, requirements="W") if prepare is None else _prepared(pixels, prepare)
     except UnreadableImage as problem:
         return _unreadable(images, row, problem)
     except MemoryError as problem:
@@ -74,6 +77,7 @@ def with_images(
         for mark, rows in batches:
             yield mark, Batch(rows), {}
         return
+    reuse_freed_memory()
     prepare = model.prepare if isinstance(model, PreparesImages) else None
     waiting: deque[tuple[T, list[int], list[Future[Any]]]] = deque()
     pool = ThreadPoolExecutor(workers, "images")

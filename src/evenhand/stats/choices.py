@@ -246,12 +246,14 @@ def _wilson(p: float, n: float, level: float) -> tuple[float, float]:
 def combined(first: Rate, second: Rate, weight: tuple[float, float]) -> tuple[float, float]:
     """Interval of ``w1 p1 + w2 p2`` from the two intervals (MOVER, Newcombe 1998; Zou and Donner 2008).
 
-    The correlation of the two rates is that of their clusters' shifts, where both heed clusters.
+    The correlation of the two rates is that of their clusters' shifts, where both heed clusters. Where a
+    rate of 0 or 1 hides it, a mean takes 1, the worst case, and a difference 0.
     """
     correlation = 0.0
     if first.shifts.size and first.shifts.size == second.shifts.size:
         scale = float(np.sqrt((first.shifts @ first.shifts) * (second.shifts @ second.shifts)))
-        correlation = float(first.shifts @ second.shifts) / scale if scale > 0 else 0.0
+        hidden = 1.0 if weight[0] * weight[1] > 0 else 0.0
+        correlation = float(first.shifts @ second.shifts) / scale if scale > 0 else hidden
     value = weight[0] * first.value + weight[1] * second.value
     ends = []
     for side in (-1, 1):
