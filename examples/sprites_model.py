@@ -36,7 +36,7 @@ from evenhand.benchmarks.sprites.factors import (
     train_test_split,
 )
 from evenhand.benchmarks.sprites.presets import PRESETS, Preset, preset
-from evenhand.benchmarks.sprites.render import render
+from evenhand.benchmarks.sprites.render import SIZE, render
 from evenhand.core.errors import InputError, MissingExtra, UserError
 from evenhand.files.atomic import atomic_path
 from evenhand.files.hashing import sha256_file
@@ -69,7 +69,7 @@ class SpriteClassifier:
         """
         if self._network is None:
             self._network = self._read()
-        return _logits(self._network, np.stack(images))
+        return _logits(self._network, np.asarray(images, dtype=np.uint8).reshape(-1, SIZE, SIZE, 3))
 
     def identity(self) -> dict[str, str]:
         """Name, sha256 of the weights' file, architecture, and how pixels are prepared."""

@@ -22,8 +22,11 @@ def connect(path: Path, schema: str) -> sqlite3.Connection:
     Raises:
         InputError: The file is no database, or cannot be written.
     """
+    from filelock import FileLock
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    with telling(path):
+    # SQLite does not wait for others while a new file becomes one with a write-ahead log
+    with telling(path), FileLock(f"{path}.lock"):
         connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         connection.execute("pragma journal_mode = wal")
         # after a power loss the file is whole, though the last commits may be gone: they are asked again
