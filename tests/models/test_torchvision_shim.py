@@ -1,5 +1,6 @@
 """The hook that lets torchvision be imported beside CPU torch, in this process and in others."""
 
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -37,3 +38,18 @@ def test_the_hook_is_there_once():
     count = "sum(type(f).__name__ == '_TorchvisionFinder' for f in sys.meta_path)"
     assert run(f"import sys, sitecustomize; sitecustomize.install(); print({count})") == ["1"]
     assert sum(type(finder).__name__ == "_TorchvisionFinder" for finder in sys.meta_path) == 1
+
+
+@pytest.mark.parametrize("uri", ["timm:resnet18", "openclip:ViT-B-32/openai"])
+def test_without_the_shim_a_misfit_is_one_line(uri, tmp_path):
+    """A torchvision built for another torch breaks both libraries on import: the user is told what to mend."""
+    code = "import torch, torchvision"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env["EVENHAND_HOME"] = str(tmp_path)
+    if subprocess.run([sys.executable, "-c", code], env=env, capture_output=True).returncode == 0:
+        pytest.skip("torchvision fits torch here")
+    words = [sys.executable, "-m", "evenhand.cli.main", "run", "classification", "--model", uri]
+    done = subprocess.run(words, env=env, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "torchvision does not fit this torch" in done.stderr

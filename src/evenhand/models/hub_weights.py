@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -31,6 +34,32 @@ def library_version(distribution: str, module: str, extra: str) -> str:
         raise MissingExtra(module, extra) from None
 
 
+def import_library(module: str, extra: str) -> Any:
+    """A library of models, imported.
+
+    Args:
+        module: Its name, such as ``timm``.
+        extra: The extra of evenhand that installs it.
+
+    Raises:
+        MissingExtra: It is not installed.
+        InputError: It is, but breaks on import; mostly because torchvision does not fit torch.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        if problem.name and problem.name.partition(".")[0] == module.partition(".")[0]:
+            raise MissingExtra(problem.name, extra) from None
+        message = f"{module} cannot be imported: {one_line(problem)}; install what it lacks"
+        raise InputError(message) from problem
+    except (ImportError, RuntimeError, AttributeError, OSError) as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")
+        remedy = f"reinstall it: pip install --upgrade 'evenhand[{extra}]'"
+        if "torchvision" in cause:
+            remedy = "torchvision does not fit this torch: install the release of torchvision that does"
+        raise InputError(f"{module} cannot be imported: {cause[:200]}; {remedy}") from problem
+
+
 def remembered(
     library: str, release: str, name: str, look_up: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
@@ -54,6 +83,18 @@ def remembered(
     write_bytes(path, text.encode())
     fresh: dict[str, Any] = json.loads(text)  # tuples become lists, as when it is read
     return fresh
+
+
+@contextmanager
+def _fewer_words() -> Iterator[None]:
+    """Keep the hub's library from telling each retry; in the end one line says what was wrong."""
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def hub_file(repository: str, names: Sequence[str], revision: str | None, instead: str) -> Path:
@@ -88,7 +129,8 @@ def hub_file(repository: str, names: Sequence[str], revision: str | None, instea
     at = f"{repository}@{revision}" if revision else repository
     for name in names:
         try:
-            return Path(hf_hub_download(repository, name, revision=revision))
+            with _fewer_words():
+                return Path(hf_hub_download(repository, name, revision=revision))
         except RemoteEntryNotFoundError:
             continue
         except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError):

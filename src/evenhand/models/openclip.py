@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.capabilities import Floats, Images, Pixels
-from evenhand.core.errors import InputError, MissingExtra, UnknownName, UserError, one_line
+from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
-from evenhand.models.hub_weights import hub_file, library_version, local_safetensors, read_config, remembered
+from evenhand.models.hub_weights import (
+    hub_file,
+    import_library,
+    library_version,
+    local_safetensors,
+    read_config,
+    remembered,
+)
 from evenhand.models.source import LoadOptions, ModelSource
 from evenhand.models.torch_device import choose_device, choose_dtype, import_torch, to_numpy
 
@@ -183,12 +190,8 @@ class OpenClipModel:
 
 
 def _import_open_clip() -> Any:
-    try:
-        import open_clip
-        import open_clip.transform
-    except ImportError:
-        raise MissingExtra("open_clip", "openclip") from None
-    return open_clip
+    import_library("open_clip.transform", "openclip")
+    return import_library("open_clip", "openclip")
 
 
 def _look_up(architecture: str, tag: str | None) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.capabilities import Floats, Images, Pixels
-from evenhand.core.errors import InputError, MissingExtra, UnknownName, UserError, one_line
+from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.hub_weights import (
     hub_file,
+    import_library,
     library_version,
     local_safetensors,
     read_config,
@@ -190,12 +191,8 @@ class TimmClassifier(TimmFeatures):
 
 
 def _import_timm() -> Any:
-    try:
-        import timm
-        import timm.data
-    except ImportError:
-        raise MissingExtra("timm", "timm") from None
-    return timm
+    import_library("timm.data", "timm")
+    return import_library("timm", "timm")
 
 
 def _pretrained_cfg(name: str) -> dict[str, Any]:
