@@ -89,3 +89,25 @@ def test_the_gender_net_on_the_pairs_by_skin_colour(pairs, gender_net):
     assert run.finding("accuracy", "skin").n == 200
     assert run.finding("skewsize", "skin").reason == "one_usable_class"  # one of the two is never mistaken
     assert run.finding("cramers_v_mean", "skin").null is not None
+
+
+def test_the_expression_net_reads_every_face_and_is_audited_by_gender(faces, tmp_path):
+    pytest.importorskip("onnxruntime")
+    names = ["neutral", "happy", "sad", "angry", "fearful", "disgusted", "surprised"]
+    sidecar = {
+        "input": {"size": [112, 112], "scale": "0-255"},
+        "classify": {"output": "t121", "gives": "probabilities", "labels": names},
+    }
+    (tmp_path / "expression.json").write_text(json.dumps(sidecar))
+    model = f"onnx:{MODELS / 'face_expression.onnx'}@{tmp_path / 'expression.json'}"
+    roots = f"{faces.parent},{faces.parent / 'extra_val'}"
+    # expressions are not annotated: the question is whether they differ by gender within each age
+    given = {"image": "img_path", "truth": "true_age", "by": "true_gender", "roots": roots, "spelling": "any"}
+    run = eh.run("classification", model=model, data=faces, parameters=given)
+    skewsize = run.finding("skewsize", "true_gender")
+    assert skewsize.n == 1_004
+    assert len(skewsize.parts) == 9
+    rows = run.evidence["predictions"].collect()
+    assert set(rows["prediction"]) <= set(names)
+    assert rows["prediction"].n_unique() >= 5
+    assert rows["confidence"].is_between(1 / 7 - 1e-6, 1).all()
