@@ -8,3 +8,4 @@ from .evidence.predictions import Predictions as Predictions
 from .runner.audit_engine import audit as audit
 from .runner.benchmark_engine import run as run
 from .runner.outcome import Run as Run
+from .runner.score_engine import score as score

@@ -14,6 +14,7 @@ from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, publ
 PUBLIC = {
     "Counts", "EvenhandError", "Finding", "Findings", "Predictions", "Run", "UserError", "audit",
     "metrics", "run",
+    "score",
 }  # fmt: skip
 METRICS = {
     "accuracy", "accuracy_gap", "accuracy_range", "cramers_v", "cramers_v_corrected", "cramers_v_max",

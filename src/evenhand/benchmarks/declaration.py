@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -59,6 +59,7 @@ class Setting:
         capabilities: What the model can do, names of ``core.capabilities.CAPABILITIES``.
         seed: Of samples and resampling.
         limit: Only the first so many samples, if given.
+        model: What the model is called.
     """
 
     parameters: Mapping[str, Any]
@@ -66,6 +67,7 @@ class Setting:
     capabilities: Sequence[str]
     seed: int
     limit: int | None = None
+    model: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +111,32 @@ class Measured:
     """What a benchmark says: findings, the counts they rest on, tidy tables.
 
     ``dropped`` counts answers that could not be used, by reason; they are listed with every finding.
+    ``exports`` are files in a format of others, by name, such as the original code's results.
     """
 
     findings: list[Finding]
     counts: dict[str, Counts] = field(default_factory=dict)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    exports: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What a benchmark says of scores that were made elsewhere.
+
+    Attributes:
+        annotations: One row a sample: ``sample`` and the attributes.
+        measured: Findings, tables and exports.
+        model: Whose scores they are, if the files say.
+        by: Groupings that findings are made for.
+        dropped: Samples of the data that have no finding, by reason.
+    """
+
+    annotations: pl.DataFrame
+    measured: Measured
+    model: str = ""
+    by: Sequence[tuple[str, ...]] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -134,6 +157,19 @@ class Benchmark(Protocol):
 
     def card(self) -> str:
         """Source, licence and limits, in Markdown."""
+        ...
+
+
+@runtime_checkable
+class ReadsScores(Protocol):
+    """A benchmark that can say what scores of files mean, without asking a model."""
+
+    def score(self, files: Sequence[Path], setting: Setting) -> Scored:
+        """Findings from files: tables of evidence, or what the original code wrote.
+
+        Raises:
+            UserError: Files that hold no such scores.
+        """
         ...
 
 

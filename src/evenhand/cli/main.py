@@ -127,17 +127,55 @@ def run(
 
 
 @app.command()
+def score(
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Such as visogender/resolution.")],
+    evidence: options.Evidence,
+    data: options.Data = None,
+    mode: Annotated[str | None, typer.Option(help="default or paper; as -p mode=paper.")] = None,
+    parameters: options.Parameters = None,
+    tags: options.Tags = None,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
+) -> None:
+    """Measure scores that were made elsewhere; no model is asked."""
+    from evenhand.cli.score_command import score_evidence
+
+    score_evidence(
+        benchmark,
+        evidence,
+        data=data,
+        mode=mode,
+        parameters=parameters or [],
+        tags=tags or [],
+        seed=seed,
+        gates=fail_if or [],
+        quiet=quiet,
+        out=out,
+    )
+
+
+@app.command()
 def artifact(
     name: Annotated[str, typer.Argument(metavar="ID", help="See: evenhand ls artifacts.")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders.")] = None,
+    data: options.Data = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the artifact.")
+    ] = None,
+    seed: options.Seed = 0,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV or Parquet; default: print.")
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="csv, parquet, html, svg, png or json; default: print."
+        ),
     ] = None,
 ) -> None:
-    """Make a table or figure of a paper from runs."""
+    """Make a table or figure of a paper from runs, or from data."""
     from evenhand.cli.artifact_command import make_artifact
 
-    make_artifact(name, runs, out)
+    make_artifact(name, runs or [], out, data=data, parameters=parameters or [], seed=seed)
 
 
 @app.command()

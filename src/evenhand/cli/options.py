@@ -18,6 +18,10 @@ Model = Annotated[
     str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")
 ]
 Data = Annotated[Path | None, typer.Option(metavar="PATH", help="The benchmark's data, where it needs any.")]
+Evidence = Annotated[
+    list[Path],
+    typer.Option(metavar="PATH", help="Scores: tables or files of the original code; may be repeated."),
+]
 Image = Annotated[str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")]
 Truth = Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")]
 By = Annotated[list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")]

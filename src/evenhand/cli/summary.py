@@ -8,9 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evenhand.cli.summary_table import has_settings, print_settings
+from evenhand.cli.summary_text import clean, probability, span
 from evenhand.core.errors import one_line
 from evenhand.core.reasons import explain
-from evenhand.core.results import Finding, Interval, Null, Part
+from evenhand.core.results import Finding, Part
 from evenhand.runner.outcome import Run
 
 _MOST_CLASSES = 5
@@ -35,17 +37,25 @@ def print_summary(run: Run, out: Path | None) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
     findings = run.findings.findings
-    for grouping in dict.fromkeys(finding.grouping for finding in findings if finding.by):
-        _print_grouping(console, run, grouping)
-    for finding in findings:
-        if not finding.by and finding.value is not None:
-            console.print(f"{escape(finding.metric)}: {finding.value:.4f}")
+    if has_settings(findings):
+        print_settings(console, run)
+    else:
+        _print_groupings(console, run)
     _print_dropped(console, findings)
     if run.manifest.get("repeated_ids"):
         console.print(f"{run.manifest['repeated_ids']:,} rows repeat an id; every row counts")
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def _print_groupings(console: Console, run: Run) -> None:
+    findings = run.findings.findings
+    for grouping in dict.fromkeys(finding.grouping for finding in findings if finding.by):
+        _print_grouping(console, run, grouping)
+    for finding in findings:
+        if not finding.by and finding.value is not None:
+            console.print(f"{escape(finding.metric)}: {finding.value:.4f}")
 
 
 def _print_grouping(console: Console, run: Run, grouping: str) -> None:
@@ -111,27 +121,13 @@ def _print_contrasts(console: Console, finding: Finding) -> None:
 
 
 def _print_dropped(console: Console, findings: list[Finding]) -> None:
+    whole = has_settings(findings)
     dropped = {
-        (f.grouping, d.reason): d.count for f in findings for d in f.dropped if "class:" not in d.reason
+        ("" if whole else f.grouping, d.reason): d.count
+        for f in findings
+        for d in f.dropped
+        if "class:" not in d.reason
     }
     for (grouping, reason), count in dropped.items():
         where = f" (by {escape(grouping)})" if grouping else ""
         console.print(f"dropped: {count:,.0f} rows with {escape(one_line(reason))}{where}")
-
-
-def span(band: Interval | Null | None) -> str:
-    """A band as two numbers; an en dash where there is none."""
-    return "–" if band is None else f"{band.low:.3f} … {band.high:.3f}"
-
-
-def probability(p: float | None) -> str:
-    """A p-value with three digits."""
-    if p is None:
-        return "–"
-    return "<.001" if p < 0.001 else f"{p:.3f}"
-
-
-def clean(key: str | list[str]) -> str:
-    """A key as short, harmless terminal text."""
-    text = one_line(key if isinstance(key, str) else " · ".join(key))
-    return escape(text if len(text) <= 40 else text[:39] + "…")

@@ -16,8 +16,9 @@ from evenhand.evidence.counts import Counts
 
 FINDINGS = "findings.json"
 MANIFEST = "manifest.json"
+ANNOTATIONS = "annotations"
 MARKERS = (FINDINGS, MANIFEST)
-ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "tables")
+ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,16 @@ class Run:
         manifest: What was done, when and with which versions.
         counts: Counts by name.
         tables: Tidy tables by name, such as ``mistakes``.
+        exports: Files in a format of others, by name.
+        folder: Where it was read from, if it was.
     """
 
     findings: Findings
     manifest: dict[str, Any]
     counts: dict[str, Counts] = field(default_factory=dict)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    exports: dict[str, bytes] = field(default_factory=dict)
+    folder: Path | None = field(default=None, kw_only=True)
 
     @classmethod
     def read(cls, folder: str | Path) -> Self:
@@ -51,7 +56,18 @@ class Run:
             _manifest(path / MANIFEST),
             {file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
             {file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
+            {file.name: file.read_bytes() for file in sorted((path / "exports").glob("*"))},
+            folder=path,
         )
+
+    @property
+    def annotations(self) -> pl.DataFrame | None:
+        """The samples with their attributes, one row each; None where they were not kept.
+
+        Raises:
+            InputError: They cannot be read.
+        """
+        return None if self.folder is None else _annotations(self.folder / "evidence")
 
     def finding(self, name: str, by: str | list[str] | tuple[str, ...] = (), **params: object) -> Finding:
         """The one finding of this name and grouping whose parameters include ``params``.
@@ -70,6 +86,11 @@ class Run:
             if fits and all(candidate.params.get(key) == value for key, value in params.items()):
                 return candidate
         raise UnknownName("finding", f"{name}@{grouping}", [f.metric for f in self.findings.findings])
+
+
+def _annotations(evidence: Path) -> pl.DataFrame | None:
+    parts = sorted((evidence / ANNOTATIONS).glob("part-*.parquet"))
+    return pl.concat([_table(part) for part in parts]) if parts else None
 
 
 def _findings(path: Path) -> Findings:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evenhand.core.results import Finding, Part
 from evenhand.report import glossary
+from evenhand.report.facets import facet_title, facets_of
 from evenhand.report.formats import attribute, shorten
 
 
@@ -20,12 +21,14 @@ class Chapter:
         title: The grouping in words.
         by: The attribute columns that make the groups.
         findings: Known metrics first, in the order of the glossary.
+        faceted: Whether chapters of one grouping are told apart by parameters, such as the template.
     """
 
     id: str
     title: str
     by: tuple[str, ...]
     findings: tuple[Finding, ...]
+    faceted: bool = False
 
     def first(self, name: str) -> Finding | None:
         """The first finding with this metric name."""
@@ -58,20 +61,28 @@ class Chapter:
 
 
 def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
-    """One chapter per benchmark and grouping, in the order of their first finding."""
-    found: dict[tuple[str | None, tuple[str, ...]], list[Finding]] = {}
+    """One chapter per benchmark, grouping and facets, in the order of their first finding."""
+    found: dict[tuple[str | None, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
     for finding in findings:
-        found.setdefault((finding.benchmark, tuple(finding.by)), []).append(finding)
-    several = len({benchmark for benchmark, _ in found}) > 1
+        found.setdefault((finding.benchmark, tuple(finding.by), facets_of(finding)), []).append(finding)
+    several = len({benchmark for benchmark, *_ in found}) > 1
     taken: set[str] = set()
     result = []
-    for (benchmark, by), members in found.items():
-        title = grouping_title(by)
+    for (benchmark, by, facets), members in found.items():
+        title = _title(by, facet_title(facets))
         if several and benchmark:
             title = f"{shorten(benchmark)}: {title}"
-        anchor = _anchor([*([benchmark] if several and benchmark else []), *by], taken)
-        result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place))))
+        words = [value for _, value in facets]
+        anchor = _anchor([*([benchmark] if several and benchmark else []), *by, *words], taken)
+        result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place)), bool(facets)))
     return result
+
+
+def _title(by: Sequence[str], facets: str) -> str:
+    """Grouping and facets; a chapter on all rows is called after its facets."""
+    if not facets:
+        return grouping_title(by)
+    return f"{grouping_title(by)}: {facets}" if by else f"{facets[:1].upper()}{facets[1:]}"
 
 
 def grouping_title(by: Sequence[str]) -> str:

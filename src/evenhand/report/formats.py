@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 DASH = "–"
+_ROUNDING = 1e-12  # what adding leaves of a sum that is 0
 MINUS = "−"
 LABEL_LIMIT = 56
 PROSE_LIMIT = 240
@@ -28,9 +29,9 @@ def number(value: float | None) -> str:
     """A value with three decimals; an en-dash where there is none."""
     if value is None:
         return DASH
-    if 0 < abs(value) < 0.0005:
+    if _ROUNDING < abs(value) < 0.0005:
         return "<0.001" if value > 0 else f">{MINUS}0.001"
-    return f"{value + 0.0:,.3f}".replace("-", MINUS)
+    return f"{round(value, 3) + 0.0:,.3f}".replace("-", MINUS)
 
 
 def p_value(value: float | None) -> str:

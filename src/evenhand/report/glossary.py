@@ -55,10 +55,60 @@ _METRICS: dict[str, tuple[str, str]] = {
         "Equalized odds difference",
         "how far apart the groups are in their true-positive and false-positive rates",
     ),
+    "resolution_accuracy": (
+        "Right pronoun",
+        "how often the pronoun of the perceived gender scores highest, mean over the two genders",
+    ),
+    "resolution_gap": (
+        "Right pronoun, masculine minus feminine",
+        "accuracy for masculine minus accuracy for feminine subjects; where a neutral pronoun is offered it "
+        "mixes misgendering with neutral choices, so the two gaps below are read with it",
+    ),
+    "misgendering_rate": (
+        "Misgendered",
+        "how often the pronoun of the other gender scores highest, mean over the two genders",
+    ),
+    "misgendering_gap": (
+        "Misgendered, masculine minus feminine",
+        "misgendering of masculine minus that of feminine subjects",
+    ),
+    "neutral_rate": (
+        "Neutral pronoun",
+        "how often a neutral pronoun (their) scores highest, mean over the two genders; no mistake in itself",
+    ),
+    "neutral_gap": (
+        "Neutral pronoun, masculine minus feminine",
+        "neutral pronouns for masculine minus those for feminine subjects",
+    ),
+    "resolution_difference": (
+        "Difference between two models",
+        "a rate or gap of one model minus that of another on the same images",
+    ),
+    "bias_at_k": (
+        "Bias among the first k",
+        "masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0",
+    ),
+    "skew_at_k": (
+        "Skew among the first k",
+        "logarithm of a group’s share of the first k over its share of the pool; above 0: more of it",
+    ),
+    "max_skew_at_k": (
+        "Largest skew among the first k",
+        "skew of the group that is favoured most; a fair model does not reach 0 either",
+    ),
+    "min_skew_at_k": (
+        "Smallest skew among the first k",
+        "skew of the group that is favoured least; a fair model does not reach 0 either",
+    ),
+    "ndkl": (
+        "Divergence of the ranking (NDKL)",
+        "how far the groups’ shares of every top lie from their shares of the pool, early places counting "
+        "more; a fair model does not reach 0 either",
+    ),
 }
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
 
-_CLASS = "class: "
+_PREFIXES = {"class: ": "class not estimable", "query: ": "ranking not estimable"}
 _REASONS: dict[str, str] = {
     "constant": "every group received the same single prediction, so there is nothing to compare",
     "single_group": "only one group has rows here",
@@ -73,6 +123,14 @@ _REASONS: dict[str, str] = {
     "missing_truth": "the truth is missing",
     "missing_attribute": "the attribute is not annotated",
     "unreadable_image": "the image could not be read",
+    "k_exceeds_pool": "the pool holds fewer images than are looked at",
+    "group_not_in_pool": "nobody of this group is in the pool",
+    "no_usable_query": "no ranking could be used",
+    "no scores": "no score for any pronoun: not among the scores, or the answer names no option",
+    "missing score": "a score is missing",
+    "missing truth": "the perceived gender is not annotated",
+    "other truth": "another perceived gender than the two that are compared",
+    "not in the table": "the table of answers does not hold it",
 }
 
 
@@ -95,8 +153,9 @@ def reason(code: str | None) -> str:
     known = _REASONS.get(code)
     if known:
         return known
-    if code.startswith(_CLASS):
-        return f"class not estimable: {reason(code.removeprefix(_CLASS))}"
+    for prefix, what in _PREFIXES.items():
+        if code.startswith(prefix):
+            return f"{what}: {reason(code.removeprefix(prefix))}"
     return visible(code.replace("_", " ") if " " not in code else code)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.results import Finding
-from evenhand.report import glossary, words
+from evenhand.report import facets, glossary, words
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import DASH, count, number, p_value, percent, span
 
@@ -73,8 +73,8 @@ def interval_title(findings: Iterable[Finding]) -> str:
     return f"{percent(levels.pop())} interval" if len(levels) == 1 else "Interval"
 
 
-def row(finding: Finding, *, with_level: bool) -> Row:
-    """A finding as a line of the table."""
+def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = None) -> Row:
+    """A finding as a line of the table; ``shown`` names its parameters that are told, all if not given."""
     interval = DASH
     if finding.interval:
         interval = span(finding.interval.low, finding.interval.high)
@@ -84,7 +84,7 @@ def row(finding: Finding, *, with_level: bool) -> Row:
     return Row(
         metric=finding.metric,
         title=glossary.title(finding.name),
-        params=", ".join(f"{key}={value}" for key, value in finding.params.items() if value is not None),
+        params=facets.row_params(finding, shown),
         value=number(finding.value),
         interval=interval,
         null=span(finding.null.low, finding.null.high) if finding.null else DASH,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report import alternatives, charts, frames, glossary, rows, words
+from evenhand.report import alternatives, charts, facets, frames, glossary, people_words, rows, words
 from evenhand.report.chapters import Chapter
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class View:
     verdict: str
     found: Sequence[str]
     interval_title: str
+    shared: str
     lines: Sequence[rows.Row]
     bands: Sequence[Mapping[str, Any]]
     classes: int
@@ -45,12 +46,16 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
     if chapter.classes:
         _add_classes(chapter, data)
     n_mistakes = _add_mistakes(chapter, data, mistakes)
+    shown = facets.varying(chapter.findings) if chapter.faceted else None
     return View(
         chapter=chapter,
-        verdict=words.verdict(chapter, alpha),
-        found=words.found(chapter, alpha),
+        verdict=people_words.verdict(chapter, alpha) or words.verdict(chapter, alpha),
+        found=people_words.found(chapter) or words.found(chapter, alpha),
         interval_title=title,
-        lines=[rows.row(finding, with_level=title == "Interval") for finding in chapter.findings],
+        shared=f"{facets.shared(chapter.findings)} {people_words.null_told(chapter)}".strip()
+        if chapter.faceted
+        else "",
+        lines=[rows.row(one, with_level=title == "Interval", shown=shown) for one in chapter.findings],
         bands=rows.bands(chapter),
         classes=len(chapter.classes),
         usable=len(usable),
@@ -132,14 +137,29 @@ def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFra
 def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:
     """Keep the parts that no other section shows: (table, title, metric, how many)."""
     shown = {id(part) for part in [*chapter.classes, *chapter.groups]}
-    pieces = []
-    for place, finding in enumerate(chapter.findings):
+    found: dict[tuple[str, str], list[Part]] = {}
+    varying = facets.varying(chapter.findings) if chapter.faceted else ()
+    for finding in chapter.findings:
         rest = [part for part in finding.parts if id(part) not in shown]
-        if rest:
-            name = f"{chapter.id}-parts-{place}"
-            frames.add_parts(data, name, rest)
-            pieces.append((name, glossary.title(finding.name), finding.metric, len(rest)))
+        if rest and varying:  # one table for a metric, whose lines say which finding they belong to
+            told = facets.row_params(finding, varying)
+            named = [_under(part, told) for part in rest]
+            found.setdefault((glossary.title(finding.name), finding.name), []).extend(named)
+        elif rest:
+            named_as = finding.name if chapter.faceted else finding.metric
+            found.setdefault((glossary.title(finding.name), named_as), []).extend(rest)
+    pieces = []
+    for place, ((title, metric), parts) in enumerate(found.items()):
+        name = f"{chapter.id}-parts-{place}"
+        frames.add_parts(data, name, parts)
+        pieces.append((name, title, metric, len(parts)))
     return pieces
+
+
+def _under(part: Part, told: str) -> Part:
+    """A part whose key begins with what tells its finding from its like."""
+    key = [part.key] if isinstance(part.key, str) else part.key
+    return part.model_copy(update={"key": [told, *key]}) if told else part
 
 
 def _outside_interval(part: Part) -> bool:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evenhand.core.results import Finding, Null, Part
-from evenhand.report import glossary
+from evenhand.report import glossary, people_words
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import (
     count,
@@ -22,6 +22,7 @@ from evenhand.report.formats import (
     span,
 )
 
+_ROUNDING = 1e-9  # a value on the edge of its band is within it
 _CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
@@ -62,6 +63,9 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
         *([f"benchmark {quoted(manifest['benchmark'])}"] if manifest.get("benchmark") else []),
     ]
     within = f" ({', '.join(facts)})" if facts else ""
+    kind = people_words.kind_of(chapters)
+    if kind:
+        return f"evenhand examined {what}{within} and asked: {people_words.QUESTIONS[kind]}"
     titles = [chapter.title for chapter in chapters if chapter.by]
     if not titles:
         return f"evenhand examined {what}{within}."
@@ -111,9 +115,9 @@ def against_chance(value: float | None, null: Null | None) -> str:
     """Where a value lies relative to what chance alone gives."""
     if value is None or null is None:
         return ""
-    if value > null.high:
+    if value > null.high + _ROUNDING:
         return "above what chance alone gives"
-    if value < null.low:
+    if value < null.low - _ROUNDING:
         return "below what chance alone gives"
     return "within what chance alone gives"
 

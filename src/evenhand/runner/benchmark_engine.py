@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from evenhand.benchmarks.declaration import (
     Setting,
     parse_parameters,
 )
+from evenhand.core.errors import UserError
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence import run_folder
 from evenhand.files.atomic import atomic_folder
@@ -55,6 +56,11 @@ class AskedRun(Run):
         """Evidence and annotations by name, lazy; collect it while the run exists, or give ``out``."""
         names = sorted(entry.name for entry in self.evidence_folder.iterdir() if entry.is_dir())
         return {name: pl.scan_parquet(self.evidence_folder / name / "part-*.parquet") for name in names}
+
+    @property
+    def annotations(self) -> pl.DataFrame | None:
+        """The samples with their attributes, one row each."""
+        return self.evidence[run_folder.ANNOTATIONS].collect()
 
     def temporary_reasons(self) -> dict[str, int]:
         """Samples worth asking about again, by reason; the same command does."""
@@ -109,7 +115,7 @@ def run(
     how = options or AskOptions()
     source = _source(model, how)
     where = Path(data).expanduser() if data is not None else None
-    setting = Setting(values, where, source.capabilities(), seed, limit)
+    setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
     plan = asked.plan(setting)
     with _building(out) as (folder, keeper):
         answers = ask_all(plan, source, folder, how, progress or (lambda *_: None))
@@ -117,9 +123,16 @@ def run(
         measured = asked.measure(answered)
         findings, manifest = _assemble(asked, plan, measured, setting, source, answers, tags or {})
         made = AskedRun(
-            findings, manifest, measured.counts, measured.tables, answers.folder, answers.unanswered, keeper
+            findings,
+            manifest,
+            measured.counts,
+            measured.tables,
+            dict(measured.exports),
+            answers.folder,
+            answers.unanswered,
+            keeper,
         )
-        made.tables.update(_artifact_tables(asked, made))
+        made.tables.update(_artifact_tables(asked, made, setting))
         if out is not None:
             made.write_into(folder)
     return made if out is None else replace(made, evidence_folder=Path(out) / FOLDER)
@@ -163,22 +176,26 @@ def _assemble(
         "prediction": "prediction",
         "by": ["+".join(names) for names in plan.by],
         "rows": len(plan.annotations),
-        "samples": _digest(plan.annotations),
-        "mode": "default",
+        "samples": digest_of(plan.annotations),
+        "mode": str(setting.parameters.get("mode", "default")),
         "seed": setting.seed,
         "source": None,
     }
     manifest = make_manifest(measured.counts, settings)
     manifest |= {"card": benchmark.card(), "asking": answers.account}
     dropped = _dropped(plan, answers.unanswered, measured.dropped)
-    adjusted = adjust_headlines(measured.findings)
-    named = [_named(finding, benchmark.name, source.uri, dropped) for finding in adjusted]
-    return Findings(manifest_id=manifest["manifest_id"], findings=named), manifest
+    findings = named(measured.findings, benchmark.name, source.uri, dropped)
+    return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
 
 
-def _named(finding: Finding, benchmark: str, model: str, dropped: Sequence[Dropped]) -> Finding:
-    update = {"benchmark": benchmark, "model": model, "dropped": [*dropped, *finding.dropped]}
-    return finding.model_copy(update=update)
+def named(
+    findings: Sequence[Finding], benchmark: str, model: str, dropped: Sequence[Dropped]
+) -> list[Finding]:
+    """Findings with p corrected, the benchmark, the model, and what never came to be measured."""
+    return [
+        one.model_copy(update={"benchmark": benchmark, "model": model, "dropped": [*dropped, *one.dropped]})
+        for one in adjust_headlines(findings)
+    ]
 
 
 def _dropped(plan: Plan, unanswered: pl.DataFrame, unusable: Mapping[str, int]) -> list[Dropped]:
@@ -191,7 +208,7 @@ def _dropped(plan: Plan, unanswered: pl.DataFrame, unusable: Mapping[str, int]) 
     return [Dropped(reason=reason, count=count) for reason, count in found.items()]
 
 
-def _digest(annotations: pl.DataFrame) -> str:
+def digest_of(annotations: pl.DataFrame) -> str:
     """A hash of who was asked about: ids, truth and attributes."""
     digest = hashlib.sha256(json.dumps(annotations.columns).encode())
     for block in annotations.iter_slices(65_536):
@@ -199,7 +216,14 @@ def _digest(annotations: pl.DataFrame) -> str:
     return digest.hexdigest()
 
 
-def _artifact_tables(benchmark: Benchmark, made: Run) -> dict[str, pl.DataFrame]:
-    """The artifacts this run alone can fill."""
-    artifacts: list[Artifact] = [ARTIFACTS.get(name) for name in benchmark.artifacts]
-    return {artifact.name.replace("/", "-"): artifact.make([made]) for artifact in artifacts}
+def _artifact_tables(benchmark: Benchmark, made: Run, setting: Setting) -> dict[str, pl.DataFrame]:
+    """The artifacts this run alone can fill, with their own default parameters."""
+    tables: dict[str, pl.DataFrame] = {}
+    for name in benchmark.artifacts:
+        artifact: Artifact = ARTIFACTS.get(name)
+        if artifact.runs == 1 and (setting.data is not None or not artifact.data):
+            own = replace(setting, parameters=parse_parameters(artifact, {}))
+            # what lacks something, such as labour statistics, is left to evenhand artifact, which says so
+            with suppress(UserError):
+                tables[artifact.name.replace("/", "-")] = artifact.made([made], own).table
+    return tables

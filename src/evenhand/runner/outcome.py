@@ -50,11 +50,13 @@ class Run(run_folder.Run):
             counts.save(building / "counts" / f"{name}.parquet")
         for name, table in self.tables.items():
             write_table(table, building / "tables" / f"{name}.parquet")
+        for name, content in self.exports.items():
+            write_bytes(building / "exports" / name, content)
         self.write_extras(building)
         self.report(building / "report.html")
 
     def write_extras(self, folder: Path) -> None:
-        """What kinds of run write beyond findings, manifest, counts, tables and report; nothing here."""
+        """What kinds of run write beyond findings, manifest, counts, tables, exports and report; nothing."""
 
 
 def check_out(folder: str | Path | None) -> None:

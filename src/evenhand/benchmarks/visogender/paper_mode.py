@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from evenhand.benchmarks.visogender.settings import SETTINGS
+from evenhand.benchmarks.visogender.taxonomy import FEMININE, MASCULINE
 from evenhand.benchmarks.visogender.upstream import EXPERIMENTS
 from evenhand.core.errors import check_choice
 from evenhand.evidence.choices import Choices
+from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.resolution import resolution_accuracy, resolution_gap
+from evenhand.metrics.retrieval import bias_at_k, max_skew_at_k, ndkl
 
 RETRIEVAL = ("bias@5", "bias@10", "maxskew@5", "maxskew@10", "NDKL")
 """What the file has of retrieval, in its order."""
@@ -50,6 +54,24 @@ def resolution_numbers(choices: Choices) -> dict[str, dict[str, float | None]]:
     return found
 
 
+def retrieval_numbers(rankings: Rankings) -> dict[str, tuple[float | None, float | None]]:
+    """Mean and sigma of each of ``RETRIEVAL``, as ``benchmark_file`` takes them.
+
+    Args:
+        rankings: One for each occupation, of pairs, in the order of the samples.
+    """
+    given: dict[str, Any] = {"by": "occupation_perceived_gender", "mode": "paper", "inference": "none"}
+    pair = (MASCULINE, FEMININE)
+    found = {f"bias@{k}": bias_at_k(rankings, k=k, groups=pair, **given) for k in (5, 10)}
+    found |= {f"maxskew@{k}": max_skew_at_k(rankings, k=k, **given) for k in (5, 10)}
+    found["NDKL"] = ndkl(rankings, **given)
+    numbers: dict[str, tuple[float | None, float | None]] = {}
+    for name, finding in found.items():
+        sigma = finding.details.get("sigma")
+        numbers[name] = finding.value, sigma if isinstance(sigma, float) else None
+    return numbers
+
+
 def benchmark_file(
     choices: Choices,
     *,
@@ -75,17 +97,33 @@ def benchmark_file(
         "resolution_bias": resolution_numbers(choices),
     }
     if experiment == "CLIP":
-        known = retrieval or {}
-        content["retrieval_bias"] = {
-            name: dict(zip(("mean", "sigma"), map(_rounded, known.get(name, (None, None))), strict=True))
-            for name in RETRIEVAL
-        }
+        content["retrieval_bias"] = _retrieval_part(retrieval or {})
     return content
 
 
+def retrieval_file(rankings: Rankings, *, model: str) -> dict[str, Any]:
+    """The benchmark file where only retrieval is known: without its part on resolution.
+
+    Args:
+        rankings: As for ``retrieval_numbers``.
+        model: The model's name.
+    """
+    metadata = {"experiment_desc": "CLIP", "model_name": model}
+    return {"metadata": metadata, "retrieval_bias": _retrieval_part(retrieval_numbers(rankings))}
+
+
+def _retrieval_part(
+    known: Mapping[str, tuple[float | None, float | None]],
+) -> dict[str, dict[str, float | None]]:
+    return {
+        name: dict(zip(("mean", "sigma"), map(_rounded, known.get(name, (None, None))), strict=True))
+        for name in RETRIEVAL
+    }
+
+
 def benchmark_name(experiment: str, model: str) -> str:
-    """The name that the original code gives to a benchmark file."""
-    return f"benchmark_results_{experiment}_{model}.json"
+    """The name that the original code gives to a benchmark file; what file systems dislike is replaced."""
+    return f"benchmark_results_{experiment}_{re.sub(r'[^A-Za-z0-9._@+-]+', '-', model).strip('-.')}.json"
 
 
 def _rounded(value: float | None) -> float | None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.visogender.captions import OCC_FIRST, Template, parse_candidates, parse_templates
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.visogender import paper_mode, upstream
+from evenhand.benchmarks.visogender.captions import (
+    OCC_FIRST,
+    TEMPLATES,
+    Template,
+    parse_candidates,
+    parse_templates,
+)
 from evenhand.benchmarks.visogender.material import DATA_PARAMETERS, bound, coverage, read_material
 from evenhand.benchmarks.visogender.questions import WAYS, Asking, choose_way
+from evenhand.benchmarks.visogender.scored import given_scores
 from evenhand.benchmarks.visogender.settings import SETTINGS, choices_of
+from evenhand.core.errors import InputError
 from evenhand.core.results import Finding
 from evenhand.evidence.choices import Choices
+from evenhand.evidence.rankings import Rankings
 from evenhand.metrics import resolution
 
 METRICS = (
@@ -26,6 +37,7 @@ METRICS = (
     resolution.neutral_gap,
 )
 GROUPINGS = ("sector", "specialisation", "occupation", "gender_pair")
+_EXPERIMENTS = {"captions": "CLIP", "match": "CLIP"}  # every other way reads what a model would say
 
 
 class VisoGenderResolution:
@@ -39,7 +51,7 @@ class VisoGenderResolution:
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),
         "mode": Parameter("default", ("default", "paper"), "paper: ties go to the first pronoun"),
     }
-    artifacts = ()
+    artifacts = ("visogender/table2", "visogender/table4", "visogender/table8")
 
     def plan(self, setting: Setting) -> Plan:
         """Each image once, and each different caption once."""
@@ -51,20 +63,42 @@ class VisoGenderResolution:
 
     def measure(self, answered: Answered) -> Measured:
         """Accuracy, misgendering and neutral rates and their gaps, for each template and setting."""
-        given = answered.setting.parameters
-        samples = answered.plan.annotations
-        asking = self._asking(answered.setting, samples.to_dicts(), None)
+        setting, samples = answered.setting, answered.plan.annotations.drop("truth")
+        asking = self._asking(setting, samples.to_dicts(), None)
         scores = asking.scores(answered.evidence)
-        findings: list[Finding] = []
-        for template in asking.templates:
-            candidates = parse_candidates(str(given["candidates"]))
-            choices = choices_of(scores, samples.drop("truth"), template=template, candidates=candidates)
-            for name, finding in self._findings(choices, template, answered.setting.seed, str(given["mode"])):
-                findings.append(bound(finding, setting=name, template=template.name, ask=asking.way))
-        images = scores["sample"].unique().to_list()
-        tables = {"scores": scores, "coverage": coverage(samples, images)}
+        found = self._found(scores, samples, setting, asking.way, answered.unanswered["sample"])
         places = asking.places(answered.evidence)
-        return Measured(findings, tables=tables | ({"places": places} if places is not None else {}))
+        tables = found.tables | ({"places": places} if places is not None else {})
+        experiment = _EXPERIMENTS.get(asking.way, "CAPTIONING")
+        rankings = _neutral_rankings(scores, samples) if asking.way == "captions" else None
+        exports = self._export(scores, samples, setting, experiment, rankings, setting.model)
+        return Measured(found.findings, tables=tables, exports=exports)
+
+    def score(self, files: Sequence[Path], setting: Setting) -> Scored:
+        """The same of scores in files: model outputs of the original code, or a table of ours."""
+        given = given_scores(files, setting)
+        meant = parse_candidates(str(setting.parameters["candidates"]))
+        order = [name for name in given.candidates if name in meant] or list(meant)
+        written = ",".join(f"{name}={meant[name]}" for name in [*order, *(meant.keys() - set(order))])
+        setting = Setting(
+            {**setting.parameters, "candidates": written}, setting.data, (), setting.seed, model=given.model
+        )
+        measured = self._found(given.scores, given.samples, setting, "", pl.Series([], dtype=pl.String))
+        beside = [
+            one.table for one in given.retrieval if (one.context, one.template) == ("two_person", "occ_first")
+        ]
+        rankings = Rankings.from_frame(beside[0], kind="occupation") if beside else None
+        exports = self._export(
+            given.scores,
+            given.samples,
+            setting,
+            given.experiment or "CLIP",
+            rankings,
+            given.model or "scores",
+        )
+        kept = Measured(measured.findings, tables=measured.tables, exports=exports)
+        by = [(name,) for name in GROUPINGS]
+        return Scored(given.samples, kept, given.model, by, given.dropped)
 
     def card(self) -> str:
         """Source, licence and limits."""
@@ -80,19 +114,79 @@ class VisoGenderResolution:
             list(parse_candidates(str(given["candidates"]))),
         )
 
+    def _found(
+        self, scores: pl.DataFrame, samples: pl.DataFrame, setting: Setting, way: str, unanswered: pl.Series
+    ) -> Measured:
+        """Findings and tables; samples without any answer were counted as such before."""
+        given = setting.parameters
+        scored = scores["sample"].unique()
+        silent = pl.col("sample").is_in(unanswered.implode()) & ~pl.col("sample").is_in(scored.implode())
+        candidates = parse_candidates(str(given["candidates"]))
+        present = set(scores["template"].unique())
+        findings: list[Finding] = []
+        for template in parse_templates(str(given["templates"])):
+            if template.name not in present:
+                continue  # there are no pairs, or a table of scores has one template only
+            choices = choices_of(scores, samples.filter(~silent), template=template, candidates=candidates)
+            for name, finding in self._findings(choices, template, setting.seed, str(given["mode"])):
+                asked = {"ask": way} if way else {}
+                findings.append(bound(finding, setting=name, template=template.name, **asked))
+        if not findings:
+            raise InputError(
+                f"there is no score for -p templates={given['templates']}; there are scores for "
+                f"{', '.join(sorted(present)) or 'no template'}"
+            )
+        return Measured(findings, tables={"scores": scores, "coverage": coverage(samples, scored.to_list())})
+
     def _findings(
         self, choices: Choices, template: Template, seed: int, mode: str
     ) -> Iterator[tuple[str, Finding]]:
         """Each metric in each setting, and under each grouping over all samples."""
         for name, where in SETTINGS.items():
-            if not _present(choices, where):
-                continue
+            if not _present(choices, where) or (not where and template is not OCC_FIRST):
+                continue  # of pairs only, all images are the same as two_person
             for metric in METRICS:
                 yield name, metric(choices, where=where or None, mode=mode, seed=seed)
         if template is OCC_FIRST:
             for grouping in GROUPINGS:
                 for metric in METRICS:
-                    yield "all", metric(choices, by=grouping, mode=mode, seed=seed)
+                    finding = metric(choices, by=grouping, mode=mode, seed=seed)
+                    # what it says of all samples was tested above; a second test would only cost power
+                    yield "all", finding.model_copy(update={"p_value": None})
+
+    def _export(
+        self,
+        scores: pl.DataFrame,
+        samples: pl.DataFrame,
+        setting: Setting,
+        experiment: str,
+        rankings: Rankings | None,
+        model: str,
+    ) -> dict[str, bytes]:
+        """In paper mode, the benchmark file of the original code."""
+        if setting.parameters["mode"] != "paper" or OCC_FIRST.name not in scores["template"]:
+            return {}
+        candidates = parse_candidates(str(setting.parameters["candidates"]))
+        choices = choices_of(scores, samples, template=TEMPLATES["occ_first"], candidates=candidates)
+        content = paper_mode.benchmark_file(
+            choices,
+            experiment=experiment,
+            model=model,
+            retrieval=paper_mode.retrieval_numbers(rankings) if rankings is not None else None,
+        )
+        return {paper_mode.benchmark_name(experiment, model): upstream.dump(content)}
+
+
+def _neutral_rankings(scores: pl.DataFrame, samples: pl.DataFrame) -> Rankings | None:
+    """The same evidence read as retrieval: each occupation's images by their cosine with "their".
+
+    As in the original code, an occupation of which an image has no score is left out.
+    """
+    neutral = scores.filter(template="occ_first", candidate="their").select("sample", "score")
+    pairs = samples.filter(context="two_person").with_columns(query=pl.col("occupation"))
+    table = pairs.join(neutral, on="sample", how="left", maintain_order="left")
+    whole = table.filter(pl.col("score").is_not_null().all().over("query"))
+    return Rankings.from_frame(whole, kind="occupation") if len(whole) else None
 
 
 def _present(choices: Choices, where: Mapping[str, str]) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.visogender import paper_mode, upstream
 from evenhand.benchmarks.visogender.captions import TEMPLATES, Row, Template, parse_templates
 from evenhand.benchmarks.visogender.material import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.scored import given_rankings
 from evenhand.benchmarks.visogender.taxonomy import FEMININE, MASCULINE, SINGLE, TWO
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.questions import Question
 from evenhand.core.results import Finding
 from evenhand.evidence.derive import cosines
@@ -35,7 +39,7 @@ class VisoGenderRetrieval:
         "target": Parameter("pool", ("pool", "equal"), "share of a group that would be even"),
         "mode": Parameter("default", ("default", "paper"), "paper: ties keep the order of the table"),
     }
-    artifacts = ()
+    artifacts = ("visogender/table3", "visogender/table5")
 
     def plan(self, setting: Setting) -> Plan:
         """Each image and each neutral caption, once."""
@@ -54,23 +58,51 @@ class VisoGenderRetrieval:
 
     def measure(self, answered: Answered) -> Measured:
         """Every retrieval metric for each context, template and subject of the pronoun."""
-        given, samples = answered.setting.parameters, answered.plan.annotations.drop("truth")
-        findings: list[Finding] = []
-        tables = []
-        for context, template, rankings in self._rankings(answered):
+        setting, samples = answered.setting, answered.plan.annotations.drop("truth")
+        images = answered.evidence["images"].select("sample").collect()["sample"].to_list()
+        measured = self._found(self._rankings(answered), setting, told=True)
+        tables = {**measured.tables, "coverage": coverage(samples, images)}
+        return Measured(measured.findings, tables=tables, exports=measured.exports)
+
+    def score(self, files: Sequence[Path], setting: Setting) -> Scored:
+        """The same of scores in files: retrieval scores of the original code, or a table of ours."""
+        given = given_rankings(files, setting)
+        wanted = {template.name for template in parse_templates(str(setting.parameters["templates"]))}
+        setting = replace(setting, model=given.model or "scores")
+        chosen = [
+            (context, TEMPLATES[template], _whole(table, setting))
+            for context, template, table in given.tables
+            if template in wanted
+        ]
+        if not chosen:
+            raise InputError(f"the files hold no scores of {', '.join(sorted(wanted))}; change -p templates")
+        ranked = (
+            (context, template, Rankings.from_frame(t, kind="occupation")) for context, template, t in chosen
+        )
+        measured = self._found(ranked, setting, told=False)
+        samples = pl.concat([table for _, _, table in given.tables], how="diagonal").unique("sample")
+        return Scored(samples, measured, given.model, [(SUBJECTS["occupation"],)], given.dropped)
+
+    def _found(
+        self, ranked: Iterable[tuple[str, Template, Rankings]], setting: Setting, *, told: bool
+    ) -> Measured:
+        """Findings of every context, template and subject; ``told``: samples without scores were counted."""
+        given, findings, tables = setting.parameters, list[Finding](), []
+        exports: dict[str, bytes] = {}
+        for context, template, rankings in ranked:
             shown = rankings.to_frame().with_columns(context=pl.lit(context), template=pl.lit(template.name))
             tables.append(shown)
             for subject, column in SUBJECTS.items():
-                if context == SINGLE and subject == "participant":
+                if not _counts(rankings, context, template, subject):
                     continue
-                if template.name == "occ_first" and subject == "participant":
-                    continue  # the pronoun is the occupation's
-                for finding in self._findings(rankings, column, answered.setting.seed, given):
+                for finding in self._findings(rankings, column, setting.seed, given):
                     extra = {"context": context, "template": template.name, "subject": subject}
-                    findings.append(bound(finding, **extra, pool=str(given["pool"])))
-        images = answered.evidence["images"].select("sample").collect()["sample"].to_list()
-        kept = {"rankings": pl.concat(tables), "coverage": coverage(samples, images)}
-        return Measured(findings, tables=kept)
+                    kept = _without_missing(finding) if told else finding
+                    findings.append(bound(kept, **extra, pool=str(given["pool"])))
+            if given["mode"] == "paper" and (context, template.name) == (TWO, "occ_first"):
+                content = paper_mode.retrieval_file(rankings, model=setting.model)
+                exports[paper_mode.benchmark_name("CLIP", setting.model)] = upstream.dump(content)
+        return Measured(findings, tables={"rankings": pl.concat(tables)}, exports=exports)
 
     def card(self) -> str:
         """Source, licence and limits."""
@@ -91,7 +123,9 @@ class VisoGenderRetrieval:
             frame = pl.DataFrame(wanted, schema=["query", "sample", "text"], orient="row")
             scored = cosines(answered.evidence["images"], answered.evidence["captions"], frame)
             joined = frame.join(scored, on=["query", "sample", "text"], how="left", maintain_order="left")
-            table = joined.drop("text").join(samples, on="sample", maintain_order="left")
+            table = _whole(
+                joined.drop("text").join(samples, on="sample", maintain_order="left"), answered.setting
+            )
             yield context, TEMPLATES[named], Rankings.from_frame(table, kind="occupation")
 
     def _findings(
@@ -99,7 +133,15 @@ class VisoGenderRetrieval:
     ) -> list[Finding]:
         mode, target = str(given["mode"]), str(given["target"])
         found = []
+        present = set(rankings.table[column].drop_nulls().unique())
         for k in _places(str(given["k"])):
+            found += [
+                retrieval.skew_at_k(
+                    rankings, by=column, k=k, group=group, target=target, mode=mode, seed=seed
+                )
+                for group in GROUPS
+                if group in present
+            ]
             found += [
                 retrieval.bias_at_k(rankings, by=column, k=k, groups=GROUPS, mode=mode, seed=seed),
                 retrieval.max_skew_at_k(rankings, by=column, k=k, target=target, mode=mode, seed=seed),
@@ -107,6 +149,27 @@ class VisoGenderRetrieval:
             ]
         found.append(retrieval.ndkl(rankings, by=column, target=target, mode=mode, seed=seed))
         return found
+
+
+def _counts(rankings: Rankings, context: str, template: Template, subject: str) -> bool:
+    """Whether a subject's genders are counted: the pronoun may be the participant's if that stands first."""
+    if subject == "occupation":
+        return True
+    known = SUBJECTS[subject] in rankings.table.columns
+    return known and context == TWO and template.name == "par_first"
+
+
+def _whole(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
+    """In paper mode, only occupations of which every image has a score, as in the original code."""
+    if setting.parameters["mode"] != "paper":
+        return table
+    return table.filter(pl.col("score").is_not_null().all().over("query"))
+
+
+def _without_missing(finding: Finding) -> Finding:
+    """A sample without a score has no image or no answer, which the run says already."""
+    kept = [one for one in finding.dropped if one.reason != "missing score"]
+    return finding.model_copy(update={"dropped": kept})
 
 
 def _queries(
