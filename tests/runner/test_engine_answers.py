@@ -260,3 +260,40 @@ def test_a_folder_of_another_process_or_a_broken_store_is_one_line(tmp_path, cal
     ask(n=8)
     manifest = json.dumps(ask(n=8).manifest["asking"])
     assert '"asked": 0' in manifest
+
+
+def test_an_image_that_changes_while_it_is_read_is_asked_about_again(tmp_path, monkeypatch) -> None:
+    """The answer to new pixels must never be kept under the hash of the old ones."""
+    from PIL import Image
+
+    from evenhand.core.questions import UnreadableImage
+    from evenhand.files.image_sources import ImageFiles
+
+    path = tmp_path / "a.png"
+    Image.new("RGB", (8, 8), (255, 0, 0)).save(path)
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    source = ImageFiles([path])
+    first = source.digests(0, 1)
+    Image.new("RGB", (9, 8), (0, 255, 0)).save(path)
+    with pytest.raises(UnreadableImage, match="changed while it was read") as told:
+        source.load(0)
+    assert told.value.temporary
+    assert source.digests(0, 1) != first
+    assert source.load(0).shape == (8, 9, 3)
+
+
+def test_what_fails_for_now_in_prepare_is_not_kept() -> None:
+    from evenhand.runner.images_ahead import load
+
+    class One:
+        def load(self, index):
+            return np.zeros((4, 4, 3), dtype=np.uint8)
+
+    def missing(image):
+        raise FileNotFoundError("helper.bin")
+
+    def unfit(image):
+        raise ValueError("too small")
+
+    assert load(One(), 0, missing).temporary
+    assert not load(One(), 0, unfit).temporary

@@ -15,11 +15,12 @@ class UnreadableImage(Exception):  # noqa: N818 - it is not an error of the prog
     Args:
         reason: A short phrase, the same for all images with the same trouble.
         detail: What is wrong with this image.
+        temporary: Whether it says nothing about the image itself, so that it is worth reading again.
     """
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "", *, temporary: bool = False) -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
-        self.reason, self.detail = reason, detail
+        self.reason, self.detail, self.temporary = reason, detail, temporary
 
 
 class ImageSource(Protocol):

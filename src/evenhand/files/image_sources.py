@@ -36,12 +36,22 @@ _BLOCKS_KEPT = 3
 class ImageFiles:
     """Images in files.
 
+    A file that changed between ``digests`` and ``load`` is refused for the time being: its pixels are not
+    those of the digest.
+
     Args:
         paths: One for each image; they may repeat.
     """
 
     def __init__(self, paths: Sequence[str | Path]) -> None:
         self.paths = tuple(os.path.abspath(path) for path in paths)
+        self._stamps = np.zeros(len(self.paths), dtype=np.int64)  # when hashed; 0: not in this process
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"paths": self.paths}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["paths"])  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -56,6 +66,8 @@ class ImageFiles:
 
     def digests(self, start: int, stop: int) -> Digests:
         """Digests of images start to stop; in place of one, what is wrong with its file."""
+        for index in range(start, min(stop, len(self.paths))):
+            self._stamps[index] = _stamp_of(self.paths[index])
         found = sha256_each(self.paths[start:stop])
         return [_unreadable(each) if isinstance(each, OSError) else each for each in found]
 
@@ -63,9 +75,13 @@ class ImageFiles:
         """The decoded image, uint8 RGB, shape (H, W, 3).
 
         Raises:
-            UnreadableImage: It cannot be read or decoded.
+            UnreadableImage: It cannot be read or decoded, or changed since it was hashed.
         """
-        return decode(_read_file(self.paths[index]))
+        content = _read_file(self.paths[index])
+        hashed = int(self._stamps[index])
+        if hashed and hashed != _stamp_of(self.paths[index]):
+            raise UnreadableImage("changed while it was read", self.paths[index], temporary=True)
+        return decode(content)
 
 
 class _Encoded:
@@ -309,6 +325,15 @@ def _scan(file: str) -> Any:
     import polars as pl
 
     return pl.scan_parquet(file, glob=False, hive_partitioning=False)
+
+
+def _stamp_of(path: str) -> int:
+    """What changes when a file does, as one number; 0 where it cannot be seen."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return hash((found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)) or 1
 
 
 def _read_file(path: str) -> bytes:

@@ -47,11 +47,16 @@ def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
         if is_out_of_memory(problem):
             raise MemoryError from problem
         shape = "x".join(map(str, pixels.shape))
-        return NotAnswered("could not be prepared", one_line(f"{shape}: {type(problem).__name__}: {problem}"))
+        told = one_line(f"{shape}: {type(problem).__name__}: {problem}")
+        # a missing file or library may be there next time; a size that does not fit stays what it is
+        elsewhere = isinstance(problem, OSError | ImportError | NameError | AttributeError)
+        return NotAnswered("could not be prepared", told, temporary=elsewhere)
 
 
 def _unreadable(images: ImageSource, row: int, problem: UnreadableImage) -> NotAnswered:
-    """A file that went away since it was hashed says nothing about the content of that hash."""
+    """A file that changed or went away since it was hashed says nothing about the content of that hash."""
+    if problem.temporary:
+        return NotAnswered(problem.reason, problem.detail, temporary=True)
     try:
         images.digest(row)
     except UnreadableImage:

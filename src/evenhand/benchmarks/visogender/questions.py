@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.benchmarks.visogender.captions import Row, Template, unique_captions
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UserError
-from evenhand.core.questions import ImageSource, Question
+from evenhand.core.questions import ImageSource, Question, UnreadableImage
 from evenhand.evidence.derive import cosines
 
 WAYS: Mapping[str, tuple[str, ...]] = {
@@ -225,9 +225,26 @@ class Chosen:
         """As of the source."""
         return self.source.digest(self.order[index])
 
+    def digests(self, start: int, stop: int) -> list[str | UnreadableImage]:
+        """As of the source, each different image once."""
+        wanted = self.order[start:stop]
+        low, high = min(wanted), max(wanted) + 1
+        if hasattr(self.source, "digests"):
+            found = self.source.digests(low, high)
+            return [found[index - low] for index in wanted]
+        known = {index: _digest(self.source, index) for index in set(wanted)}
+        return [known[index] for index in wanted]
+
     def load(self, index: int) -> Any:
         """As of the source."""
         return self.source.load(self.order[index])
+
+
+def _digest(source: ImageSource, index: int) -> str | UnreadableImage:
+    try:
+        return source.digest(index)
+    except UnreadableImage as problem:
+        return problem
 
 
 def choose_way(asked: str, capabilities: Sequence[str]) -> str:
