@@ -179,3 +179,113 @@ def test_mistakes_are_told_in_one_line(table, parameters, problem, message):
 def test_a_model_that_cannot_is_told_who_can(table):
     with pytest.raises(UserError, match=r"asks for embeds_images.*hf:.*clip.*ls models --can embeds_images"):
         classify(table, ByChannel(), ask="zero_shot")
+
+
+class Embedder:
+    """A dual encoder of colours; what it cannot say has no vector."""
+
+    version = "1"
+    logit_scale = 100.0
+
+    def embed_images(self, images):
+        return np.stack([image.reshape(-1, 3).mean(axis=0) for image in images]).astype(np.float32)
+
+    def embed_texts(self, texts):
+        known = {f"a photo of a {name}": colour for name, colour in COLOURS.items()}
+        return np.array([known.get(text, (np.nan,) * 3) for text in texts], dtype=np.float32)
+
+
+def labels_in(tmp_path: Path, content: bytes) -> str:
+    (tmp_path / "labels.txt").write_bytes(content)
+    return str(tmp_path / "labels.txt")
+
+
+def test_a_limit_keeps_the_labels_of_the_whole_table(table):
+    run = eh.run(
+        "classification",
+        model=Embedder(),
+        data=table,
+        parameters={"image": "path", "truth": "label"},
+        limit=2,
+    )
+    assert run.finding("accuracy").n == 2
+    assert len(run.evidence["texts"].collect()) == 3
+
+
+def test_a_text_without_vector_is_named(table, tmp_path):
+    file = labels_in(tmp_path, b"Red\nMauve\n")
+    with pytest.raises(UserError, match="no finite vector for the text 'a photo of a Mauve'"):
+        classify(table, Embedder(), labels=file)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem", "message"),
+    [
+        (b"Red\n", UserError, "chooses among labels"),
+        (b"Red\tsame\nBlue\tsame\n", ParameterError, "'Red' and 'Blue' have the same text 'same'"),
+        (b"Red\n\xff\n", InputError, "UTF-8"),
+        (b"Red\n\nBlue\nRed\n", InputError, "line 4 repeats the label 'Red'"),
+        (b"Red\n\ttext\n", InputError, "line 2 has an empty label"),
+    ],
+)
+def test_labels_that_cannot_be_used(table, tmp_path, content, problem, message):
+    with pytest.raises(problem, match=message) as told:
+        classify(table, Embedder(), labels=labels_in(tmp_path, content))
+    assert "\n" not in str(told.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_label(table, tmp_path):
+    file = labels_in(tmp_path, "\ufeffRed\nGreen\nBlue\n".encode())
+    assert classify(table, Embedder(), labels=file).finding("accuracy", "light").n == 118
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"c\nc++\n", "'c' and 'c\\+\\+' are both 'c'"), (b"Red\n+\n", "'\\+' has no letter")],
+)
+def test_labels_that_an_answer_cannot_tell_apart(table, tmp_path, content, message):
+    class Speaker:
+        version = "1"
+
+        def answer(self, images, prompts):
+            return ["red"] * len(images)
+
+    with pytest.raises(ParameterError, match=message):
+        classify(table, Speaker(), labels=labels_in(tmp_path, content))
+
+
+def test_repeated_ids_are_noted_in_the_manifest(table):
+    pl.concat([pl.read_csv(table)] * 2).write_csv(table)
+    run = classify(table, ByChannel())
+    assert run.manifest["asking"]["notes"] == {"rows whose id stands on an earlier row": 120}
+
+
+def test_ranks_of_a_table_are_not_samples(table, tmp_path):
+    names = pl.read_csv(table).select(sample="path", first="label")
+    ranks = [
+        names.select("sample", prediction="first", rank=pl.lit(1)),
+        names.select("sample", prediction=pl.lit("Red"), rank=pl.lit(2)),
+    ]
+    pl.concat(ranks).write_csv(tmp_path / "ranked.csv")
+    found = classify(table, f"table:{tmp_path / 'ranked.csv'}").finding("accuracy", "light")
+    assert (found.n, found.value) == (120, 1.0)
+
+
+def test_linked_class_folders_are_not_walked(tmp_path):
+    for name in ("Red", "Blue"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        Image.new("RGB", (8, 8), COLOURS[name]).save(tmp_path / "data" / name / "0.png")
+    (tmp_path / "data" / "All").symlink_to(tmp_path / "data")
+    assert eh.run("classification", model=ByChannel(), data=tmp_path / "data").finding("accuracy").n == 2
+
+
+def test_rows_of_parquet_may_give_a_path_in_place_of_bytes(tmp_path):
+    (tmp_path / "img").mkdir()
+    Image.new("RGB", (8, 8), COLOURS["Red"]).save(tmp_path / "img" / "0.png")
+    rows = [{"image": {"bytes": None, "path": path}, "label": "Red"} for path in ("img/0.png", None)]
+    kind = pl.Struct({"bytes": pl.Binary, "path": pl.String})
+    pl.DataFrame(rows, schema={"image": kind, "label": pl.String}).write_parquet(tmp_path / "t.parquet")
+    parameters = {"truth": "label"}
+    run = eh.run("classification", model=ByChannel(), data=tmp_path / "t.parquet", parameters=parameters)
+    assert run.finding("accuracy").n == 1
+    assert run.unanswered["reason"].to_list() == ["no image in the row"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import polars as pl
 import pytest
 
 from evenhand.evidence.derive import (
+    LOOKED_AT,
     NO_LABEL,
     SEVERAL_LABELS,
     label_in,
@@ -95,3 +98,17 @@ def test_an_answer_names_a_label(text, label):
 )
 def test_an_answer_that_names_none_or_several_is_no_prediction(text, reason):
     assert label_in(text, LABELS) == (None, reason)
+
+
+def test_long_answers_are_read_in_no_time_and_not_to_their_end():
+    began = time.perf_counter()
+    assert label_in("dog " * 200_000, LABELS) == ("dog", None)
+    assert time.perf_counter() - began < 2
+    assert label_in("x " * LOOKED_AT + "dog", LABELS) == (None, NO_LABEL)
+    assert label_in("x" * (LOOKED_AT - 4) + " dogs", LABELS) == (None, NO_LABEL)  # dog is no whole word
+
+
+def test_labels_that_overlap_are_several():
+    forms = {form: form for form in ("hot dog", "dog house", "dog", "")}
+    assert label_in("a hot dog house", forms) == (None, SEVERAL_LABELS)
+    assert label_in("a dog house!", forms) == ("dog house", None)

@@ -79,12 +79,14 @@ class Plan:
         questions: Each becomes one table of evidence of its name.
         by: Groupings that findings are made for.
         dropped: Rows of the data that became no sample, by reason.
+        notes: What else happened to rows, with how many; for the manifest.
     """
 
     annotations: pl.DataFrame
     questions: Sequence[Question]
     by: Sequence[tuple[str, ...]] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

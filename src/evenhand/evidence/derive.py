@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ import polars as pl
 Floats = npt.NDArray[np.float64]
 NO_LABEL = "answer names no label"
 SEVERAL_LABELS = "answer names several labels"
+LOOKED_AT = 10_000  # characters of an answer; a label after that is not looked for
 PREDICTED = {"sample": pl.String, "prediction": pl.String, "rank": pl.Int32, "confidence": pl.Float64}
 
 
@@ -93,7 +95,7 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
 
     The whole answer is compared first, then labels are looked for as whole words; a label that lies within a
     longer label found at the same place does not count. Case, encoding of accents and punctuation do not
-    matter.
+    matter. Only the first 10,000 characters (``LOOKED_AT``) are looked at, without a last word cut short.
 
     Args:
         text: What the model said.
@@ -102,22 +104,27 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
     Returns:
         The label and None, or None and the reason: it names no label, or several.
     """
-    said = plain(text)
+    said = plain(text[:LOOKED_AT])
+    if len(text) > LOOKED_AT and not text[LOOKED_AT].isspace():
+        said = said.rpartition(" ")[0]
     if said in labels:
         return labels[said], None
-    spans = [
-        (found.start(), found.end(), label)
-        for form, label in labels.items()
-        for found in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", said)
-    ]
-    outer = {
-        label
-        for start, end, label in spans
-        if not any(a <= start and end <= b and b - a > end - start for a, b, _ in spans)
-    }
+    outer, reached = set(), 0
+    for found in _any_of(tuple(labels)).finditer(said):  # the longest at each place, from left to right
+        if found.end(1) > reached:  # else it lies within one that began before
+            reached = found.end(1)
+            outer.add(labels[found[1]])
     if len(outer) == 1:
         return outer.pop(), None
     return None, SEVERAL_LABELS if outer else NO_LABEL
+
+
+@lru_cache(maxsize=8)
+def _any_of(forms: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the longest form at every place where one begins, overlapping ones too; group 1 is the form."""
+    longest_first = sorted(filter(None, forms), key=len, reverse=True)
+    either = "|".join(map(re.escape, longest_first)) or "(?!)"
+    return re.compile(rf"(?<!\w)(?=({either})(?!\w))")
 
 
 def plain(text: str) -> str:

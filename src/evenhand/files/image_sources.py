@@ -120,6 +120,8 @@ class _Encoded:
 class ImageBytes(_Encoded):
     """Images in a column of Parquet files: binary, or ``{bytes, path}`` as Hugging Face writes it.
 
+    A row that has a path and no bytes is the file of that path, from the folder of its Parquet file on.
+
     A few blocks of rows are held at a time. Parquet is read by row group, so tables written in row groups of
     some hundred images take the least memory.
 
@@ -134,7 +136,10 @@ class ImageBytes(_Encoded):
         self.files = tuple(os.path.abspath(file) for file in files)
         self.column = column
         scans = [_scan(file) for file in self.files]
-        self.nested = scans[0].collect_schema()[column] != pl.Binary
+        dtype = scans[0].collect_schema()[column]
+        self.nested = dtype != pl.Binary
+        fields = dtype.fields if isinstance(dtype, pl.Struct) else []
+        self.named = any(field.name == "path" and field.dtype == pl.String for field in fields)
         rows = [int(scan.select(pl.len()).collect().item()) for scan in scans]
         self.ends = tuple(accumulate(rows))
         weights = [os.path.getsize(file) // max(1, n) for file, n in zip(self.files, rows, strict=True)]
@@ -143,7 +148,7 @@ class ImageBytes(_Encoded):
 
     def _open(self) -> None:
         self._lock = threading.Lock()
-        self._blocks: OrderedDict[tuple[int, int], list[bytes | None]] = OrderedDict()
+        self._blocks: OrderedDict[tuple[int, int], list[tuple[bytes | None, str | None]]] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
@@ -158,22 +163,25 @@ class ImageBytes(_Encoded):
     def _read(self, index: int) -> bytes:
         file = bisect_right(self.ends, index)
         row = index - (self.ends[file - 1] if file else 0)
-        found = self._rows(file, row // self.block)[row % self.block]
-        if found is None:
+        content, path = self._rows(file, row // self.block)[row % self.block]
+        if content is None and path:
+            return _read_file(os.path.join(os.path.dirname(self.files[file]), path))
+        if content is None:
             raise UnreadableImage("no image in the row")
-        return found
+        return content
 
-    def _rows(self, file: int, block: int) -> list[bytes | None]:
+    def _rows(self, file: int, block: int) -> list[tuple[bytes | None, str | None]]:
         """A block of rows; threads that want the same one wait for it instead of reading it too."""
         import polars as pl
 
         with self._lock:
             if (file, block) not in self._blocks:
                 image = pl.col(self.column)
-                image = image.struct.field("bytes") if self.nested else image
-                lazy = _scan(self.files[file]).slice(block * self.block, self.block).select(image)
+                content = image.struct.field("bytes") if self.nested else image
+                path = image.struct.field("path") if self.named else pl.lit(None, pl.String)
+                lazy = _scan(self.files[file]).slice(block * self.block, self.block)
                 try:
-                    self._blocks[file, block] = lazy.collect().to_series().to_list()
+                    self._blocks[file, block] = lazy.select(content=content, path=path).collect().rows()
                 except (OSError, pl.exceptions.PolarsError) as problem:
                     raise UnreadableImage("cannot be read", one_line(problem)[:200]) from problem
                 while len(self._blocks) > _BLOCKS_KEPT:

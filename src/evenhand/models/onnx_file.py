@@ -105,7 +105,7 @@ class OnnxModel:
     """
 
     def __init__(self, session: Any, sidecar: Sidecar, uri: str) -> None:
-        self._session, self._sidecar = session, sidecar
+        self._session, self._sidecar, self._uri = session, sidecar, uri
         self._input = _find_input(session, sidecar.input, uri)
         first = self._input.shape[0] if self._input.shape else None
         self._batch = first if isinstance(first, int) and first > 0 else None  # else as many as are given
@@ -171,8 +171,14 @@ class OnnxClassifier(OnnxModel):
         self._output, self._logarithm = output.output, output.gives == "probabilities"
 
     def classify(self, images: Images) -> Floats:
-        """Logits, float32, shape (N, len(labels)); a probability of 0 counts as the smallest float32."""
+        """Logits, float32, shape (N, len(labels)); a probability of 0 counts as the smallest float32.
+
+        Raises:
+            UserError: The sidecar promises probabilities, and the network gives other numbers.
+        """
         answer = self._ask(images, self._output)
+        if self._logarithm:
+            _check_probabilities(answer, self._output, self._uri)
         return np.log(np.maximum(answer, np.finfo(np.float32).tiny)) if self._logarithm else answer
 
 
@@ -297,6 +303,18 @@ def _check_classes(session: Any, sidecar: Sidecar, uri: str) -> None:
         raise UserError(
             f"{uri!r}: {_shapes([found])} does not fit {len(output.labels)} labels; give one for each number"
         )
+
+
+def _check_probabilities(answer: Floats, output: str, uri: str) -> None:
+    """Refuse what cannot be probabilities; rows with NaN have no answer and are let through."""
+    told = answer[~np.isnan(answer).any(axis=1)].astype(np.float64)
+    sums = told.sum(axis=1)
+    if not len(told) or (told.min() >= -1e-6 and told.max() <= 1 + 1e-6 and (abs(sums - 1) <= 1e-3).all()):
+        return
+    raise UserError(
+        f"{uri!r}: output {output!r} gives numbers from {told.min():.3g} to {told.max():.3g} with sums from "
+        f"{sums.min():.3g} to {sums.max():.3g}: no probabilities; set the sidecar's classify.gives to logits"
+    )
 
 
 def _missing(path: Path, sidecar: Path) -> str:

@@ -8,13 +8,25 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName, UserError
+from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.core.questions import Question
 from evenhand.evidence import sources
 from evenhand.files.hashing import sha256_files
-from evenhand.runner.evidence_parts import KINDS, PREDICTIONS, UNANSWERED
+from evenhand.runner.evidence_parts import KINDS, NOT_FINITE, PREDICTIONS, UNANSWERED
 
 NOT_IN_TABLE = "not in the table"
+_EMPTY = {  # what a row without its answer is
+    "predictions": "no prediction in the table",
+    "embeddings": "no vector in the table",
+    "scores": "no score in the table",
+    "answers": "no answer in the table",
+}
+_KEYS = {  # columns that tell the rows of one sample apart
+    "predictions": ["sample", "rank"],
+    "embeddings": ["sample"],
+    "scores": ["sample", "candidate"],
+    "answers": ["sample"],
+}
 _MARKS = {"prediction": "predictions", "vector": "embeddings", "score": "scores", "text": "answers"}
 _COLUMNS: dict[str, dict[str, Any]] = {
     "predictions": {name: kind for name, kind in PREDICTIONS.items() if name != "truth"},
@@ -73,32 +85,98 @@ class TableSource:
     def evidence(self, question: Question) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The answers to a question, in its order, and the samples that have none.
 
+        Of predictions the ``question.top`` first ranks of each sample are taken.
+
         Raises:
+            InputError: Several rows for the same, or vectors of different lengths.
             UnknownName: A table without a column that its kind needs.
         """
         kind = KINDS[question.capability]
-        lazy = pl.concat([_complete(one, kind) for one in self._tables[kind]])
-        wanted = pl.DataFrame(
-            {"sample": list(question.samples), "truth": list(question.truth or [None] * len(question))},
+        truth = list(question.truth or [None] * len(question))
+        asked = pl.DataFrame(
+            {"sample": list(question.samples), "truth": truth},
             schema={"sample": pl.String, "truth": pl.String},
         )
-        joined = wanted.lazy().join(lazy, on="sample", how="left", maintain_order="left")
+        wanted = asked.unique("sample", keep="first", maintain_order=True)
+        lazy = pl.concat([_complete(one, kind) for one in self._tables[kind]])
         if kind == "embeddings":
             modality = "text" if question.capability == "embeds_texts" else "image"
-            joined = joined.filter(pl.col("modality").is_null() | (pl.col("modality") == modality))
+            lazy = lazy.filter(pl.col("modality").fill_null(modality) == modality)
+        there = lazy.join(wanted.lazy(), on="sample", how="semi").collect()
+        if kind == "answers":
+            there = _to_its_prompt(there, question)
+        self._refuse_repeated(there, kind, question.name)
+        if kind == "predictions":
+            order = pl.col("rank").rank("ordinal").over("sample")
+            there = there.filter(pl.col("rank").is_null() | (order <= question.top))
         mark = next(mark for mark, one in _MARKS.items() if one == kind)
-        found = joined.collect()
-        answered = found.filter(pl.col(mark).is_not_null())
-        columns = list(PREDICTIONS) if kind == "predictions" else list(_COLUMNS[kind])
-        missing = wanted.join(answered, on="sample", how="anti", maintain_order="left")
-        unanswered = missing.select(
+        usable = _usable(kind)
+        answered = wanted.join(there.filter(usable), on="sample", how="inner", maintain_order="left")
+        if kind == "embeddings":
+            _check_lengths(answered, question.name)
+        unfit = there.filter(pl.col(mark).is_not_null() & ~usable)["sample"].unique().implode()
+        example = lazy.select("sample").head(1).collect() if there.is_empty() else there
+        shown = one_line(example["sample"][0])[:80] if len(example) else ""
+        detail = f"the table has {shown!r}" if there.is_empty() and shown else ""
+        reason = (
+            pl.when(pl.col("sample").is_in(unfit))
+            .then(pl.lit(NOT_FINITE))
+            .when(pl.col("sample").is_in(there["sample"].unique().implode()))
+            .then(pl.lit(_EMPTY[kind]))
+            .otherwise(pl.lit(NOT_IN_TABLE))
+        )
+        unanswered = asked.join(answered, on="sample", how="anti", maintain_order="left").select(
             "sample",
             question=pl.lit(question.name),
-            reason=pl.lit(NOT_IN_TABLE),
-            detail=pl.lit(""),
+            reason=reason,
+            detail=pl.lit(detail),
             temporary=pl.lit(False),
         )
+        columns = list(PREDICTIONS) if kind == "predictions" else list(_COLUMNS[kind])
         return answered.select(columns), unanswered.cast(pl.Schema(UNANSWERED))
+
+    def _refuse_repeated(self, there: pl.DataFrame, kind: str, question: str) -> None:
+        keys = _KEYS[kind]
+        repeated = there.filter(pl.struct(keys).is_duplicated())
+        if len(repeated):
+            first = repeated.row(0, named=True)
+            what = ", ".join(f"{key} {one_line(first[key])[:80]!r}" for key in keys)
+            raise InputError(
+                f"{self.uri!r} has several rows for {what} (question {question!r}); keep one of them"
+            )
+
+
+def _to_its_prompt(there: pl.DataFrame, question: Question) -> pl.DataFrame:
+    """Of samples with several answers only those to this question's own prompt, where the table says it."""
+    if question.texts is None or not there["sample"].is_duplicated().any():
+        return there
+    prompts = pl.DataFrame({"sample": list(question.samples), "question": list(question.texts)})
+    own = there.join(prompts, on=["sample", "question"], how="semi")
+    single = there.filter(~pl.col("sample").is_duplicated())
+    others = there.join(pl.concat([own.select("sample"), single.select("sample")]), on="sample", how="anti")
+    return pl.concat([single, own.join(single, on="sample", how="anti"), others])
+
+
+def _usable(kind: str) -> pl.Expr:
+    """Whether a row holds an answer, all of its numbers finite."""
+    if kind == "embeddings":
+        finite = pl.col("vector").list.eval(pl.element().is_finite().fill_null(False)).list.all()
+        return (finite & (pl.col("vector").list.len() > 0)).fill_null(False)
+    if kind == "scores":
+        return pl.col("score").is_finite().fill_null(False)
+    return pl.col("prediction" if kind == "predictions" else "text").is_not_null()
+
+
+def _check_lengths(answered: pl.DataFrame, question: str) -> None:
+    lengths = answered.select("sample", length=pl.col("vector").list.len()).unique(
+        "length", keep="first", maintain_order=True
+    )
+    if len(lengths) > 1:
+        (one, first), (other, second) = lengths.rows()[:2]
+        raise InputError(
+            f"the vectors of question {question!r} have different lengths: {one_line(one)[:80]!r} has "
+            f"{first} numbers, {one_line(other)[:80]!r} has {second}; give vectors of one model"
+        )
 
 
 def _files_of(where: Path) -> list[Path]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.capabilities import NotAnswered
+from evenhand.core.capabilities import Floats, NotAnswered
 from evenhand.core.errors import EvenhandError, UserError, one_line
 from evenhand.core.questions import Question
 from evenhand.runner.answer_store import Answer
@@ -86,17 +86,22 @@ class Answering:
             sys.modules["torch"].cuda.empty_cache()
 
     def _rows(self, given: Any, piece: Batch) -> list[Answer]:
-        wanted = len(piece.rows)
-        if isinstance(given, np.ndarray):
-            given = np.asarray(given, dtype=np.float32)
+        wanted, capability = len(piece.rows), self.question.capability
+        texts = capability == "answers_questions"
+        told = self.question.method or _METHODS[capability]
+        if isinstance(given, np.ndarray) and not texts and given.dtype != object:
+            given = _numbers(given, told)
             if given.ndim not in (1, 2) or len(given) != wanted:
                 raise UserError(
-                    f"the model answered {self.question.capability} with shape {one_line(given.shape)}; "
+                    f"the model answered {capability} with shape {one_line(given.shape)}; "
                     f"it was asked about {wanted} samples"
                 )
             rows: list[Answer] = list(given.reshape(wanted, -1))
         else:
-            rows = [_answer(one) for one in given]
+            if isinstance(given, str | bytes | Mapping | Set) or not hasattr(given, "__iter__"):
+                kind = "texts" if texts else "rows of numbers"
+                raise UserError(f"{told}() of the model gave {_shown(given)}; it must give {wanted} {kind}")
+            rows = [_answer(one, told, texts=texts) for one in given]
             if len(rows) != wanted:
                 raise UserError(f"the model gave {len(rows)} answers to {wanted} samples")
         self._check_width(rows)
@@ -109,18 +114,54 @@ class Answering:
             width, what = len(self.model.labels), "labels"
         elif self.question.candidates is not None:
             width, what = len(self.question.candidates[0]), "continuations"
+        sizes = {row.size for row in rows if isinstance(row, np.ndarray)}
+        if self.question.capability in ("embeds_images", "embeds_texts") and (len(sizes) > 1 or 0 in sizes):
+            raise UserError(
+                f"{_METHODS[self.question.capability]}() of the model gave vectors of "
+                f"{' and '.join(map(str, sorted(sizes)[:4]))} numbers; all must be equally long"
+            )
         for row in rows:
             if width is not None and isinstance(row, np.ndarray) and row.size != width:
                 raise UserError(
                     f"the model answered with shape {one_line(row.shape)} for a sample; "
                     f"it must be one number for each of {width} {what}"
                 )
+            if self.question.capability == "matches_pairs" and isinstance(row, np.ndarray) and row.size != 1:
+                raise UserError(f"match() of the model gave {row.size} numbers for a pair; it must give one")
 
 
-def _answer(given: Any) -> Answer:
-    if isinstance(given, str | NotAnswered):
-        return given
-    return np.asarray(given, dtype=np.float32).reshape(-1)
+def _answer(given: Any, told: str, *, texts: bool) -> Answer:
+    """One sample's answer, of the kind that was asked for."""
+    if isinstance(given, NotAnswered):
+        return replace(given, reason=_encodable(str(given.reason)), detail=_encodable(str(given.detail)))
+    if not texts:
+        return _numbers(given, told).reshape(-1)
+    if isinstance(given, str):
+        return _encodable(str(given))
+    raise UserError(f"{told}() of the model gave {_shown(given)}; it must give a text for each sample")
+
+
+def _numbers(given: Any, told: str) -> Floats:
+    """Real numbers as float32; a dtype of another library, such as bfloat16, is taken by its name."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of several lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf" and not array.dtype.name.startswith(("bfloat", "float")):
+        raise UserError(f"{told}() of the model gave {_shown(given)}; it must give real numbers")
+    return np.asarray(array, dtype=np.float32)
+
+
+def _encodable(text: str) -> str:
+    """The text with a question mark for what no file can hold: half of a surrogate pair."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shown(given: Any) -> str:
+    """What came back, in a few words."""
+    dtype = getattr(given, "dtype", None)
+    kind = type(given).__name__ + (f" of {dtype}" if dtype is not None else "")
+    return _encodable(f"{kind} {one_line(repr(given))[:60]}")
 
 
 def is_out_of_memory(problem: Exception) -> bool:
@@ -147,4 +188,13 @@ _CALLS: dict[str, Callable[[Any, Question, Batch], Any]] = {
     "matches_pairs": lambda model, question, batch: model.match(batch.images, _texts(question, batch)),
     "scores_continuations": _continue,
     "answers_questions": lambda model, question, batch: model.answer(batch.images, _texts(question, batch)),
+}
+
+_METHODS = {
+    "classifies_images": "classify",
+    "embeds_images": "embed_images",
+    "embeds_texts": "embed_texts",
+    "matches_pairs": "match",
+    "scores_continuations": "score_continuations",
+    "answers_questions": "answer",
 }

@@ -182,7 +182,8 @@ def _assemble(
         "source": None,
     }
     manifest = make_manifest(measured.counts, settings)
-    manifest |= {"card": benchmark.card(), "asking": answers.account}
+    asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
+    manifest |= {"card": benchmark.card(), "asking": asking}
     dropped = _dropped(plan, answers.unanswered, measured.dropped)
     findings = named(measured.findings, benchmark.name, source.uri, dropped)
     return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.capabilities import CAPABILITIES, capabilities_of
 from evenhand.core.errors import UserError
-from evenhand.models.own_code import ObjectSource
+from evenhand.models.own_code import ObjectSource, check_labels
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
 
@@ -30,7 +30,7 @@ class LazyModel:
         """The model, loaded once; its facts are kept.
 
         Raises:
-            UserError: It lacks a capability that its adapter promises.
+            UserError: It lacks a capability that its adapter promises, or its labels are no texts.
         """
         if self._loaded is None:
             loaded = self.source.load()
@@ -38,6 +38,8 @@ class LazyModel:
             if missing:
                 names = ", ".join(CAPABILITIES[name].__name__ for name in sorted(missing))
                 raise UserError(f"{self.source.uri!r} promises {names}, but lacks the methods")
+            if "classifies_images" in self.source.capabilities():
+                check_labels(loaded.labels, self.source.uri, distinct=isinstance(self.source, ObjectSource))
             self.remember(facts_of(loaded))
             self._loaded = loaded
         return self._loaded

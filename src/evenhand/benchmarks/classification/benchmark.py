@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
 import polars as pl
@@ -14,9 +15,20 @@ from evenhand.core.errors import InputError, ParameterError, UserError, one_line
 from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.predictions import Predictions
+from evenhand.files.image_sources import FirstImages
 from evenhand.metrics.group_accuracy import accuracy
 from evenhand.metrics.mistakes import prediction_differences
 from evenhand.metrics.suite import audit_grouping, check_groups
+
+_REPEATED = "rows whose id stands on an earlier row"
+_BY_NAME = "images found by their file name alone"
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelledPlan(Plan):
+    """A plan with the labels of the whole table, of which a limit keeps some samples only."""
+
+    labels: Labels = field(default_factory=lambda: Labels((), ()))
 
 
 class Classification:
@@ -54,18 +66,26 @@ class Classification:
             by=names,
             id=given["id"] or None,
             roots=[root.strip() for root in given["roots"].split(",") if root.strip()],
-            limit=setting.limit,
         )
         way = choose_way(given["ask"], setting.capabilities)
         labels = Labels.read(given["labels"], samples.annotations["truth"])
+        labels.check(way)
+        if setting.limit is not None and setting.limit < len(samples):
+            few = samples.annotations.head(setting.limit)
+            samples = replace(samples, annotations=few, images=FirstImages(samples.images, setting.limit))
+        told = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
+        notes = {note: count for note, count in told.items() if count}
         asked = questions(way, samples, labels, given)
-        return Plan(samples.annotations, asked, by=by, dropped=samples.dropped)
+        return _LabelledPlan(samples.annotations, asked, by, samples.dropped, notes, labels)
 
     def measure(self, answered: Answered) -> Measured:
         """Every classification metric under every grouping."""
         plan, given = answered.plan, answered.setting.parameters
         way = choose_way(str(given["ask"]), answered.setting.capabilities)
-        labels = Labels.read(str(given["labels"]), plan.annotations["truth"])
+        if isinstance(plan, _LabelledPlan):
+            labels = plan.labels
+        else:
+            labels = Labels.read(str(given["labels"]), plan.annotations["truth"])
         found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
         renamed = _renamed(found, str(given["rename"]), labels)
         rows = plan.annotations.lazy().join(renamed, on="sample", how="inner")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.classification.reader import Samples
-from evenhand.core.errors import InputError, ParameterError, UserError
+from evenhand.core.errors import InputError, ParameterError, UserError, one_line
 from evenhand.core.questions import Question
 from evenhand.evidence.derive import PREDICTED, label_in, plain, prototypes, zero_shot
 
@@ -41,7 +42,7 @@ class Labels:
         """From a file with ``label`` or ``label<TAB>text`` on each line, else the values of truth, sorted.
 
         Raises:
-            InputError: No such file, or no label in it.
+            InputError: No such file, no text, no label in it, or a label that is empty or there twice.
         """
         if not file:
             names = tuple(truth.drop_nulls().unique().sort().to_list())
@@ -49,10 +50,71 @@ class Labels:
         path = Path(file).expanduser()
         if not path.is_file():
             raise InputError(f"there is no file {file!r}; give -p labels=FILE with one label on each line")
-        lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        if not lines:
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise InputError(f"{file!r} is not text in UTF-8; save it as UTF-8") from None
+        found: dict[str, str] = {}
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            parts = line.split("\t")
+            name, text = parts[0].strip(), parts[-1].strip()
+            if not name or not text:
+                raise InputError(f"{file!r} line {number} has an empty label; write label, or label<TAB>text")
+            if name in found:
+                raise InputError(f"{file!r} line {number} repeats the label {one_line(name)!r}; keep one")
+            found[name] = text
+        if not found:
             raise InputError(f"{file!r} holds no label; write one on each line, or label<TAB>text")
-        return cls(tuple(line[0].strip() for line in lines), tuple(line[-1].strip() for line in lines))
+        return cls(tuple(found), tuple(found.values()))
+
+    def check(self, way: str) -> None:
+        """Refuse labels that a way of asking cannot tell apart.
+
+        Raises:
+            ParameterError: Two labels that are the same to it, or one that has no form.
+            UserError: Fewer than two labels.
+        """
+        if way == "classify":
+            return
+        if len(self.names) < 2:
+            raise UserError(
+                f"ask={way} chooses among labels, and there {'is one' if self.names else 'are none'}; give "
+                "--truth COLUMN with several values, or -p labels=FILE"
+            )
+        if way == "answer":
+            self.forms()
+            return
+        known: dict[str, str] = {}
+        for name, text in zip(self.names, self.texts, strict=True):
+            if text in known:
+                raise ParameterError(
+                    f"labels {one_line(known[text])!r} and {one_line(name)!r} have the same text "
+                    f"{one_line(text)!r}; give each its own with -p labels=FILE"
+                )
+            known[text] = name
+
+    def forms(self) -> dict[str, str]:
+        """The plain forms, of texts and of names, that an answer may say, each to its label.
+
+        Raises:
+            ParameterError: Two labels have one form, or a label has none.
+        """
+        forms: dict[str, str] = {}
+        for name, text in zip(self.names, self.texts, strict=True):
+            if not plain(text):
+                raise ParameterError(
+                    f"label {one_line(name)!r} has no letter or digit in its text {one_line(text)!r} to "
+                    "find in an answer; give it a text with -p labels=FILE"
+                )
+            for form in filter(None, (plain(text), plain(name))):
+                if forms.setdefault(form, name) != name:
+                    raise ParameterError(
+                        f"labels {one_line(forms[form])!r} and {one_line(name)!r} are both {form!r} in an "
+                        "answer; give them texts that differ with -p labels=FILE"
+                    )
+        return forms
 
 
 def choose_way(asked: str, capabilities: Sequence[str]) -> str:
@@ -103,8 +165,7 @@ def predictions(
     if way == "classify":
         return evidence["predictions"].select(list(PREDICTED)), {}
     if way == "zero_shot":
-        by_text = dict(evidence["texts"].select("sample", "vector").collect().iter_rows())
-        vectors = [by_text[text] for text in _texts(labels, parameters)]
+        vectors = _vectors(evidence["texts"], _texts(labels, parameters))
         found = zero_shot(
             evidence["images"],
             prototypes(vectors, len(_templates(parameters))),
@@ -117,10 +178,26 @@ def predictions(
     return _from_answers(evidence["answers"], labels)
 
 
+def _vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[float]]:
+    """The vector of each text.
+
+    Raises:
+        UserError: A text without one, or with numbers that are not finite.
+    """
+    by_text = dict(embedded.select("sample", "vector").collect().iter_rows())
+    for text in texts:
+        vector = by_text.get(text)
+        if vector is None or not all(number is not None and isfinite(number) for number in vector):
+            raise UserError(
+                f"the model has no finite vector for the text {one_line(text)!r}; choose another text with "
+                "-p labels=FILE or -p templates=..., or another model or --dtype"
+            )
+    return [by_text[text] for text in texts]
+
+
 def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, dict[str, int]]:
     """Predictions from free text; each different text is looked at once."""
-    forms = {plain(text): name for name, text in zip(labels.names, labels.texts, strict=True)}
-    forms |= {plain(name): name for name in labels.names}
+    forms = labels.forms()
     texts = answers.select(pl.col("text").unique()).collect()["text"].to_list()
     found = pl.DataFrame(
         [(text, *label_in(text, forms)) for text in texts],

@@ -171,9 +171,11 @@ class ApiClient:
         )
 
     def _count(self, answer: Body) -> Body:
-        used = answer.get("usage") or {}
+        used = answer.get("usage")
         for name in ("prompt_tokens", "completion_tokens"):
-            self._counts[name] += used.get(name) or 0
+            count = used.get(name) if isinstance(used, dict) else None
+            if type(count) is int and count > 0:  # what a server counts in another way is left out
+                self._counts[name] += count
         served = [str(answer[key]) for key in ("model", "system_fingerprint") if answer.get(key)]
         self._served.add(" ".join(served))
         return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from evenhand.models.hub_weights import library_version
 from evenhand.models.source import LoadOptions, ModelSource
 
 ADAPTER = "1"  # raised when answers of an adapter in this folder change
+_PICKLE = "pytorch_model.bin"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _KINDS = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 _RECORDS = {"trainer_state.json", "all_results.json", "train_results.json", "eval_results.json"}
@@ -122,7 +124,7 @@ class HfSource:
         if not index.is_file():
             raise InputError(
                 f"{self.uri!r} has no {_WEIGHTS}, and pickled weights are not read; "
-                f"type: evenhand convert {self._repository} FOLDER, then give hf:FOLDER"
+                f"type: {self._conversion()}"
             )
         try:
             names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
@@ -134,6 +136,17 @@ class HfSource:
         if lacking:
             raise InputError(f"{self.uri!r} lacks {lacking[0]}, which its {_INDEX} names; get it again")
         return parts
+
+    def _conversion(self) -> str:
+        """What to type where there are pickled weights only."""
+        if self._local is not None:
+            folder = self._local
+            return shlex.join(["evenhand", "convert", str(folder / _PICKLE), str(folder / _WEIGHTS)])
+        of = f" --revision {self._revision}" if self._revision else ""
+        return (
+            f"hf download {self._repository}{of} --local-dir NEWFOLDER, then type: evenhand convert "
+            f"NEWFOLDER/{_PICKLE} NEWFOLDER/{_WEIGHTS}, and give hf:NEWFOLDER"
+        )
 
     def capabilities(self) -> Sequence[str]:
         """What its family can answer, from config.json alone."""

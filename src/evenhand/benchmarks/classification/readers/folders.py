@@ -27,8 +27,10 @@ def is_image_name(name: str) -> bool:
 
 
 def class_folders(folder: Path) -> list[str]:
-    """Names of the subfolders that hold images, sorted."""
-    inside = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not _hidden(entry.name))
+    """Names of the subfolders that hold images, sorted; links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        own = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    inside = sorted(name for name in own if not _hidden(name))
     return [name for name in inside if next(_images(folder / name), None) is not None]
 
 

@@ -1,0 +1,126 @@
+"""Which of the user's own models are the same, and which labels they may have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import UserError
+from evenhand.models.own_code import ObjectSource
+from evenhand.models.resolve import resolve
+
+CODE = """
+class T:
+    labels = ("a", "b")
+    {version}
+    def __init__(self, shift=0):
+        self.shift = shift
+    def classify(self, images):
+        return [[self.shift, 1] for image in images]
+"""
+
+
+def identity(model) -> dict[str, str]:
+    return resolve(model).identity()
+
+
+def written(path: Path, version: str = "", more: str = "") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(CODE.format(version=version) + more)
+    return path
+
+
+@pytest.mark.parametrize("version", ["", "version = '1'"])
+def test_files_of_one_name_and_objects_of_one_file_are_apart(tmp_path, version) -> None:
+    more = "one = T(1)\nzero = T(0)\n"
+    first = written(tmp_path / "A" / "m.py", version, more + "# A")
+    other = written(tmp_path / "B" / "m.py", version, more + "# B")
+    sources = [resolve(f"{file}:{name}") for file in (first, other) for name in ("T", "one", "zero")]
+    found = [tuple(sorted(source.identity().items())) for source in sources]
+    assert len(set(found)) == 6
+    again = [resolve(f"{file}:{name}") for file in (first, other) for name in ("T", "one", "zero")]
+    assert [tuple(sorted(source.identity().items())) for source in again] == found
+
+
+class Given:
+    labels = ("a", "b")
+
+    def __init__(self, held) -> None:
+        self.held = held
+
+    def classify(self, images):
+        return np.zeros((len(images), 2))
+
+
+class Versioned(Given):
+    version = "1"
+
+
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self, held) -> None:
+        self.held = held
+
+
+@pytest.mark.parametrize("kind", [Given, Versioned, Slotted])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1, 0), ("a", "b"), (np.arange(3), np.arange(3.0)), (Path("x"), Path("y")), ((1,), (2,))],
+)
+def test_objects_given_in_python_are_told_apart_by_their_attributes(kind, one, other) -> None:
+    assert identity(kind(one)) != identity(kind(other))
+    assert identity(kind(one)) == identity(kind(one))
+
+
+def test_what_cannot_be_compared_is_never_shared() -> None:
+    one, other = Given(object()), Given(object())
+    assert identity(one) != identity(other)
+    assert identity(one) == identity(one)
+    assert identity(Versioned(object())) == identity(Versioned(object()))
+
+
+def test_the_file_that_makes_an_object_of_an_imported_class_counts(tmp_path, monkeypatch) -> None:
+    written(tmp_path / "base_of_own.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "makes.py"
+    found = []
+    for text in ("m = T()", "m = T()\nm.labels = ('b', 'a')"):
+        file.write_text(f"from base_of_own import T\n{text}\n")
+        found.append(identity(f"{file}:m"))
+    assert found[0]["sha256 of makes.py"] != found[1]["sha256 of makes.py"]
+    assert "sha256 of base_of_own.py" in found[0]
+
+
+def test_files_of_one_name_each_count(tmp_path) -> None:
+    files = [tmp_path / name / "weights.bin" for name in "xy"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(file.parent.name)
+    model = Given(0)
+    model.files = files
+    before = identity(model)
+    assert len([name for name in before if "weights.bin" in name]) == 2
+    files[0].write_text("changed")
+    assert identity(model) != before
+    files[0].unlink()
+    with pytest.raises(UserError, match=r"weights\.bin"):
+        identity(model)
+
+
+@pytest.mark.parametrize("labels", ["ab", {"a": 1}, {"a"}, (), ("a", "a"), ("a", ""), ("a", None), 3])
+def test_labels_that_are_no_distinct_texts_are_refused(labels) -> None:
+    model = Given(0)
+    model.labels = labels
+    with pytest.raises(UserError, match="distinct texts") as problem:
+        ObjectSource(model, "Given").load()
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize("labels", [["a"], np.array(["a", "b"])])
+def test_labels_in_any_sequence_are_taken(labels) -> None:
+    model = Given(0)
+    model.labels = labels
+    assert ObjectSource(model, "Given").load() is model
