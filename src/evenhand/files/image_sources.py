@@ -77,9 +77,9 @@ class ImageFiles:
         Raises:
             UnreadableImage: It cannot be read or decoded, or changed since it was hashed.
         """
-        content = _read_file(self.paths[index])
+        content, stamp = _read_stamped(self.paths[index])
         hashed = int(self._stamps[index])
-        if hashed and hashed != _stamp_of(self.paths[index]):
+        if hashed and hashed != stamp:
             raise UnreadableImage("changed while it was read", self.paths[index], temporary=True)
         return decode(content)
 
@@ -341,11 +341,20 @@ def _stamp_of(path: str) -> int:
         found = os.stat(path)
     except (OSError, ValueError):
         return 0
+    return _stamp(found)
+
+
+def _stamp(found: os.stat_result) -> int:
     return hash((found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)) or 1
 
 
 def _read_file(path: str) -> bytes:
     """The bytes of a regular file, unless there are too many."""
+    return _read_stamped(path)[0]
+
+
+def _read_stamped(path: str) -> tuple[bytes, int]:
+    """The bytes of a regular file, unless there are too many, with its stamp after they were read."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
         with open(handle, "rb", buffering=0) as stream:
@@ -354,7 +363,8 @@ def _read_file(path: str) -> bytes:
                 raise UnreadableImage("not a file", path)
             if found.st_size > MAX_BYTES:
                 raise UnreadableImage("too many bytes", f"{found.st_size:,}, more than {MAX_BYTES:,}")
-            return stream.readall()
+            content = stream.readall()
+            return content, _stamp(os.fstat(handle))
     except OSError as problem:
         raise _unreadable(problem) from problem
     except ValueError as problem:  # a null byte in the name
