@@ -235,7 +235,9 @@ class _Work:
         """The sha256 of the files that are there; empty where one cannot be read."""
         there = [each for each in ids if each in self.files]
         found = sha256_each([self.folder / self.files[each] for each in there])
-        return {each: "" if isinstance(sha, OSError) else sha for each, sha in zip(there, found, strict=True)}
+        return {
+            each: "" if isinstance(one, OSError) else one[0] for each, one in zip(there, found, strict=True)
+        }
 
     def _settled(self, link: Link, sha256: str) -> Step | None:
         """What needs no request."""

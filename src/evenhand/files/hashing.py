@@ -19,7 +19,7 @@ _SCHEMA = """create table if not exists hashes
     (path text primary key, stamp text not null, sha256 text not null) without rowid"""
 
 
-def sha256_file(path: Path) -> str:
+def sha256_file(path: str | Path) -> str:
     """The sha256 of a file's bytes, in hexadecimal."""
     with open(path, "rb", buffering=0) as stream:
         start = stream.read(_BLOCK)
@@ -46,15 +46,15 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
     for path, found in zip(wanted, sha256_each(wanted), strict=True):
         if isinstance(found, OSError):
             raise found
-        hashes[path] = found
+        hashes[path] = found[0]
     return hashes
 
 
-def sha256_each(paths: Sequence[str | Path]) -> list[str | OSError]:
-    """The sha256 of each regular file, in their order, or why it cannot be read.
+def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
+    """The sha256 and the stamp of each regular file, in their order, or why it cannot be read.
 
     As ``sha256_files``, made for many files: each costs one stat when it is known, and all are looked up and
-    kept together.
+    kept together. A file whose ``stamp`` is another one has changed since.
     """
     places = [os.path.abspath(path) for path in paths]
     stamps = [_stamp(place) for place in places]
@@ -63,21 +63,21 @@ def sha256_each(paths: Sequence[str | Path]) -> list[str | OSError]:
     try:
         with telling(cache):
             known = _lookup(connection, places)
-        found: list[str | OSError] = []
+        found: list[tuple[str, str] | OSError] = []
         fresh: dict[str, tuple[str, str]] = {}
         for place, stamp in zip(places, stamps, strict=True):
             if isinstance(stamp, OSError):
                 found.append(stamp)
                 continue
-            if known.get(place, ("", ""))[0] != stamp:
+            if known.get(place, ("", ""))[1] != stamp:
                 try:
-                    known[place] = fresh[place] = (stamp, sha256_file(Path(place)))
+                    known[place] = fresh[place] = (sha256_file(place), stamp)
                 except OSError as problem:
                     found.append(problem)
                     continue
-            found.append(known[place][1])
+            found.append(known[place])
         if fresh:
-            rows = [(place, stamp, sha256) for place, (stamp, sha256) in fresh.items()]
+            rows = [(place, stamp, sha256) for place, (sha256, stamp) in fresh.items()]
             with telling(cache), transaction(connection):
                 connection.executemany("insert or replace into hashes values (?, ?, ?)", rows)
         return found
@@ -85,8 +85,12 @@ def sha256_each(paths: Sequence[str | Path]) -> list[str | OSError]:
         connection.close()
 
 
-def _stamp(place: str) -> str | OSError:
+def stamp_of(found: os.stat_result) -> str:
     """What changes when a file does."""
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
+
+
+def _stamp(place: str) -> str | OSError:
     try:
         found = os.stat(place)
     except OSError as problem:
@@ -96,15 +100,15 @@ def _stamp(place: str) -> str | OSError:
     if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for, for ever
         kind = IsADirectoryError if stat.S_ISDIR(found.st_mode) else OSError
         return kind(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "not a file", place)
-    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
+    return stamp_of(found)
 
 
 def _lookup(connection: sqlite3.Connection, places: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Stamp and hash of the files that are remembered."""
+    """Hash and stamp of the files that are remembered."""
     known: dict[str, tuple[str, str]] = {}
     for start in range(0, len(places), _AT_ONCE):
         some = places[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(some))
-        query = f"select path, stamp, sha256 from hashes where path in ({marks})"  # noqa: S608 - only marks
-        known |= {path: (stamp, sha256) for path, stamp, sha256 in connection.execute(query, some)}
+        query = f"select path, sha256, stamp from hashes where path in ({marks})"  # noqa: S608 - only marks
+        known |= {path: (sha256, stamp) for path, sha256, stamp in connection.execute(query, some)}
     return known

@@ -10,6 +10,7 @@ import hashlib
 import os
 import stat
 import threading
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from evenhand.core.capabilities import Pixels
 from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.core.questions import UnreadableImage
 from evenhand.files.archives import Member, read_member
-from evenhand.files.hashing import sha256_each
+from evenhand.files.hashing import sha256_each, stamp_of
 from evenhand.files.images import MAX_BYTES, decode
 
 Digests = list[str | UnreadableImage]
@@ -66,10 +67,10 @@ class ImageFiles:
 
     def digests(self, start: int, stop: int) -> Digests:
         """Digests of images start to stop; in place of one, what is wrong with its file."""
-        for index in range(start, min(stop, len(self.paths))):
-            self._stamps[index] = _stamp_of(self.paths[index])
         found = sha256_each(self.paths[start:stop])
-        return [_unreadable(each) if isinstance(each, OSError) else each for each in found]
+        for index, each in enumerate(found, start):
+            self._stamps[index] = 0 if isinstance(each, OSError) else hash(each[1])
+        return [_unreadable(each) if isinstance(each, OSError) else each[0] for each in found]
 
     def load(self, index: int) -> Pixels:
         """The decoded image, uint8 RGB, shape (H, W, 3).
@@ -79,12 +80,12 @@ class ImageFiles:
         """
         content, stamp = _read_stamped(self.paths[index])
         hashed = int(self._stamps[index])
-        if hashed and hashed != stamp:
+        if hashed and hashed != hash(stamp):
             raise UnreadableImage("changed while it was read", self.paths[index], temporary=True)
         return decode(content)
 
 
-class _Encoded:
+class _Encoded(ABC):
     """Images whose encoded bytes a subclass reads; their digest is the sha256 of the bytes."""
 
     def digest(self, index: int) -> str:
@@ -107,8 +108,8 @@ class _Encoded:
         """
         return decode(self._read(index))
 
-    def _read(self, index: int) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, index: int) -> bytes: ...
 
     def _digest(self, index: int) -> str | UnreadableImage:
         try:
@@ -335,25 +336,12 @@ def _scan(file: str) -> Any:
     return pl.scan_parquet(file, glob=False, hive_partitioning=False)
 
 
-def _stamp_of(path: str) -> int:
-    """What changes when a file does, as one number; 0 where it cannot be seen."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return 0
-    return _stamp(found)
-
-
-def _stamp(found: os.stat_result) -> int:
-    return hash((found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)) or 1
-
-
 def _read_file(path: str) -> bytes:
     """The bytes of a regular file, unless there are too many."""
     return _read_stamped(path)[0]
 
 
-def _read_stamped(path: str) -> tuple[bytes, int]:
+def _read_stamped(path: str) -> tuple[bytes, str]:
     """The bytes of a regular file, unless there are too many, with its stamp after they were read."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
@@ -364,7 +352,7 @@ def _read_stamped(path: str) -> tuple[bytes, int]:
             if found.st_size > MAX_BYTES:
                 raise UnreadableImage("too many bytes", f"{found.st_size:,}, more than {MAX_BYTES:,}")
             content = stream.readall()
-            return content, _stamp(os.fstat(handle))
+            return content, stamp_of(os.fstat(handle))
     except OSError as problem:
         raise _unreadable(problem) from problem
     except ValueError as problem:  # a null byte in the name

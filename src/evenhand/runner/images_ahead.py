@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import numpy as np
@@ -98,6 +98,7 @@ def with_images(
 
 
 def _ready(mark: T, rows: list[int], futures: list[Future[Any]]) -> tuple[T, Batch, dict[int, NotAnswered]]:
+    wait(futures)  # woken once for a batch, not once for each of its images
     loaded = [future.result() for future in futures]
     failed = {row: one for row, one in zip(rows, loaded, strict=True) if isinstance(one, NotAnswered)}
     kept = [(row, one) for row, one in zip(rows, loaded, strict=True) if row not in failed]
