@@ -14,6 +14,7 @@ import threading
 import time
 import zlib
 from collections import Counter
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 
 import numpy as np
@@ -51,9 +52,8 @@ class Handler(BaseHTTPRequestHandler):
             if name not in ("count", "set", "busiest", "agents"):
                 Handler.agents.add(self.headers.get("User-Agent"))
         try:
-            getattr(self, f"say_{name}")(argument)
-        except (BrokenPipeError, ConnectionResetError):
-            pass
+            with suppress(BrokenPipeError, ConnectionResetError):  # a client may hang up
+                getattr(self, f"say_{name}")(argument)
         finally:
             self.close_connection = True
             with self.lock:

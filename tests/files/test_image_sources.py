@@ -199,11 +199,14 @@ def test_hashes_of_unchanged_files_are_remembered_and_those_of_changed_ones_are_
     for number, path in enumerate(paths):
         path.write_bytes(b"%d" % number)
     first = sha256_each(paths)
-    assert first == [hashlib.sha256(b"%d" % number).hexdigest() for number in range(1_200)]
+    assert [sha256 for sha256, _ in first] == [
+        hashlib.sha256(b"%d" % number).hexdigest() for number in range(1_200)
+    ]
     paths[7].write_bytes(b"other")
     paths[8].unlink()
     second = sha256_each([*paths, paths[0]])
-    assert second[7] == hashlib.sha256(b"other").hexdigest()
+    assert second[7][0] == hashlib.sha256(b"other").hexdigest()
+    assert second[7][1] != first[7][1]
     assert isinstance(second[8], FileNotFoundError)
     assert second[:7] + second[9:-1] == first[:7] + first[9:]
     assert second[-1] == first[0]

@@ -105,34 +105,10 @@ class Choices:
             twice = table["sample"].filter(table["sample"].is_duplicated())[0]
             raise InputError(f"sample {twice!r} has several rows of annotations; give each sample one row")
         matrix, seen, unannotated = _matrix(scores, table["sample"], candidates)
-        label, whole = table["truth"], ~np.isnan(matrix).any(axis=1)
-        reason = (
-            pl.select(
-                pl.when(pl.Series(~seen))
-                .then(pl.lit(_NOT_SCORED))
-                .when(label.is_null())
-                .then(pl.lit(_NO_TRUTH))
-                .when(~label.is_in(list(genders)))
-                .then(pl.lit(_OTHER_TRUTH))
-                .when(pl.Series(~whole))
-                .then(pl.lit(_GAP))
-                .alias("reason")
-            )
-            .to_series()
-            .cast(pl.String)
-        )
+        reason = _reasons(table["truth"], matrix, seen, genders)
         kept = matrix[reason.is_null().to_numpy()]
-        return cls(
-            table,
-            reason,
-            kept,
-            dict(candidates),
-            genders,
-            cluster,
-            tuple(strata),
-            dict(facts or {}),
-            unannotated,
-        )
+        stands_for, further = dict(candidates), dict(facts or {})
+        return cls(table, reason, kept, stands_for, genders, cluster, tuple(strata), further, unannotated)
 
     def only(self, candidates: Sequence[str]) -> Choices:
         """The same samples with fewer candidates; what was dropped stays dropped.
@@ -263,6 +239,24 @@ def outcome_of(label: str, second: Mask, genders: tuple[str, str]) -> Integers:
     if label in genders:
         return np.where(second == (label == genders[1]), 0, 1)
     return np.full(second.shape, 2 if label == NEUTRAL else 3)
+
+
+def _reasons(
+    truth: pl.Series, matrix: Floats, seen: npt.NDArray[np.bool_], genders: tuple[str, str]
+) -> pl.Series:
+    """Why a sample is left out, null for one that is not."""
+    whole = ~np.isnan(matrix).any(axis=1)
+    reason = (
+        pl.when(pl.Series(~seen))
+        .then(pl.lit(_NOT_SCORED))
+        .when(truth.is_null())
+        .then(pl.lit(_NO_TRUTH))
+        .when(~truth.is_in(list(genders)))
+        .then(pl.lit(_OTHER_TRUTH))
+        .when(pl.Series(~whole))
+        .then(pl.lit(_GAP))
+    )
+    return pl.select(reason.alias("reason")).to_series().cast(pl.String)
 
 
 def _matrix(

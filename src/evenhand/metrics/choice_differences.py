@@ -74,19 +74,33 @@ def resolution_difference(
         bound.choices, bound.by, bound.where, mode, chosen, bound.groups, group, bound.dropped + lost
     )
     value, fields = _compared(bound, rows, moved, weight, inference, seed, metric, "all")
-    parts: list[Part] = []
-    for code in range(len(bound.groups)) if bound.by else ():
-        inside = group == code
-        difference, more = _compared(
-            bound, rows.take(inside), moved[inside], weight, inference, seed, metric, str(bound.groups[code])
-        )
-        n = int(inside.sum())
-        parts.append(Part(kind="*".join(bound.by), key=bound.key(code), value=difference, n=n, **more))
+    parts = _group_parts(bound, rows, moved, weight, inference, seed, metric)
     params = {**bound.params, "metric": metric}
     against = other.params["candidates"]
     if against != params["candidates"]:
         params["reference_candidates"] = against
     return bound.finding("resolution_difference", value, params, parts=corrected(parts), **fields)
+
+
+def _group_parts(
+    bound: Bound,
+    rows: Rows,
+    moved: Floats,
+    weight: tuple[float, float],
+    inference: str,
+    seed: int,
+    metric: str,
+) -> list[Part]:
+    """The difference in each group."""
+    parts: list[Part] = []
+    for code in range(len(bound.groups)) if bound.by else ():
+        inside = bound.group == code
+        value, more = _compared(
+            bound, rows.take(inside), moved[inside], weight, inference, seed, metric, str(bound.groups[code])
+        )
+        n = int(inside.sum())
+        parts.append(Part(kind="*".join(bound.by), key=bound.key(code), value=value, n=n, **more))
+    return parts
 
 
 def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]:

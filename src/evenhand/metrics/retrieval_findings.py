@@ -243,27 +243,34 @@ def retrieval_finding(
         }
         if sigma is not None and fields["interval"] is None:
             notes.append("no interval: every query has the same value, which says nothing about their spread")
-    definition = DEFINITIONS[asked.name]
-    by, all_params = asked.pools.by, {**params, **asked.params}
-    sizes = asked.pools.group_sizes.tolist()
     return Finding(
-        metric=str(BoundMetric.make(asked.name, by, all_params)),
-        name=asked.name,
-        params={key: param for key, param in all_params.items() if param is not None},
-        by=list(by),
+        **_bound(asked, params),
         value=value,
         reason=_overall_reason(figures) if value is None else None,
-        n=sum(sizes),
-        groups=[GroupSize(key=asked.pools.group_key(code), n=n) for code, n in enumerate(sizes)],
         parts=_parts(asked, figures, chances, side),
         dropped=_dropped(asked, figures),
-        fair_at=definition.fair_at,
-        direction=definition.direction,
-        source=definition.source,
         notes=notes,
         details=details,
         **fields,
     )
+
+
+def _bound(asked: Asked, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the metric, its parameters and the pools say, whatever was found."""
+    definition = DEFINITIONS[asked.name]
+    by, every = asked.pools.by, {**params, **asked.params}
+    sizes = asked.pools.group_sizes.tolist()
+    return {
+        "metric": str(BoundMetric.make(asked.name, by, every)),
+        "name": asked.name,
+        "params": {key: param for key, param in every.items() if param is not None},
+        "by": list(by),
+        "n": sum(sizes),
+        "groups": [GroupSize(key=asked.pools.group_key(code), n=n) for code, n in enumerate(sizes)],
+        "fair_at": definition.fair_at,
+        "direction": definition.direction,
+        "source": definition.source,
+    }
 
 
 def t_interval(values: Floats, bounds: tuple[float, float]) -> Interval | None:

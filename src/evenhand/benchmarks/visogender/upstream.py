@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.visogender.captions import OCC_FIRST, PAR_FIRST, TEMPLATES
+from evenhand.benchmarks.visogender.samples import SCHEMA
 from evenhand.benchmarks.visogender.taxonomy import (
     FEMININE,
     MASCULINE,
@@ -32,19 +33,8 @@ _LISTS = {
     SINGLE: {OCC_FIRST.name: "logits_list_obj"},
     TWO: {OCC_FIRST.name: "logits_list_occ_first", PAR_FIRST.name: "logits_list_par_first"},
 }
-_SAMPLES = {
-    "sample": pl.String,
-    "context": pl.String,
-    "sector": pl.String,
-    "specialisation": pl.String,
-    "occupation": pl.String,
-    "object": pl.String,
-    "object_written": pl.String,
-    "participant": pl.String,
-    "occupation_perceived_gender": pl.String,
-    "participant_perceived_gender": pl.String,
-    "gender_pair": pl.String,
-}
+_NOT_UPSTREAM = ("url", "licence", "errors", "annotator")  # columns of the tables that results do not repeat
+_SAMPLES = {name: kind for name, kind in SCHEMA.items() if name not in _NOT_UPSTREAM}
 _SCORES = {"sample": pl.String, "template": pl.String, "candidate": pl.String, "score": pl.Float64}
 _RANKED = {
     "query": pl.String,
