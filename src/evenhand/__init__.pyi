@@ -1,11 +1,14 @@
 from . import metrics as metrics
+from . import mitigate as mitigate
 from .core.errors import EvenhandError as EvenhandError
 from .core.errors import UserError as UserError
 from .core.results import Finding as Finding
 from .core.results import Findings as Findings
 from .evidence.counts import Counts as Counts
 from .evidence.predictions import Predictions as Predictions
+from .evidence.similarities import Similarities as Similarities
 from .runner.audit_engine import audit as audit
 from .runner.benchmark_engine import run as run
+from .runner.debias_engine import debias as debias
 from .runner.outcome import Run as Run
 from .runner.score_engine import score as score

@@ -13,9 +13,10 @@ from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, publ
 
 PUBLIC = {
     "Counts", "EvenhandError", "Finding", "Findings", "Predictions", "Run", "UserError", "audit",
-    "metrics", "run",
-    "score",
+    "debias", "metrics", "mitigate", "run",
+    "score", "Similarities",
 }  # fmt: skip
+ROOMS_SHOWN = {"metrics", "mitigate"}
 METRICS = {
     "accuracy", "accuracy_gap", "accuracy_range", "cramers_v", "cramers_v_corrected", "cramers_v_max",
     "cramers_v_mean", "cramers_v_median", "demographic_parity", "equalized_odds", "mean_group_accuracy",
@@ -25,6 +26,10 @@ METRICS = {
     "misgendering_gap", "misgendering_rate", "neutral_gap", "neutral_rate", "resolution_accuracy",
     "resolution_difference", "resolution_gap",
     "bias_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl", "skew_at_k",
+    "association_difference", "association_effect_size", "association_reduction", "match_association",
+    "pleasant_at_k", "single_category_association",
+    "association_curve", "harmful_association_gap", "harmful_association_rate", "label_association_gap",
+    "label_association_rate",
 }  # fmt: skip
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "findings.schema.json"
 DEFINED = [(path, name, node) for path in FILES for name, node in public_definitions(path)]
@@ -82,7 +87,7 @@ def test_exported_names_are_stable():
     assert set(metrics.__all__) == METRICS
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC - {"metrics"}))
+@pytest.mark.parametrize("name", sorted(PUBLIC - ROOMS_SHOWN))
 def test_exported_names_resolve(name):
     assert callable(getattr(evenhand, name))
 
@@ -93,7 +98,7 @@ def test_exported_metrics_resolve(name):
 
 
 def test_no_room_or_file_carries_the_name_of_an_exported_callable():
-    callables = (PUBLIC - {"metrics"}) | METRICS
+    callables = (PUBLIC - ROOMS_SHOWN) | METRICS
     files = {part for module in MODULES for part in module.split(".")[1:]}
     assert not files & callables
 

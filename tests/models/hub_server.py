@@ -39,17 +39,20 @@ class Hub:
         rest = parts[4:] if api else parts[2:]
         if rest and len(rest) > 1 and rest[1] not in ("main", COMMIT):
             return 404, {"X-Error-Code": "RevisionNotFound"}, b""
-        return self._listing(name, rest) if api else self._file(self.folders[name] / rest[-1])
+        return self._listing(name, rest) if api else self._file(self.folders[name].joinpath(*rest[2:]))
 
     def _listing(self, name: str, rest: list[str]) -> tuple[int, dict[str, str], bytes]:
-        files = sorted(self.folders[name].iterdir())
+        folder = self.folders[name]
+        files = {
+            file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*")) if file.is_file()
+        }
         if rest and rest[0] == "tree":
             body = [
-                {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": _digest(file)[:40]}
-                for file in files
+                {"type": "file", "path": path, "size": file.stat().st_size, "oid": _digest(file)[:40]}
+                for path, file in files.items()
             ]
             return 200, {}, json.dumps(body).encode()
-        siblings = [{"rfilename": file.name} for file in files]
+        siblings = [{"rfilename": path} for path in files]
         return 200, {}, json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}).encode()
 
     def _file(self, file: Path) -> tuple[int, dict[str, str], bytes]:

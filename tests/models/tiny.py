@@ -18,9 +18,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.models import tiny_language, tiny_vision
+from tests.models import tiny_language, tiny_sentences, tiny_vision
 
-BUILDERS: dict[str, Callable[[Path], tuple[Any, ...]]] = {**tiny_vision.BUILDERS, **tiny_language.BUILDERS}
+BUILDERS: dict[str, Callable[[Path], tuple[Any, ...]]] = {
+    **tiny_vision.BUILDERS,
+    **tiny_language.BUILDERS,
+    **tiny_sentences.BUILDERS,
+}
 NEEDS = {"smolvlm": "num2words"}  # a library that the family's processor asks for
 NAMES = tuple(name for name in BUILDERS if name not in NEEDS or find_spec(NEEDS[name]))
 
@@ -48,13 +52,13 @@ def _save(name: str, folder: Path) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(zlib.crc32(name.encode()))
         model, *others = BUILDERS[name](folder)
-        _enliven(model)
+        enliven(model)
     model.eval().save_pretrained(folder)
     for other in others:
         other.save_pretrained(folder)
 
 
-def _enliven(model: Any) -> None:
+def enliven(model: Any) -> None:
     """Weights whose layers keep the size of what goes through them."""
     import torch
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
+
 import numpy as np
 import polars as pl
+from PIL import Image
 
 from evenhand.core.figure import Figure, Reference
 
@@ -75,6 +79,18 @@ def taxonomy() -> pl.DataFrame:
     )
 
 
+def photos() -> pl.DataFrame:
+    """Pictures inside the table, one that is missing, and an address that is never fetched."""
+    made = []
+    for level in (40, 90):
+        stream = io.BytesIO()
+        Image.new("RGB", (30, 20), (level, level, level)).save(stream, "PNG")
+        made.append("data:image/png;base64," + base64.b64encode(stream.getvalue()).decode())
+    rows = [("first", "mine", made[0]), ("first", "mine", made[1]), ("second", "other", made[0])]
+    rows += [("second", "none", None), ("second", "far", "https://photos.example/1.png")]
+    return pl.DataFrame(rows, schema=["kind", "group", "photo"], orient="row")
+
+
 INTERVALS = {"low": "low", "high": "high"}
 CHANCE = {"null_low": "null_low", "null_high": "null_high"}
 KINDS: dict[str, tuple[Figure, pl.DataFrame, list[str]]] = {
@@ -120,6 +136,9 @@ KINDS: dict[str, tuple[Figure, pl.DataFrame, list[str]]] = {
         Figure("nested", levels=("sector", "specialisation", "occupation"), value="images"),
         taxonomy(),
         ["Service 60", "Courts 30", "lawyer 30", "specialisation"],
+    ),
+    "pictures": (
+        Figure("pictures", y="group", value="photo", facet="kind"), photos(), ["mine", "second", "data:image"]
     ),
     "histogram": (
         Figure("histogram", x="area", facet="class", fit=True),

@@ -291,3 +291,15 @@ def test_a_page_of_a_table_sets_it_and_needs_no_script():
     assert page.count("<tr") == 13
     assert page.count('class="paper"') == 4
     assert "a note" in page
+
+
+def test_pictures_are_inside_the_table_and_never_fetched():
+    figure, table, _ = samples.KINDS["pictures"]
+    spec = compose([figure], table)
+    urls = [row["url"] for row in values_in(spec, "url")]
+    assert len(urls) == 3
+    assert all(url.startswith("data:image/png") for url in urls)
+    assert "photos.example" not in spec_json(spec)
+    page = figures_html([figure], table, "A title")
+    assert page.count("data:image/png") >= 2
+    assert "<td>data:image" not in page

@@ -79,3 +79,10 @@ def test_a_row_without_prediction_is_told_from_no_row(tmp_path):
 def test_where_no_id_matches_one_of_the_table_is_shown(tmp_path):
     _, _, without = evidence(tmp_path, [{"sample": "a.png", "prediction": "x"}])
     assert set(without["detail"]) == {"the table has 'a.png'"}
+
+
+@pytest.mark.parametrize(("modality", "able"), [("text", "embeds_texts"), ("image", "embeds_images")])
+def test_a_table_of_one_modality_stands_in_for_that_one_only(tmp_path, modality, able):
+    columns = {"sample": ["a"], "modality": [modality], "vector": [[1.0, 0.0]]}
+    pl.DataFrame(columns).write_parquet(tmp_path / "vectors.parquet")
+    assert TableSource(str(tmp_path / "vectors.parquet")).capabilities() == (able,)

@@ -1,6 +1,7 @@
 """Fetching, checking and removing data, against a server that does everything wrong."""
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -10,13 +11,16 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.benchmarks.data_source import RemoteFile, default_folder
+from evenhand.benchmarks.mmbias.source import SOURCE as MMBIAS
 from evenhand.benchmarks.visogender.samples import find_images, read_samples
 from evenhand.benchmarks.visogender.source import SOURCE
 from evenhand.cli.data_command import data_app
 from evenhand.core.errors import Incomplete, InputError, UnknownName
 from evenhand.files.web import Limits
 from evenhand.runner.data_engine import check_data, fetch_data, list_data, remove_data
-from tests.conftest import ROOT
+from tests.benchmarks.mmbias_release import picture as tiny
+from tests.benchmarks.mmbias_release import release, write_zip
+from tests.conftest import ROOT, SHARED
 from tests.files.hostile_server import picture
 
 LIMITS = Limits(connect=2, read=1, total=3, attempts=2, backoff=0.01, allowed=("127.0.0.1/32",))
@@ -57,15 +61,20 @@ def table(server):
     return "\r\n".join([HEADER, *rows])
 
 
+def put(server, content):
+    """The URL of a file that the hostile server now holds."""
+    url = f"{server}/file/{hashlib.sha256(content).hexdigest()[:12]}"
+    request = urllib.request.Request(url, data=content, method="PUT")  # noqa: S310 - localhost
+    urllib.request.urlopen(request, timeout=10).close()  # noqa: S310
+    return url
+
+
 @pytest.fixture
 def source(server, tmp_path):
     """VisoGender with a small table that the hostile server holds."""
     ask(server, "set/two/2")
     content = table(server).encode()
-    name = hashlib.sha256(content).hexdigest()[:12]
-    url = f"{server}/file/{name}"
-    request = urllib.request.Request(url, data=content, method="PUT")  # noqa: S310 - localhost
-    urllib.request.urlopen(request, timeout=10).close()  # noqa: S310
+    url = put(server, content)
     file = RemoteFile(
         "OO_small.tsv", (f"{server}/status/404", url), hashlib.sha256(content).hexdigest(), len(content)
     )
@@ -175,7 +184,9 @@ def test_a_dead_network_is_not_taken_for_dead_images(tmp_path):
 def test_the_command_lists():
     done = command("list")
     assert done.exit_code == 0
-    assert done.stdout.startswith("visogender: ")
+    assert "\nmmbias: " in done.stdout
+    assert "\nvisogender: " in done.stdout
+    assert done.stdout.count("opt out") == 1
 
 
 def test_the_command_says_in_one_line_that_there_is_no_network(tmp_path, monkeypatch):
@@ -217,3 +228,103 @@ def test_the_command_removes(server, tmp_path):
 def test_data_that_nobody_knows_is_refused():
     with pytest.raises(UnknownName, match="did you mean 'visogender'"):
         fetch_data("visogendr")
+
+
+@pytest.fixture
+def released():
+    """The files of MMBias that are pinned; skipped where they are not beside the project."""
+    folder = SHARED / "data" / "mmbias"
+    if not folder.is_dir():
+        pytest.skip(f"needs {folder}")
+    return folder
+
+
+@pytest.fixture
+def own_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+
+
+PEOPLE = (
+    "muslim", "christian", "jewish", "buddhist", "hindu", "american", "arab", "mexican", "chinese", "lgbt",
+    "heterosexual", "physical", "mental", "non-disabled",
+)  # fmt: skip
+
+
+def lacking(done):
+    return [part.name for part in done.lacking]
+
+
+def test_what_is_pinned_of_mmbias_is_fetched_and_the_rest_is_named(server, released, tmp_path, own_home):
+    held = [put(server, (released / file.name).read_bytes()) for file in MMBIAS.files]
+    files = [replace(file, urls=(url,)) for file, url in zip(MMBIAS.files, held, strict=True)]
+    here = replace(MMBIAS, files=files)
+    done = fetch_data(here, limits=LIMITS)
+    assert done.folder == default_folder("mmbias")
+    assert done.files == ["textual_phrases.txt", "URLs.txt", "Valence Images.zip"]
+    assert {path.name: path.stat().st_size for path in done.folder.iterdir()} == {
+        file.name: file.size for file in MMBIAS.files
+    }
+    counts = {part.name: (part.found, part.expected) for part in done.parts if part.whole}
+    assert counts == {
+        "phrases of people": (350, 350),
+        "URLs": (3600, 3600),
+        "unpleasant photos": (50, 50),
+        "pleasant photos": (50, 50),
+    }
+    assert lacking(done) == [f"photos of {name}" for name in PEOPLE]
+    assert "Sexual Orientation.zip" in done.by_hand
+    assert fetch_data(here, limits=LIMITS).files == []
+    assert lacking(check_data(here)) == lacking(done)
+
+
+def test_another_content_than_the_pinned_one_stops_the_fetch(server, tmp_path, own_home):
+    url = put(server, b"{}")
+    here = replace(MMBIAS, files=[replace(MMBIAS.files[0], urls=(url,))])
+    with pytest.raises(InputError, match="another file than expected"):
+        fetch_data(here, tmp_path / "data", limits=LIMITS)
+    assert not (tmp_path / "data" / "textual_phrases.txt").exists()
+
+
+def test_a_clone_is_used_as_it_is_and_nothing_is_fetched_into_it(tmp_path, own_home):
+    folder = release(tmp_path / "clone", images=2)
+    before = sorted(folder.rglob("*"))
+    done = fetch_data("mmbias", folder, limits=LIMITS)
+    assert (done.files, done.own) == ([], ["data/textual_phrases.txt"])
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_the_command_counts_the_groups_beside_those_of_the_release(tmp_path, own_home):
+    folder = release(tmp_path / "clone", images=2)
+    (folder / "data" / "Images" / "Religion.zip").unlink()
+    done = command("check", "mmbias", "--data", folder)
+    lines = {line[:22].strip(): line[22:].split(maxsplit=3) for line in done.stdout.splitlines()}
+    assert len(lines) == 18
+    assert lines["phrases of people"] == ["72", "of", "350", "another textual_phrases.txt than the release's"]
+    assert lines["photos of arab"] == ["2", "of", "250"]
+    assert lines["photos of muslim"] == ["0", "of", "250", "looked for folders called muslim"]
+    assert lines["pleasant photos"] == ["2", "of", "50"]
+    assert isinstance(done.exception, Incomplete)
+    said = str(done.exception)
+    assert said.startswith("18 of 18 parts in ")
+    assert "get them from https://github.com/sepehrjng92/MMBias" in said
+    assert "\n" not in said
+
+
+def test_a_whole_release_has_nothing_to_say(released, tmp_path, own_home):
+    for file in MMBIAS.files:
+        shutil.copy(released / file.name, tmp_path)
+    write_zip(
+        tmp_path / "people.zip",
+        [(f"people/{name}/{n}.jpg", tiny(1, 1, 1, size=2)) for name in PEOPLE for n in range(1, 251)],
+    )
+    done = command("check", "mmbias", "--data", tmp_path)
+    assert (done.exit_code, done.exception) == (0, None)
+    assert all(line.split()[-3] == line.split()[-1] for line in done.stdout.splitlines())
+
+
+def test_a_folder_without_data_is_told_how_to_fetch_them(tmp_path, own_home):
+    for folder in (None, tmp_path / "none"):
+        with pytest.raises(InputError, match=r"there is no folder .*; type: evenhand data fetch mmbias"):
+            check_data("mmbias", folder)
+    with pytest.raises(InputError, match="mmbias has no images that are fetched"):
+        remove_data("mmbias", ["muslim/1"])

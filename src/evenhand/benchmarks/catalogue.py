@@ -8,6 +8,8 @@ BENCHMARKS = Registry(
     "benchmark",
     {
         "classification": "evenhand.benchmarks.classification.benchmark:CLASSIFICATION",
+        "mmbias/association": "evenhand.benchmarks.mmbias.association:ASSOCIATION",
+        "mmbias/matching": "evenhand.benchmarks.mmbias.matching:MATCHING",
         "sprites": "evenhand.benchmarks.sprites.benchmark:SPRITES",
         "visogender/resolution": "evenhand.benchmarks.visogender.resolution:RESOLUTION",
         "visogender/retrieval": "evenhand.benchmarks.visogender.retrieval:RETRIEVAL",
@@ -18,6 +20,14 @@ BENCHMARKS = Registry(
 ARTIFACTS = Registry(
     "artifact",
     {
+        "mmbias/table1": "evenhand.benchmarks.mmbias.artifacts_data:TABLE1",
+        "mmbias/table2": "evenhand.benchmarks.mmbias.artifacts_association:TABLE2",
+        "mmbias/table3": "evenhand.benchmarks.mmbias.artifacts_debias:TABLE3",
+        "mmbias/figure2": "evenhand.benchmarks.mmbias.artifacts_data:FIGURE2",
+        "mmbias/figure3": "evenhand.benchmarks.mmbias.artifacts_data:FIGURE3",
+        "mmbias/figure4": "evenhand.runner.embedding_maps:FIGURE4",
+        "mmbias/figure5": "evenhand.benchmarks.mmbias.artifacts_association:FIGURE5",
+        "mmbias/tradeoff": "evenhand.benchmarks.mmbias.artifacts_debias:TRADEOFF",
         "skewsize/table1": "evenhand.benchmarks.sprites.artifacts:TABLE1",
         "skewsize/table2": "evenhand.benchmarks.sprites.artifacts:TABLE2",
         "skewsize/table5": "evenhand.benchmarks.sprites.artifacts:TABLE5",

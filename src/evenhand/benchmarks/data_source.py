@@ -12,7 +12,15 @@ from evenhand.files.home import home
 
 DATA = Registry(
     "data",
-    {"visogender": "evenhand.benchmarks.visogender.source:SOURCE"},
+    {
+        "casual_conversations": "evenhand.benchmarks.indicators.people_sources:CASUAL_CONVERSATIONS",
+        "casual_conversations_v2": "evenhand.benchmarks.indicators.people_sources:CASUAL_CONVERSATIONS_V2",
+        "fairface": "evenhand.benchmarks.indicators.people_sources:FAIRFACE",
+        "miap": "evenhand.benchmarks.indicators.people_sources:MIAP",
+        "mmbias": "evenhand.benchmarks.mmbias.source:SOURCE",
+        "utkface": "evenhand.benchmarks.indicators.people_sources:UTKFACE",
+        "visogender": "evenhand.benchmarks.visogender.source:SOURCE",
+    },
     "evenhand.data",
 )
 """What can be fetched, by name."""
@@ -36,6 +44,38 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of some data, and how much of it is there.
+
+    Attributes:
+        name: What it is.
+        found: How many are there.
+        expected: How many the release has; None if there is no such number.
+        note: What is wrong with it, or what was looked for; empty if it is as released.
+        judged: Whether a difference means that something is missing; else the numbers are only shown beside
+            each other, such as the groups of a user's part of the data beside those of a paper.
+    """
+
+    name: str
+    found: int
+    expected: int | None
+    note: str = ""
+    judged: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is as released, if that is judged at all."""
+        return not self.judged or (self.found == self.expected and not self.note)
+
+    @property
+    def beside(self) -> str:
+        """The number that its own is compared with, in words; empty if there is none."""
+        if self.expected is None:
+            return ""
+        return f" of {self.expected:5}" if self.judged else f"  paper or release: {self.expected}"
+
+
+@dataclass(frozen=True)
 class DataSource:
     """Data of one benchmark.
 
@@ -51,6 +91,8 @@ class DataSource:
         image_folders: All folders below in which a user may have images.
         links: The images that a folder's tables name, in their order.
         own_tables: Names of tables in a folder that are there instead of ``files``, such as an older release.
+        parts: What of the data is in a folder, where that is more than tables and images behind URLs.
+        by_hand: What is not fetched and where to get it, if there is something.
     """
 
     name: str
@@ -64,6 +106,8 @@ class DataSource:
     image_folders: Sequence[str]
     links: Callable[[Path], list[Link]]
     own_tables: Callable[[Path], list[str]]
+    parts: Callable[[Path], list[Part]] | None = None
+    by_hand: str = ""
 
 
 def default_folder(name: str) -> Path:

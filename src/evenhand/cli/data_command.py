@@ -39,7 +39,8 @@ def list_() -> None:
         typer.echo(f"  licence  {each.licence}")
         typer.echo(f"  size     {each.size}")
         typer.echo(f"  source   {each.home}")
-        typer.echo(f"  opt out  {each.form}")
+        if each.form:
+            typer.echo(f"  opt out  {each.form}")
         typer.echo(f"  folder   {each.folder} (has {each.tables} tables, {each.images} images{removed})")
 
 
@@ -62,7 +63,9 @@ def fetch(
         )
     if not quiet:
         _say_tables(done)
-    if metadata_only:
+    if done.lacking and done.by_hand and not quiet:
+        typer.echo(f"{done.by_hand}; then type: evenhand data check {name}{_where(data)}", err=True)
+    if metadata_only or done.parts:
         return
     _print(done.verdicts)
     typer.echo(_counted(done.actions))
@@ -76,6 +79,9 @@ def check(name: Name, data: Folder = None, quiet: options.Quiet = False) -> None
 
     with _bar(quiet, "Asking every URL") as progress:
         done = check_data(name, data, progress=progress)
+    if done.parts:
+        _print_parts(done)
+        return
     _print(done.verdicts)
     typer.echo(_counted(done.counts))
     _require_complete(done, f"evenhand data check {name}", data)
@@ -112,6 +118,25 @@ def _print(verdicts: Sequence[Verdict]) -> None:
         typer.echo(f"{each.id:{width}}  {each.verdict:12}  {each.reason}  {each.url}".rstrip())
 
 
+def _print_parts(done: Fetched) -> None:
+    """A line for each part; exit 3 where some are not whole."""
+    width = max(len(part.name) for part in done.parts)
+    for part in done.parts:
+        typer.echo(f"{part.name:{width}}  {part.found:5}{part.beside}  {part.note}".rstrip())
+    if done.lacking:
+        first = ", ".join(part.name for part in done.lacking[:4])
+        more = f" and {len(done.lacking) - 4} more" if len(done.lacking) > 4 else ""
+        raise Incomplete(
+            f"{len(done.lacking)} of {len(done.parts)} parts in {str(done.folder)!r} are not as released: "
+            f"{first}{more}; {done.by_hand}"
+        )
+
+
+def _where(data: Path | None) -> str:
+    """The folder as it is typed."""
+    return f" --data {shlex.quote(str(data))}" if data is not None else ""
+
+
 def _counted(counts: Mapping[str, int]) -> str:
     listing = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     return f"{sum(counts.values())} images: {listing or 'none'}"
@@ -121,11 +146,11 @@ def _require_complete(done: Fetched, command: str, data: Path | None) -> None:
     """Exit 3 where images are missing or doubted."""
     if done.complete:
         return
-    counts, where = done.counts, f" --data {shlex.quote(str(data))}" if data is not None else ""
+    counts = done.counts
     bad = ", ".join(f"{counts[each]} {each}" for each in ("dead", "changed", "placeholder?") if counts[each])
     raise Incomplete(
         f"{bad} of {len(done.verdicts)} images; what came is kept in {str(done.folder)!r}; to try again, "
-        f"type: {command}{where}"
+        f"type: {command}{_where(data)}"
     )
 
 

@@ -85,6 +85,7 @@ def run(
     parameters: options.Parameters = None,
     tags: options.Tags = None,
     limit: options.Limit = None,
+    mitigation: options.Mitigation = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "float32",
     batch_size: options.BatchSize = None,
@@ -121,6 +122,7 @@ def run(
             "keep_answers": keep_answers,
             "trust_remote_code": trust_remote_code,
         },
+        mitigation=mitigation,
         quiet=quiet,
         out=out,
     )
@@ -149,6 +151,48 @@ def score(
         mode=mode,
         parameters=parameters or [],
         tags=tags or [],
+        seed=seed,
+        gates=fail_if or [],
+        quiet=quiet,
+        out=out,
+    )
+
+
+@app.command()
+def debias(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of mmbias/association.")],
+    method: Annotated[str, typer.Option(metavar="NAME", help="See: evenhand ls mitigations.")],
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the method.")
+    ] = None,
+    remove: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Dimensions or directions; as -p remove=N.")
+    ] = None,
+    pairs: Annotated[str, typer.Option(help="joint: one for all tests; each: one a test.")] = "joint",
+    tests: Annotated[
+        list[str] | None, typer.Option("--test", metavar="X:Y", help="These only; may be repeated.")
+    ] = None,
+    form: Annotated[str | None, typer.Option(help="cross-modal, textual or visual.")] = None,
+    utility: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A classification run, measured before and after.")
+    ] = None,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
+) -> None:
+    """Fit a mitigation on half of a run's items, and measure it on the other half."""
+    from evenhand.cli.debias_command import debias_run
+
+    debias_run(
+        folder,
+        method,
+        parameters=parameters or [],
+        remove=remove,
+        pairs=pairs,
+        tests=tests or [],
+        form=form,
+        utility=utility,
         seed=seed,
         gates=fail_if or [],
         quiet=quiet,
@@ -207,7 +251,9 @@ def report(
 
 @app.command(name="ls")
 def ls(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="benchmarks, models, metrics or artifacts.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="benchmarks, models, metrics, mitigations or artifacts.")
+    ],
     can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
 ) -> None:
     """List what there is."""

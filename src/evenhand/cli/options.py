@@ -30,6 +30,10 @@ Parameters = Annotated[
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="KEY=VALUE", help="Tag of the run.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Ask about the first N samples only.")]
+Mitigation = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Change the embeddings before measuring; of evenhand debias."),
+]
 Device = Annotated[str, typer.Option(help="auto, cuda, cuda:1, mps or cpu.")]
 Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
 BatchSize = Annotated[

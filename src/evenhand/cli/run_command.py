@@ -17,6 +17,7 @@ from evenhand.cli.summary import print_summary
 from evenhand.core.errors import Incomplete
 from evenhand.runner.benchmark_engine import AskedRun, run
 from evenhand.runner.gates import check_gate_names, check_gates
+from evenhand.runner.mitigating import Applied
 from evenhand.runner.options import AskOptions
 
 
@@ -32,12 +33,14 @@ def run_benchmark(
     seed: int,
     gates: Sequence[str],
     options: Mapping[str, Any],
+    mitigation: Path | None,
     quiet: bool,
     out: Path | None,
 ) -> None:
     """Ask, measure, write, print, and check the gates."""
     check_gate_names(gates)
-    folder = out or default_folder(benchmark, model)
+    applied = None if mitigation is None else Applied.read(mitigation)
+    folder = out or default_folder(benchmark, model, "" if applied is None else applied.short_name())
     given = {name: value for name, value in columns.items() if value is not None}
     with _bar(quiet) as progress:
         made = run(
@@ -49,11 +52,14 @@ def run_benchmark(
             limit=limit,
             seed=seed,
             options=AskOptions(**options),
+            mitigation=None if applied is None else applied.mitigation,
             out=folder,
             progress=progress,
         )
     if not quiet:
         print_summary(made, folder)
+        if applied is not None:
+            print(f"Measured after {applied.short_name()}; the evidence there is as the model gave it.")
     check_gates(made.findings.findings, gates)
     _check_complete(made)
 
@@ -69,9 +75,9 @@ def _check_complete(made: AskedRun) -> None:
         )
 
 
-def default_folder(benchmark: str, model: str) -> Path:
-    """``runs/BENCHMARK--MODEL``, with what file systems dislike replaced."""
-    return Path("runs") / f"{_slug(benchmark)}--{_slug(model)}"
+def default_folder(benchmark: str, model: str, mitigation: str = "") -> Path:
+    """``runs/BENCHMARK--MODEL[--MITIGATION]``, with what file systems dislike replaced."""
+    return Path("runs") / "--".join(_slug(part) for part in (benchmark, model, mitigation) if part)
 
 
 def _slug(name: str) -> str:

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal[
-    "bars", "stacked", "dots", "scatter", "lines", "heatmap", "nested", "histogram", "density", "table"
+    "bars",
+    "stacked",
+    "dots",
+    "scatter",
+    "lines",
+    "heatmap",
+    "nested",
+    "histogram",
+    "density",
+    "pictures",
+    "table",
 ]
 Format = Literal["number", "percent", "count", "p", "short", "text"]
 
@@ -39,7 +49,8 @@ class Figure:
             intervals; names on ``y`` make a forest plot), ``scatter``, ``lines`` (with ``low`` and ``high``
             as a band), ``heatmap`` (``value`` as colour of ``x`` by ``y``), ``nested`` (``levels`` as
             rectangles inside each other), ``histogram`` and ``density`` (of ``x``, with the fitted normal
-            if ``fit``), ``table`` (of ``levels``, or spread over ``x``).
+            if ``fit``), ``pictures`` (``value`` holds them, as ``data:`` addresses, in a row for each
+            ``y``, under headings of ``facet``), ``table`` (of ``levels``, or spread over ``x``).
         x: Column along the horizontal axis; bars and dots lie down if the names are on ``y``.
             Table: the column whose values become columns, filled from ``value``.
         y: Column along the vertical axis.

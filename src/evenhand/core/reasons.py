@@ -15,6 +15,10 @@ REASONS: dict[str, str] = {
     "k_exceeds_pool": "the pool holds fewer samples than k",
     "group_not_in_pool": "the pool holds no sample of this group",
     "no_usable_query": "no query can be estimated",
+    "empty_set": "a set has no usable item",
+    "one_member": "a set of targets has one item; an effect size needs two or more in each",
+    "equal_associations": "all items are associated alike, so that there is no spread to measure a "
+    "difference in",
     "undefined": "the value is not defined on this evidence",
 }
 

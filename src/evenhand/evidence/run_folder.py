@@ -18,7 +18,8 @@ FINDINGS = "findings.json"
 MANIFEST = "manifest.json"
 ANNOTATIONS = "annotations"
 MARKERS = (FINDINGS, MANIFEST)
-ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables")
+MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
+ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables", *MITIGATIONS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, check_choice
 from evenhand.evidence.derive import normalised
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Sets = Mapping[str, Sequence[str]]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Sets: TypeAlias = Mapping[str, Sequence[str]]
+Losses: TypeAlias = Mapping[str, Mapping[str, str]]
 
 ZERO = "vector of length 0"
 NOT_FINITE = "vector that is not finite"
 MISSING = "no answer"
+
+_STATES = ("", MISSING, NOT_FINITE, ZERO)
+_BOUNDS = {"cosine": (-1.0, 1.0), "probability": (0.0, 1.0)}
+_ROUNDING = 1e-6  # scores in float32 may leave their range by so much
+_CELLS = 16_777_216  # numbers of vectors that are looked at at once; fixed, so that sums round alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +44,8 @@ class Similarities:
         kind: ``cosine`` or ``probability``.
         form: ``cross-modal``, ``textual``, ``visual``, ``matching``, or what the user calls it.
         dropped: Items left out, by reason.
+        lost_targets: Name of a set of targets to its items that were left out, and why.
+        lost_attributes: The same of attributes.
     """
 
     values: Floats
@@ -47,12 +56,17 @@ class Similarities:
     kind: str = "cosine"
     form: str = ""
     dropped: Mapping[str, int] = field(default_factory=dict)
+    lost_targets: Losses = field(default_factory=dict)
+    lost_attributes: Losses = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_vectors(
         cls, targets: Mapping[str, npt.ArrayLike], attributes: Mapping[str, npt.ArrayLike], *, form: str = ""
     ) -> Similarities:
         """Cosines of vectors, set by set; items are called ``SET/NUMBER``, from 0.
+
+        Vectors of length 0 or with NaN are dropped and counted.
 
         Args:
             targets: Name of each set to its vectors, shape (n, D).
@@ -62,7 +76,7 @@ class Similarities:
         Raises:
             InputError: Vectors that do not all have the same number of dimensions.
         """
-        return cls.from_embeddings(*_tables(targets), *_tables(attributes), form=form)
+        return cls._of_sides(_given(targets), _given(attributes), form)
 
     @classmethod
     def from_embeddings(
@@ -86,60 +100,88 @@ class Similarities:
         Raises:
             InputError: Targets and attributes of different dimensions, or a vector of another length.
         """
-        dropped: dict[str, int] = {}
-        rows, left = _vectors(targets, target_sets, dropped)
-        columns, right = _vectors(attributes, attribute_sets, dropped)
-        if rows and columns and left.shape[1] != right.shape[1]:
-            raise InputError(
-                f"targets have {left.shape[1]} dimensions and attributes {right.shape[1]}; "
-                "embed both with the same model"
-            )
-        values = left @ right.T if rows and columns else np.zeros((len(rows), len(columns)))
-        return cls(
-            np.clip(values, -1, 1),
-            tuple(rows),
-            tuple(columns),
-            _places(target_sets, rows),
-            _places(attribute_sets, columns),
-            form=form,
-            dropped=dropped,
-        )
+        return cls._of_sides(_found(targets, target_sets), _found(attributes, attribute_sets), form)
 
     @classmethod
     def from_scores(
-        cls, scores: pl.LazyFrame, target_sets: Sets, attribute_sets: Sets, *, form: str = "matching"
+        cls,
+        scores: pl.LazyFrame,
+        target_sets: Sets,
+        attribute_sets: Sets,
+        *,
+        form: str = "matching",
+        kind: str = "probability",
     ) -> Similarities:
-        """Probabilities of a match; a target that lacks the score of an attribute is dropped and counted.
+        """Probabilities of a match, or cosines made elsewhere.
+
+        An attribute without any score is dropped and counted, and so is a target that lacks the score of
+        another attribute.
 
         Args:
             scores: Scores(sample, candidate, score): sample is the target, candidate the attribute.
             target_sets: Name of each set to its samples.
             attribute_sets: Name of each set to its candidates.
             form: What the test is called.
+            kind: ``probability`` or ``cosine``.
+
+        Raises:
+            InputError: Scores that cannot be of this kind.
+            ParameterError: No such kind.
         """
-        rows = list(dict.fromkeys(item for items in target_sets.values() for item in items))
-        columns = list(dict.fromkeys(item for items in attribute_sets.values() for item in items))
-        row_of, column_of = ({name: at for at, name in enumerate(names)} for names in (rows, columns))
-        found = scores.select(
-            row=pl.col("sample").replace_strict(row_of, default=None, return_dtype=pl.Int64),
-            column=pl.col("candidate").replace_strict(column_of, default=None, return_dtype=pl.Int64),
-            score=pl.col("score").cast(pl.Float64),
-        ).drop_nulls(["row", "column"])
-        table = found.collect()
-        values = np.full((len(rows), len(columns)), np.nan)
+        check_choice("kind", kind, _BOUNDS)
+        rows, columns = _Side.of(target_sets), _Side.of(attribute_sets)
+        table = (
+            scores.select(
+                pl.col("sample").cast(pl.String),
+                pl.col("candidate").cast(pl.String),
+                pl.col("score").cast(pl.Float64),
+            )
+            .join(rows.numbered("row").lazy(), on="sample", maintain_order="left")
+            .join(columns.numbered("column", "candidate").lazy(), on="candidate", maintain_order="left")
+            .unique(["row", "column"], keep="first", maintain_order=True)
+            .collect()
+        )
+        values = np.full((len(rows.names), len(columns.names)), np.nan)
         values[table["row"].to_numpy(), table["column"].to_numpy()] = table["score"].to_numpy()
-        whole = np.isfinite(values).all(axis=1)
-        kept = [name for name, fits in zip(rows, whole, strict=True) if fits]
-        dropped = {MISSING: len(rows) - len(kept)} if len(kept) < len(rows) else {}
+        there = np.isfinite(values)
+        _check_range(values[there], kind)
+        columns.state[~there.any(axis=0)] = _STATES.index(MISSING)
+        rows.state[~there[:, columns.usable].all(axis=1)] = _STATES.index(MISSING)
+        kept = values[np.ix_(rows.usable, columns.usable)]
+        return cls._made(kept, rows, columns, kind, form)
+
+    @classmethod
+    def _of_sides(cls, left: _Side, right: _Side, form: str) -> Similarities:
+        columns = np.concatenate([np.zeros((0, right.width)), *right.unit()])
+        if left.width and right.width and left.width != right.width:
+            raise InputError(
+                f"targets have {left.width} dimensions and attributes {right.width}; "
+                "embed both with the same model"
+            )
+        empty = np.zeros((0, len(columns)))
+        products = [np.clip(block @ columns.T, -1, 1) for block in left.unit() if len(columns)]
+        values = np.concatenate([empty, *products])
+        if not len(columns):
+            values = np.zeros((int(left.usable.sum()), 0))
+        return cls._made(values, left, right, "cosine", form)
+
+    @classmethod
+    def _made(cls, values: Floats, rows: _Side, columns: _Side, kind: str, form: str) -> Similarities:
+        dropped: dict[str, int] = {}
+        for side in (rows, columns):
+            for code, count in zip(*np.unique(side.state[~side.usable], return_counts=True), strict=True):
+                dropped[_STATES[code]] = dropped.get(_STATES[code], 0) + int(count)
         return cls(
-            values[whole],
-            tuple(kept),
-            tuple(columns),
-            _places(target_sets, kept),
-            _places(attribute_sets, columns),
-            kind="probability",
-            form=form,
-            dropped=dropped,
+            values,
+            rows.kept(),
+            columns.kept(),
+            rows.places(),
+            columns.places(),
+            kind,
+            form,
+            dropped,
+            rows.lost(),
+            columns.lost(),
         )
 
     def target_rows(self, name: str) -> Ints:
@@ -162,57 +204,169 @@ class Similarities:
             raise UnknownName("set of attributes", name, self.attribute_sets)
         return self.attribute_sets[name]
 
+    def dropped_from(self, targets: Sequence[str], attributes: Sequence[str]) -> dict[str, int]:
+        """Items of some sets that were left out, by reason; an item of two sets counts once.
 
-def _tables(sets: Mapping[str, npt.ArrayLike]) -> tuple[pl.LazyFrame, dict[str, list[str]]]:
-    names: dict[str, list[str]] = {}
-    vectors: list[Any] = []
+        Args:
+            targets: Names of sets of targets.
+            attributes: Names of sets of attributes.
+        """
+        found: dict[str, int] = {}
+        for losses, names in ((self.lost_targets, targets), (self.lost_attributes, attributes)):
+            items = {item: why for name in names for item, why in losses.get(name, {}).items()}
+            for why in items.values():
+                found[why] = found.get(why, 0) + 1
+        return dict(sorted(found.items()))
+
+
+@dataclass(eq=False)
+class _Side:
+    """The items of all sets of targets, or of attributes.
+
+    Attributes:
+        names: Each item that is asked for, once.
+        members: Name of each set to the places of its items in ``names``.
+        state: Why an item cannot be used, a place in ``_STATES``; 0: it can.
+        there: Places of the items that have a vector, in order.
+        vectors: Their vectors, an array or a Polars column.
+        width: Dimensions of the vectors.
+    """
+
+    names: pl.Series
+    members: dict[str, Ints]
+    state: Ints
+    there: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    vectors: Any = None
+    width: int = 0
+
+    @classmethod
+    def of(cls, sets: Sets) -> _Side:
+        """The items of the sets, in their order."""
+        columns = {name: pl.Series("sample", items, dtype=pl.String) for name, items in sets.items()}
+        nothing = pl.Series("sample", [], dtype=pl.String)
+        names = pl.concat([nothing, *columns.values()]).unique(maintain_order=True)
+        side = cls(names, {}, np.zeros(len(names), dtype=np.int64))
+        numbered = side.numbered("at")
+        for name, column in columns.items():
+            whose = column.unique(maintain_order=True).to_frame()
+            joined = whose.join(numbered, on="sample", how="left", maintain_order="left")
+            side.members[name] = joined["at"].to_numpy().astype(np.int64)
+        return side
+
+    def numbered(self, number: str, name: str = "sample") -> pl.DataFrame:
+        """Each item with its place."""
+        return self.names.alias(name).to_frame().with_columns(pl.int_range(pl.len()).alias(number))
+
+    @property
+    def usable(self) -> Mask:
+        """Which items can be used."""
+        return np.asarray(self.state == 0)
+
+    def unit(self) -> Iterator[Floats]:
+        """The usable vectors at length 1, in blocks; notes which ones cannot be used."""
+        rows = max(1, _CELLS // max(1, self.width))
+        for start in range(0, self.there.size, rows):
+            block = _matrix(self.vectors[start : start + rows], self.width)
+            finite = np.asarray(np.isfinite(block).all(axis=1))
+            with np.errstate(over="ignore"):
+                length = np.linalg.norm(np.where(finite[:, None], block, 1), axis=1)
+            finite &= np.isfinite(length)
+            state = np.zeros(len(block), dtype=np.int64)
+            state[length == 0] = _STATES.index(ZERO)
+            state[~finite] = _STATES.index(NOT_FINITE)
+            self.state[self.there[start : start + rows]] = state
+            yield normalised(block[state == 0])
+
+    def kept(self) -> tuple[str, ...]:
+        """Ids of the usable items."""
+        return tuple(self.names.filter(pl.Series(self.usable)).to_list())
+
+    def places(self) -> dict[str, Ints]:
+        """Name of each set to the places of its usable items among all usable ones."""
+        place = np.cumsum(self.usable) - 1
+        return {name: place[found[self.usable[found]]] for name, found in self.members.items()}
+
+    def lost(self) -> dict[str, dict[str, str]]:
+        """Name of each set to its items that cannot be used, and why."""
+        found = {}
+        for name, places in self.members.items():
+            gone = places[~self.usable[places]]
+            why = [_STATES[code] for code in self.state[gone].tolist()]
+            found[name] = dict(zip(self.names.gather(gone).to_list(), why, strict=True))
+        return found
+
+
+def _given(sets: Mapping[str, npt.ArrayLike]) -> _Side:
+    """A side from vectors that lie in memory."""
+    arrays: dict[str, Floats] = {}
     for name, given in sets.items():
-        array = np.asarray(given, dtype=np.float64)
-        if array.ndim != 2:
+        try:
+            array = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the vectors of {name!r} are no table of numbers; give (items, dimensions)"
+            ) from None
+        if array.ndim != 2 and array.size:
             raise InputError(f"the vectors of {name!r} have shape {array.shape}; give (items, dimensions)")
-        names[name] = [f"{name}/{number}" for number in range(len(array))]
-        vectors += list(array)
-    everyone = [item for items in names.values() for item in items]
-    frame = pl.DataFrame(
-        {
-            "sample": pl.Series(everyone, dtype=pl.String),
-            "vector": pl.Series(vectors, dtype=pl.List(pl.Float64)),
-        }
+        arrays[name] = array if array.ndim == 2 else array.reshape(0, 0)
+    side = _Side.of({name: [f"{name}/{number}" for number in range(len(a))] for name, a in arrays.items()})
+    filled = {name: array for name, array in arrays.items() if len(array)}
+    widths = {array.shape[1]: name for name, array in filled.items()}
+    if len(widths) > 1:
+        (one, first), (other, second) = list(widths.items())[:2]
+        raise InputError(
+            f"the vectors of {first!r} have {one} dimensions and those of {second!r} {other}; "
+            "embed both with the same model"
+        )
+    side.there = np.arange(len(side.names))
+    side.width = next(iter(widths), 0)
+    side.vectors = np.concatenate(list(filled.values())) if filled else np.zeros((0, 0))
+    return side
+
+
+def _found(table: pl.LazyFrame, sets: Sets) -> _Side:
+    """A side from embeddings; the order of the table does not matter."""
+    side = _Side.of(sets)
+    found = (
+        table.select(pl.col("sample").cast(pl.String), "vector")
+        .drop_nulls("vector")
+        .join(side.numbered("_place").lazy(), on="sample", maintain_order="left")
+        .collect()
+        .unique("_place", keep="first", maintain_order=True)
+        .sort("_place")
     )
-    return frame.lazy(), names
-
-
-def _vectors(table: pl.LazyFrame, sets: Sets, dropped: dict[str, int]) -> tuple[dict[str, int], Floats]:
-    """Row of each usable item of the sets, in the order of the sets, and their vectors at length 1."""
-    wanted = list(dict.fromkeys(item for items in sets.values() for item in items))
-    chosen = table.filter(pl.col("sample").is_in(wanted)).select("sample", "vector").collect()
-    chosen = chosen.unique("sample", keep="first")
-    have = dict(zip(chosen["sample"], range(len(chosen)), strict=True))
-    there = [item for item in wanted if item in have]
-    _count(dropped, MISSING, len(wanted) - len(there))
-    if not there:
-        return {}, np.zeros((0, 0))
-    lengths = chosen["vector"].list.len().unique().to_list()
+    vectors = found["vector"]
+    if isinstance(vectors.dtype, pl.Array):
+        vectors = vectors.arr.to_list()
+    if not isinstance(vectors.dtype, pl.List) or not vectors.dtype.inner.is_numeric():
+        raise InputError(f"the column 'vector' holds {vectors.dtype!s}, not lists of numbers")
+    lengths = vectors.list.len().unique()
     if len(lengths) > 1:
-        raise InputError(f"vectors of {min(lengths)} and of {max(lengths)} dimensions stand in one table")
-    vectors = np.stack([np.asarray(chosen["vector"][have[item]], dtype=np.float64) for item in there])
-    finite = np.isfinite(vectors).all(axis=1)
-    length = np.linalg.norm(np.where(finite[:, None], vectors, 0), axis=1)
-    _count(dropped, NOT_FINITE, int((~finite).sum()))
-    _count(dropped, ZERO, int((finite & (length == 0)).sum()))
-    usable = finite & (length > 0)
-    kept = [item for item, fits in zip(there, usable, strict=True) if fits]
-    return {item: row for row, item in enumerate(kept)}, normalised(vectors[usable])
+        least, most = lengths.sort().to_list()[:: len(lengths) - 1]
+        raise InputError(f"vectors of {least} and of {most} dimensions stand in one table")
+    side.there = found["_place"].to_numpy().astype(np.int64)
+    side.state[:] = _STATES.index(MISSING)
+    side.state[side.there] = 0
+    side.width = int(lengths[0]) if len(lengths) else 0
+    side.vectors = vectors
+    return side
 
 
-def _count(dropped: dict[str, int], reason: str, count: int) -> None:
-    if count:
-        dropped[reason] = dropped.get(reason, 0) + count
+def _matrix(block: Any, width: int) -> Floats:
+    """Vectors as an array; a dimension without a number is NaN."""
+    if isinstance(block, pl.Series):
+        if not width:
+            return np.zeros((len(block), 0))
+        block = block.explode().cast(pl.Float64).to_numpy().reshape(len(block), width)
+    return np.asarray(block, dtype=np.float64)
 
 
-def _places(sets: Sets, items: Any) -> dict[str, Ints]:
-    at = {name: number for number, name in enumerate(items)}
-    return {
-        name: np.array([at[item] for item in dict.fromkeys(members) if item in at], dtype=np.int64)
-        for name, members in sets.items()
-    }
+def _check_range(values: Floats, kind: str) -> None:
+    if not values.size:
+        return
+    low, high = _BOUNDS[kind]
+    least, most = float(values.min()), float(values.max())
+    if least < low - _ROUNDING or most > high + _ROUNDING:
+        cosine = kind == "probability" and least >= -1 - _ROUNDING and most <= 1 + _ROUNDING
+        other = "; give kind='cosine'" if cosine else ""
+        raise InputError(f"scores from {least:g} to {most:g} are no {kind} ({low:g} to {high:g}){other}")

@@ -85,7 +85,7 @@ class ImageFiles:
         return decode(content)
 
 
-class _Encoded(ABC):
+class EncodedImages(ABC):
     """Images whose encoded bytes a subclass reads; their digest is the sha256 of the bytes."""
 
     def digest(self, index: int) -> str:
@@ -118,7 +118,7 @@ class _Encoded(ABC):
             return problem
 
 
-class ImageBytes(_Encoded):
+class ImageBytes(EncodedImages):
     """Images in a column of Parquet files: binary, or ``{bytes, path}`` as Hugging Face writes it.
 
     A row that has a path and no bytes is the file of that path, from the folder of its Parquet file on.
@@ -191,7 +191,7 @@ class ImageBytes(_Encoded):
             return self._blocks[file, block]
 
 
-class TarImages(_Encoded):
+class TarImages(EncodedImages):
     """Images that are members of tar files, such as WebDataset shards.
 
     Args:
@@ -217,7 +217,7 @@ class TarImages(_Encoded):
             raise _unreadable(problem) from problem
 
 
-class HFImages(_Encoded):
+class HFImages(EncodedImages):
     """Images in a table saved by the Hugging Face library ``datasets``.
 
     Args:

@@ -29,7 +29,8 @@ MAX_PIXELS: int = 100_000_000
 MAX_BYTES: int = 256 * 2**20
 """Larger files are refused before they are read."""
 
-_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")  # raster only; nothing that starts a program
+FORMATS: tuple[str, ...] = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
+"""What is decoded, by Pillow's names: raster only, nothing that starts a program."""
 
 _OURS = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM", b"II*\x00", b"MM\x00*")
 _OURS_TOO = re.compile(rb"P[1-7]\s|RIFF....WEBP", re.DOTALL)
@@ -109,7 +110,7 @@ def _open(source: bytes, max_pixels: int) -> Image.Image:
     """The image with its header read and its size checked; nothing is decoded yet."""
     from PIL import Image
 
-    image = Image.open(io.BytesIO(source), formats=_FORMATS)
+    image = Image.open(io.BytesIO(source), formats=FORMATS)
     width, height = image.size
     if width * height > max_pixels:
         raise UnreadableImage("too many pixels", f"{width} x {height}, more than {max_pixels:,}")

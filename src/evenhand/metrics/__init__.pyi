@@ -1,3 +1,7 @@
+from .association import association_difference as association_difference
+from .association import association_effect_size as association_effect_size
+from .association import single_category_association as single_category_association
+from .attribution import pleasant_at_k as pleasant_at_k
 from .choice_differences import resolution_difference as resolution_difference
 from .effect_size import cramers_v as cramers_v
 from .effect_size import cramers_v_corrected as cramers_v_corrected
@@ -13,11 +17,18 @@ from .group_accuracy import accuracy_range as accuracy_range
 from .group_accuracy import mean_group_accuracy as mean_group_accuracy
 from .group_accuracy import worst_class_group_accuracy as worst_class_group_accuracy
 from .group_accuracy import worst_group_accuracy as worst_group_accuracy
+from .label_association import harmful_association_gap as harmful_association_gap
+from .label_association import harmful_association_rate as harmful_association_rate
+from .label_association import label_association_gap as label_association_gap
+from .label_association import label_association_rate as label_association_rate
+from .label_tables import association_curve as association_curve
+from .matching import match_association as match_association
 from .mistakes import prediction_differences as prediction_differences
 from .parity import demographic_parity as demographic_parity
 from .parity import equalized_odds as equalized_odds
 from .ranked import skewsize_softmax as skewsize_softmax
 from .ranked import skewsize_topk as skewsize_topk
+from .reductions import association_reduction as association_reduction
 from .resolution import misgendering_gap as misgendering_gap
 from .resolution import misgendering_rate as misgendering_rate
 from .resolution import neutral_gap as neutral_gap

@@ -14,6 +14,16 @@ _VISOGENDER = (
     "Hall et al., VisoGender: A dataset for benchmarking gender bias in image-text pronoun resolution, 2023"
 )
 _GEYIK = "Geyik et al., Fairness-Aware Ranking in Search and Recommendation Systems, KDD 2019"
+_MMBIAS = (
+    "Janghorbani and de Melo, Multi-Modal Bias: Introducing a Framework for Stereotypical Bias Assessment "
+    "beyond Gender and Race in Vision-Language Models, EACL 2023"
+)
+_CALISKAN = (
+    "Caliskan et al., Semantics derived automatically from language corpora contain human-like biases, 2017"
+)
+_INDICATORS = (
+    "Goyal et al., Fairness Indicators for Systematic Assessments of Visual Feature Extractors, FAccT 2022"
+)
 _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
 
 
@@ -75,5 +85,33 @@ DEFINITIONS: dict[str, Definition] = {
     ),
     "resolution_difference": Definition(
         "descriptive", Source(paper="Agresti and Min, Simple improved intervals for matched pairs, 2005"), 0.0
+    ),
+    "association_effect_size": Definition(
+        "descriptive", Source(paper=_MMBIAS, equation="eq. 1; Table 2"), 0.0
+    ),
+    "association_difference": Definition(
+        "descriptive", Source(paper=_MMBIAS, equation="eq. 1, without its denominator"), 0.0
+    ),
+    "association_reduction": Definition(
+        "higher is fairer", Source(paper=_MMBIAS, equation="Table 3, here on held-out items")
+    ),
+    "match_association": Definition(
+        "descriptive", Source(paper=_MMBIAS, equation="section 5.2; Table 2, ALBEF and ViLT"), 0.0
+    ),
+    "single_category_association": Definition(
+        "descriptive", Source(paper=_CALISKAN, equation="WEFAT; SC-WEAT"), 0.0
+    ),
+    "pleasant_at_k": Definition("descriptive", Source(paper=_MMBIAS, equation="section 5.1.1; Figure 5")),
+    "label_association_rate": Definition(
+        "descriptive", Source(paper=_INDICATORS, equation="section 3.1; Table 3")
+    ),
+    "label_association_gap": Definition(
+        "lower is fairer", Source(paper=_INDICATORS, equation="section 3.1, range over groups"), 0.0
+    ),
+    "harmful_association_rate": Definition(
+        "lower is fairer", Source(paper=_INDICATORS, equation="section 3.1; Figure 3")
+    ),
+    "harmful_association_gap": Definition(
+        "lower is fairer", Source(paper=_INDICATORS, equation="section 3.1, range over groups"), 0.0
     ),
 }

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.core.errors import InputError
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -25,6 +27,7 @@ class Material:
         target_modality: ``image`` or ``text``.
         attribute_modality: ``image`` or ``text``.
         labels: What must stay recognisable, one integer for each target, shape (N,); None: nothing is given.
+        positive_pairs: Rows of two targets that differ in the group alone, shape (P, 2); None: see ``pairs``.
     """
 
     targets: Floats
@@ -35,6 +38,7 @@ class Material:
     target_modality: str = "image"
     attribute_modality: str = "text"
     labels: Ints | None = None
+    positive_pairs: Ints | None = None
 
     @property
     def dimensions(self) -> int:
@@ -51,3 +55,86 @@ class Material:
             codes[self.target_sets[name]] = code
         kept = memberships == 1
         return self.targets[kept], codes[kept], names
+
+    def directions(self) -> tuple[Floats, Ints, tuple[str, ...]]:
+        """As ``grouped``, checked and at length 1, as cosines see them.
+
+        Raises:
+            InputError: Vectors of length 0 or not finite, fewer than two sets, or a set without items of its
+                own.
+        """
+        vectors, codes, names = self.grouped()
+        counts = np.bincount(codes, minlength=len(names))
+        if len(names) < 2:
+            raise InputError(f"there are {len(names)} sets of targets; a mitigation is fitted on two or more")
+        if not counts.all():
+            empty = names[int(np.argmin(counts))]
+            raise InputError(
+                f"set {empty!r} has no item that is in no other set; give it some, or leave it out"
+            )
+        return directions_of(vectors, "targets"), codes, names
+
+    def pairs(self) -> Ints:
+        """``positive_pairs``; where there are none, items at the same place of X and Y in every test.
+
+        Returns:
+            Rows of ``targets``, shape (P, 2).
+
+        Raises:
+            InputError: Rows that do not exist, or sets of different sizes, whose items cannot be matched.
+        """
+        if self.positive_pairs is not None:
+            pairs = np.asarray(self.positive_pairs, dtype=np.int64).reshape(-1, 2)
+            if not len(pairs) or pairs.min() < 0 or pairs.max() >= len(self.targets):
+                raise InputError(
+                    f"positive_pairs must be rows of the {len(self.targets)} targets, shape (P, 2)"
+                )
+            return pairs
+        found = []
+        for x, y in dict.fromkeys((x, y) for x, y, _, _ in self.tests):
+            left, right = self.target_sets[x], self.target_sets[y]
+            if len(left) != len(right):
+                raise InputError(
+                    f"{x!r} has {len(left)} prompts and {y!r} {len(right)}, so they cannot be paired by "
+                    "place; give positive_pairs, or sets of the same size"
+                )
+            found.append(np.stack([left, right], axis=1))
+        pairs = np.concatenate(found) if found else np.zeros((0, 2), dtype=np.int64)
+        return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]], dtype=np.int64)
+
+    def mean_of(self, modality: str) -> Floats | None:
+        """Mean direction of a modality's items, shape (D,): the targets', else the attributes', else None.
+
+        Raises:
+            InputError: Vectors of length 0 or not finite.
+        """
+        if self.target_modality == modality:
+            return np.asarray(self.directions()[0].mean(axis=0))
+        if self.attribute_modality != modality:
+            return None
+        used = sorted({name for _, _, a, b in self.tests for name in (a, b)})
+        rows = np.unique(np.concatenate([self.attribute_sets[name] for name in used]))
+        return directions_of(self.attributes[rows], "attributes").mean(axis=0) if len(rows) else None
+
+    def described(self) -> dict[str, object]:
+        """What a card says of it: modality, and how many items each set has."""
+        _, codes, names = self.grouped()
+        counts = np.bincount(codes, minlength=len(names)).tolist()
+        return {"modality": self.target_modality, "items": dict(zip(names, counts, strict=True))}
+
+
+def directions_of(vectors: Floats, what: str) -> Floats:
+    """Vectors at length 1.
+
+    Args:
+        vectors: Shape (n, D).
+        what: What they are, for the message.
+
+    Raises:
+        InputError: Vectors of length 0 or not finite.
+    """
+    length = np.linalg.norm(np.where(np.isfinite(vectors), vectors, 0), axis=1)
+    broken = int((~np.isfinite(vectors).all(axis=1) | (length == 0)).sum())
+    if broken:
+        raise InputError(f"{broken} vectors of {what} have length 0 or are not finite; leave these items out")
+    return np.asarray(vectors / length[:, None], dtype=np.float64)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from evenhand.core.results import Finding
 from evenhand.report.formats import shorten
 
-FACETS = ("context", "template", "subject")
+FACETS = ("context", "template", "subject", "form", "half")
 """Findings that differ in one of these answer different questions: they stand in chapters of their own."""
 
 _VALUES: Mapping[str, Mapping[str, str]] = {
@@ -17,6 +17,26 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
         "par_first": "sentences name the participant first",
     },
     "subject": {"occupation": "", "participant": ""},  # the grouping says whose gender is counted
+    "form": {
+        "cross-modal": "images of groups, and words",
+        "textual": "phrases of groups, and words",
+        "visual": "images of groups, and pictures",
+        "matching": "images of groups, and words that match them",
+    },
+    "half": {"held_out": "held-out items", "fit": "items it was fitted on"},
+    "stage": {
+        "reduction": "before minus after",
+        "before": "before",
+        "after": "after",
+        "random": "after removal at random",
+    },
+    "reading": {
+        "per_image_joint": "each image’s likeliest words, by probability",
+        "per_image_joint_share": "each image’s likeliest words, by number",
+        "per_image_per_set": "each image’s likeliest words of each set",
+        "per_group": "the words likeliest for the group",
+    },
+    "standardised": {"False": "raw difference", "True": "divided by its spread"},
     "setting": {
         "all": "all images",
         "single": "one person",
@@ -53,6 +73,14 @@ def in_words(name: str, value: object) -> str:
     """One parameter in words; ``name=value`` where there are none."""
     if name == "groups" and isinstance(value, list) and len(value) == 2:
         return f"bias is above 0 where {value[0]} people come first, below where {value[1]} do"
+    if name in ("targets", "attributes") and isinstance(value, list) and len(value) == 2:
+        return (
+            f"{_plain(value[0])} – {_plain(value[1])}"
+            if name == "targets"
+            else f"{_plain(value[0])} against {_plain(value[1])}"
+        )
+    if name == "target":
+        return _plain(value)
     if name == "candidates":
         return f"offered: {_plain(value).replace('/', ', ')}"
     return _VALUES.get(name, {}).get(str(value), f"{name}={_plain(value)}")

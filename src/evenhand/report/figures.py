@@ -13,6 +13,7 @@ from evenhand.report import figures_style as style
 from evenhand.report.figures_bars import draw_bars, draw_dots, draw_stacked
 from evenhand.report.figures_cells import draw_heatmap, draw_nested
 from evenhand.report.figures_frame import Prepared, prepare
+from evenhand.report.figures_pictures import draw_pictures
 from evenhand.report.figures_points import draw_lines, draw_scatter
 from evenhand.report.figures_spread import draw_spread
 from evenhand.report.figures_table import draw_table
@@ -72,6 +73,8 @@ def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
         return Drawing(chart, [*notes, *(visible(note) for note in figure.notes)])
     if figure.kind == "nested":
         return Drawing(draw_nested(figure, table), [visible(note) for note in figure.notes])
+    if figure.kind == "pictures":
+        return Drawing(draw_pictures(figure, table), [visible(note) for note in figure.notes])
     prepared = prepare(figure, table)
     drawer = _DRAWERS[figure.kind]
     charts = [drawer(prepared, panel) for panel in prepared.panels]

@@ -71,9 +71,12 @@ class Prepared:
         return [row for panel in self.panels for row in panel.rows]
 
     def order_in(self, role: str, panel: Panel) -> list[str]:
-        """The names along an axis: all, or the panel's own where panels are independent."""
+        """The names along an axis: all, or where panels are independent the panel's own, in its own order."""
         if role not in self.figure.independent:
             return self.orders[role]
+        by = self.figure.order.get(getattr(self.figure, role), "")
+        if by and isinstance(by, str):
+            return _order(self.figure, role, panel.rows)
         present = {row[role] for row in panel.rows}
         return [name for name in self.orders[role] if name in present]
 

@@ -64,7 +64,8 @@ def figures_html(
             parts.append(_Part(visible(figure.title), None, drawing.notes, len(specs)))
             specs.append(_offline(specification(drawing.chart)))
     # A page whose only part is the whole table does not need it twice.
-    whole = sheet(Figure("table", formats=_formats(figures)), table.head(_MOST_ROWS)) if specs else None
+    shown = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(_MOST_ROWS)
+    whole = sheet(Figure("table", formats=_formats(figures)), shown) if specs else None
     scripts = [inline.chart_library(), _script()] if specs else []
     text = (
         _environment()

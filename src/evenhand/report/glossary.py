@@ -105,6 +105,31 @@ _METRICS: dict[str, tuple[str, str]] = {
         "how far the groups’ shares of every top lie from their shares of the pool, early places counting "
         "more; a fair model does not reach 0 either",
     ),
+    "association_reduction": (
+        "Less association, held out",
+        "|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker",
+    ),
+    "association_effect_size": (
+        "Association, effect size d",
+        "how much more the first group is tied to the first attributes (unpleasant) than the second is, in "
+        "standard deviations over both; it cannot leave about ±2, so the difference is read with it",
+    ),
+    "association_difference": (
+        "Association, difference",
+        "the same difference of mean similarities, not divided by their spread",
+    ),
+    "match_association": (
+        "Association by match probability",
+        "how much more images of the first group match unpleasant words than images of the second group do",
+    ),
+    "single_category_association": (
+        "Association of one group",
+        "how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)",
+    ),
+    "pleasant_at_k": (
+        "Pleasant words among the nearest",
+        "of the words nearest to a group’s images, the share that is pleasant",
+    ),
 }
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
 
@@ -126,6 +151,9 @@ _REASONS: dict[str, str] = {
     "k_exceeds_pool": "the pool holds fewer images than are looked at",
     "group_not_in_pool": "nobody of this group is in the pool",
     "no_usable_query": "no ranking could be used",
+    "empty_set": "a group or a set of attributes has no usable item",
+    "one_member": "a group has a single item, which has no spread",
+    "equal_associations": "all items are associated alike, so there is no spread to measure in",
     "no scores": "no score for any pronoun: not among the scores, or the answer names no option",
     "missing score": "a score is missing",
     "missing truth": "the perceived gender is not annotated",

@@ -50,9 +50,8 @@ def render_html(content: RunContent) -> str:
             asked=words.asked(manifest, parts),
             caution=limits.CAUTION,
             effect_size=limits.EFFECT_SIZE,
-            perceived=[people_words.PERCEIVED]
-            if people_words.kind_of(parts)
-            else limits.perceived(column for chapter in parts for column in chapter.by),
+            perceived=limits.of_people(parts)
+            or limits.perceived(column for chapter in parts for column in chapter.by),
             coverage=people_words.coverage(content.tables.get("coverage")),
             views=[views.view(chapter, alpha, data, mistakes) for chapter in parts],
             contrasts=chapters.contrasts(parts),

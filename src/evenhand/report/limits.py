@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from evenhand.report import people_words
+from evenhand.report import association_words, people_words
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import attribute, listing, plural, quoted
 
@@ -49,17 +49,22 @@ def perceived(columns: Iterable[str]) -> list[str]:
     return sentences
 
 
+def of_people(chapters: Sequence[Chapter]) -> list[str]:
+    """What must be said about the people in a benchmark; nothing for a table of predictions."""
+    return [known.PERCEIVED for known in (people_words, association_words) if known.kind_of(chapters)]
+
+
 def cannot_show(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     """What the audit cannot show."""
     columns = [column for chapter in chapters for column in chapter.by]
-    about_people = bool(people_words.kind_of(chapters))
+    about_people = of_people(chapters)
     weak = sum(part.mde is not None and part.mde >= 0.3 for chapter in chapters for part in chapter.classes)
     sentences = [
         "It shows associations, not causes. Groups may differ for reasons that lie outside the model, "
         "such as how the images were taken or how the truth was assigned.",
         "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
         "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
-        *([people_words.PERCEIVED] if about_people else perceived(columns)),
+        *(about_people or perceived(columns)),
         "A value within its null band is what a model without any group difference would often show by "
         "chance. It is absence of evidence, not evidence of absence.",
         f"Tests use level {alpha:g}. The classes of one grouping are corrected together, and so is one "

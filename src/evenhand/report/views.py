@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report import alternatives, charts, facets, frames, glossary, people_words, rows, words
+from evenhand.report import (
+    alternatives,
+    association_words,
+    charts,
+    facets,
+    frames,
+    glossary,
+    people_words,
+    rows,
+    words,
+)
 from evenhand.report.chapters import Chapter
 
 if TYPE_CHECKING:
@@ -49,12 +59,14 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
     shown = facets.varying(chapter.findings) if chapter.faceted else None
     return View(
         chapter=chapter,
-        verdict=people_words.verdict(chapter, alpha) or words.verdict(chapter, alpha),
-        found=people_words.found(chapter) or words.found(chapter, alpha),
+        verdict=people_words.verdict(chapter, alpha)
+        or association_words.verdict(chapter, alpha)
+        or words.verdict(chapter, alpha),
+        found=people_words.found(chapter)
+        or association_words.found(chapter, alpha)
+        or words.found(chapter, alpha),
         interval_title=title,
-        shared=f"{facets.shared(chapter.findings)} {people_words.null_told(chapter)}".strip()
-        if chapter.faceted
-        else "",
+        shared=_shared(chapter) if chapter.faceted else "",
         lines=[rows.row(one, with_level=title == "Interval", shown=shown) for one in chapter.findings],
         bands=rows.bands(chapter),
         classes=len(chapter.classes),
@@ -73,6 +85,12 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
         mistakes=n_mistakes,
         mistakes_shown=min(n_mistakes, frames.MISTAKE_CLASSES),
     )
+
+
+def _shared(chapter: Chapter) -> str:
+    """What all lines have in common, and what their null bands are."""
+    null = people_words.null_told(chapter) or association_words.null_told(chapter)
+    return f"{facets.shared(chapter.findings)} {null}".strip()
 
 
 def _add_classes(chapter: Chapter, data: frames.PageData) -> None:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evenhand.core.results import Finding, Null, Part
-from evenhand.report import glossary, people_words
+from evenhand.report import association_words, glossary, people_words
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import (
     count,
@@ -63,9 +63,11 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
         *([f"benchmark {quoted(manifest['benchmark'])}"] if manifest.get("benchmark") else []),
     ]
     within = f" ({', '.join(facts)})" if facts else ""
-    kind = people_words.kind_of(chapters)
-    if kind:
-        return f"evenhand examined {what}{within} and asked: {people_words.QUESTIONS[kind]}"
+    for known in (people_words, association_words):
+        kind = known.kind_of(chapters)
+        if kind:
+            whom = _subject(manifest, kind, what)
+            return f"evenhand examined {whom}{within} and asked: {known.QUESTIONS[kind]}"
     titles = [chapter.title for chapter in chapters if chapter.by]
     if not titles:
         return f"evenhand examined {what}{within}."
@@ -73,6 +75,15 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
         f"evenhand examined {what}{within} and asked: is the model right equally often for every group, and "
         f"does it make the same mistakes? The groups are those of {listing(titles)}."
     )
+
+
+def _subject(manifest: Mapping[str, Any], kind: str, what: str) -> str:
+    """A mitigation where the report is about one, the model's answers otherwise."""
+    if kind in association_words.QUESTIONS:
+        of = quoted(manifest["model"]) if manifest.get("model") else "a table"
+        method = f" after {quoted(manifest['method'])}" if kind == "debias" and manifest.get("method") else ""
+        return f"the embeddings of {of}{method}" if kind != "matching" else f"the match probabilities of {of}"
+    return what
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:

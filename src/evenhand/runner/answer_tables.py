@@ -27,6 +27,7 @@ _KEYS = {  # columns that tell the rows of one sample apart
     "scores": ["sample", "candidate"],
     "answers": ["sample"],
 }
+MODALITIES = {"embeds_images": "image", "embeds_texts": "text"}
 _MARKS = {"prediction": "predictions", "vector": "embeddings", "score": "scores", "text": "answers"}
 _COLUMNS: dict[str, dict[str, Any]] = {
     "predictions": {name: kind for name, kind in PREDICTIONS.items() if name != "truth"},
@@ -72,7 +73,21 @@ class TableSource:
 
     def capabilities(self) -> Sequence[str]:
         """What the tables can stand in for."""
-        return tuple(name for name, kind in KINDS.items() if kind in self._tables)
+        return tuple(
+            name for name, kind in KINDS.items() if kind in self._tables and self._has_modality(name, kind)
+        )
+
+    def _has_modality(self, capability: str, kind: str) -> bool:
+        """Whether a table of embeddings has any of images, or of texts; without the column: images."""
+        modality = MODALITIES.get(capability)
+        if modality is None:
+            return True
+        for lazy in self._tables[kind]:
+            with sources.reading(self.uri):
+                said = _complete(lazy, kind).select("modality")
+                if said.filter(pl.col("modality").fill_null(modality) == modality).head(1).collect().height:
+                    return True
+        return False
 
     def load(self) -> Any:
         """Nothing: tables are read, not asked.
@@ -100,7 +115,7 @@ class TableSource:
         wanted = asked.unique("sample", keep="first", maintain_order=True)
         lazy = pl.concat([_complete(one, kind) for one in self._tables[kind]])
         if kind == "embeddings":
-            modality = "text" if question.capability == "embeds_texts" else "image"
+            modality = MODALITIES[question.capability]
             lazy = lazy.filter(pl.col("modality").fill_null(modality) == modality)
         there = lazy.join(wanted.lazy(), on="sample", how="semi").collect()
         if kind == "answers":

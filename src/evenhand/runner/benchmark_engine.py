@@ -29,11 +29,13 @@ from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence import run_folder
 from evenhand.files.atomic import atomic_folder
 from evenhand.metrics.suite import adjust_headlines
+from evenhand.mitigate.mitigation import Mitigation
 from evenhand.models.resolve import resolve
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.evidence_engine import FOLDER, Asked, Progress, ask_all
 from evenhand.runner.manifest import make_manifest
+from evenhand.runner.mitigating import Applied
 from evenhand.runner.options import AskOptions
 from evenhand.runner.outcome import Run, check_out
 
@@ -83,6 +85,7 @@ def run(
     limit: int | None = None,
     seed: int = 0,
     options: AskOptions | None = None,
+    mitigation: str | Path | Mitigation | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> AskedRun:
@@ -100,6 +103,8 @@ def run(
         limit: Ask about the first so many samples only.
         seed: Of samples and resampling.
         options: Device, precision, batch size, workers, engine.
+        mitigation: A fitted change of embeddings, or its file. It acts after asking and before measuring; the
+            evidence on disk stays as the model gave it.
         out: Folder to write; default: evidence lives until the run is forgotten.
         progress: Called with a question's name, rows done, and rows in all.
 
@@ -107,21 +112,27 @@ def run(
         The run; ``run.unanswered`` lists the samples that the model has no answer for.
 
     Raises:
-        UserError: Unknown benchmark, model or parameter, or a model without the capability.
+        UserError: Unknown benchmark, model or parameter, a model without the capability, or a mitigation
+            that cannot act on what the benchmark asks for.
     """
     check_out(out)
     asked: Benchmark = BENCHMARKS.get(benchmark)
     values = parse_parameters(asked, parameters or {})
     how = options or AskOptions()
+    applied = None if mitigation is None else Applied.read(mitigation)
     source = _source(model, how)
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
     plan = asked.plan(setting)
+    if applied is not None:
+        applied.check(plan, asked.name)
     with _building(out) as (folder, keeper):
         answers = ask_all(plan, source, folder, how, progress or (lambda *_: None))
-        answered = Answered(plan, setting, answers.tables(plan), answers.unanswered, answers.facts)
-        measured = asked.measure(answered)
-        findings, manifest = _assemble(asked, plan, measured, setting, source, answers, tags or {})
+        tables = answers.tables(plan)
+        evidence = tables if applied is None else applied.tables(tables, plan)
+        measured = asked.measure(Answered(plan, setting, evidence, answers.unanswered, answers.facts))
+        extra = {"tags": dict(tags or {})} | ({} if applied is None else applied.settings(plan, source.uri))
+        findings, manifest = _assemble(asked, plan, measured, setting, source, answers, extra)
         made = AskedRun(
             findings,
             manifest,
@@ -163,15 +174,14 @@ def _assemble(
     setting: Setting,
     source: ModelSource,
     answers: Asked,
-    tags: Mapping[str, str],
+    extra: Mapping[str, Any],
 ) -> tuple[Findings, dict[str, Any]]:
-    settings = {
+    settings: dict[str, Any] = {
         "kind": "run",
         "benchmark": benchmark.name,
         "model": source.uri,
         "model_identity": dict(source.identity()),
         "parameters": dict(setting.parameters),
-        "tags": dict(tags),
         "truth": "truth",
         "prediction": "prediction",
         "by": ["+".join(names) for names in plan.by],
@@ -180,12 +190,13 @@ def _assemble(
         "mode": str(setting.parameters.get("mode", "default")),
         "seed": setting.seed,
         "source": None,
+        **extra,
     }
     manifest = make_manifest(measured.counts, settings)
     asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
     manifest |= {"card": benchmark.card(), "asking": asking}
     dropped = _dropped(plan, answers.unanswered, measured.dropped)
-    findings = named(measured.findings, benchmark.name, source.uri, dropped)
+    findings = named(measured.findings, benchmark.name, str(settings["model"]), dropped)
     return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
 
 

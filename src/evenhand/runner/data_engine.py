@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evenhand.benchmarks.data_source import DATA, DataSource, default_folder
+from evenhand.benchmarks.data_source import DATA, DataSource, Part, default_folder
 from evenhand.core.errors import InputError
 from evenhand.files.download import Downloaded, Step, download, fetch_file, files_by_id, remove_images
 from evenhand.files.image_manifest import removed_ids
@@ -77,6 +77,8 @@ class Fetched:
         own: Tables of another release that were there and are used instead.
         verdicts: One for each image, in the order of the tables; empty if only tables were asked for.
         actions: How many images were fetched, kept, found, skipped, ...
+        parts: What is there of what is counted otherwise, if the data has such.
+        by_hand: What is not fetched and where to get it, if something is missing.
     """
 
     folder: Path
@@ -84,6 +86,8 @@ class Fetched:
     own: Sequence[str]
     verdicts: Sequence[Verdict]
     actions: Mapping[str, int]
+    parts: Sequence[Part] = ()
+    by_hand: str = ""
 
     @property
     def counts(self) -> Counter[str]:
@@ -92,8 +96,13 @@ class Fetched:
 
     @property
     def complete(self) -> bool:
-        """Whether every image that was to be asked for is there and not doubted."""
-        return not {"changed", "dead", "placeholder?"} & set(self.counts)
+        """Whether every image that was to be asked for is there and not doubted, and every part whole."""
+        return not {"changed", "dead", "placeholder?"} & set(self.counts) and not self.lacking
+
+    @property
+    def lacking(self) -> list[Part]:
+        """The parts that are not whole."""
+        return [part for part in self.parts if not part.whole]
 
 
 def list_data() -> list[Available]:
@@ -144,11 +153,13 @@ def fetch_data(
 
     Raises:
         UnknownName: No such data.
-        InputError: A table cannot be had or is another one than expected, no host can be reached, or the
-            folder is in use.
+        InputError: A table cannot be had or is another one than expected, no host can be reached, the folder
+            is in use, or it is not there and nothing of its data is fetched.
     """
     source = _source(name)
     folder = folder or default_folder(source.name)
+    if source.by_hand and not source.files:
+        _require_folder(source, folder)
     own = source.own_tables(folder) if folder.is_dir() else []
     files = [
         file.name
@@ -156,7 +167,7 @@ def fetch_data(
         if fetch_file(file.urls, folder / file.name, file.sha256, limits=limits)
     ]
     if metadata_only or not source.images:
-        return Fetched(folder, files, own, [], {})
+        return _counted(source, folder, Fetched(folder, files, own, [], {}))
     done = download(
         source.links(folder),
         folder / source.images,
@@ -189,6 +200,9 @@ def check_data(
     """
     source = _source(name)
     folder = folder or default_folder(source.name)
+    if not source.images:
+        _require_folder(source, folder)
+        return _counted(source, folder, Fetched(folder, [], source.own_tables(folder), [], {}))
     done = download(
         source.links(folder), folder / source.images, check=True, limits=limits, progress=progress
     )
@@ -228,6 +242,21 @@ def remove_data(name: str | DataSource, ids: Sequence[str], folder: Path | None 
 def _source(name: str | DataSource) -> DataSource:
     found: DataSource = DATA.get(name) if isinstance(name, str) else name
     return found
+
+
+def _require_folder(source: DataSource, folder: Path) -> None:
+    """Without a folder, say how to get the data: by a command, or by hand where nothing is fetched."""
+    if folder.exists():
+        return
+    fetch = f"type: evenhand data fetch {source.name}"
+    hand = f"{source.by_hand}; then type: evenhand data check {source.name} --data DIR"
+    raise InputError(f"there is no folder {str(folder)!r}; {fetch if source.files else hand}")
+
+
+def _counted(source: DataSource, folder: Path, done: Fetched) -> Fetched:
+    """With what of the data is there."""
+    found = source.parts(folder) if source.parts is not None else []
+    return replace(done, parts=found, by_hand=source.by_hand)
 
 
 def _require_network(done: Downloaded) -> None:

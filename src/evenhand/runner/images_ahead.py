@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from evenhand.runner.answering import Batch, is_out_of_memory
 from evenhand.runner.memory import reuse_freed_memory
 
 AHEAD = 2  # batches whose images are read while another is asked about, more if they are small:
+_PREPARED = 8  # images whose preparation is remembered, where one stands in many rows
 IMAGES_AHEAD = 32  # so many images, so that readers need not wait while answers are written
 T = TypeVar("T")
 
@@ -36,6 +38,26 @@ def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) ->
             "memory does not hold the images that are read ahead; give a smaller --batch-size or fewer "
             "--workers; what was answered is kept"
         ) from problem
+
+
+class _Once:
+    """Prepares the last images once each, for a source that gives the same pixels for many rows."""
+
+    def __init__(self, prepare: Callable[[Any], Any]) -> None:
+        self._prepare, self._lock = prepare, threading.Lock()
+        self._made: OrderedDict[int, tuple[Any, Any]] = OrderedDict()  # pixels are held, so ids stay theirs
+
+    def __call__(self, pixels: Any) -> Any:
+        with self._lock:
+            known = self._made.get(id(pixels))
+        if known is not None:
+            return known[1]
+        made = self._prepare(pixels)
+        with self._lock:
+            self._made[id(pixels)] = (pixels, made)
+            while len(self._made) > _PREPARED:
+                self._made.popitem(last=False)
+        return made
 
 
 def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
@@ -83,7 +105,9 @@ def with_images(
             yield mark, Batch(rows), {}
         return
     reuse_freed_memory()
-    prepare = model.prepare if isinstance(model, PreparesImages) else None
+    prepare: Callable[[Any], Any] | None = model.prepare if isinstance(model, PreparesImages) else None
+    if prepare is not None and getattr(question.images, "repeats", False):
+        prepare = _Once(prepare)
     waiting: deque[tuple[T, list[int], list[Future[Any]]]] = deque()
     pool = ThreadPoolExecutor(workers, "images")
     try:

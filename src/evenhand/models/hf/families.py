@@ -33,6 +33,7 @@ GIT = Family(_TALKS, f"{_ROOM}.captioners:GitCaptioner")
 BLIP_QUESTIONS = Family(_TALKS, f"{_ROOM}.captioners:BlipAnswerer")
 BLIP2 = Family(_TALKS, f"{_ROOM}.captioners:Blip2")
 CHAT = Family(_TALKS, f"{_ROOM}.chat:ChatModel")
+SENTENCE_ENCODER = Family(("embeds_texts",), f"{_ROOM}.sentence_encoders:SentenceEncoder")
 # Its image attention runs along the tokens of the text, which scoring shares between continuations.
 MLLAMA = Family(("answers_questions",), f"{_ROOM}.chat:ChatModel")
 
@@ -61,10 +62,17 @@ _CHAT = (
     "internvl janus lfm2_vl llama4 llava llava_next llava_onevision mistral3 "
     "molmo2 ovis2 paligemma qwen2_5_vl qwen2_vl qwen3_5 qwen3_vl qwen3_vl_moe smolvlm vipllava"
 )
+# Encoders of texts without a head, which are read as sentence encoders: the mean over their tokens.
+_TEXTS = (
+    "albert bert big_bird camembert convbert deberta deberta-v2 distilbert electra ernie eurobert funnel "
+    "ibert mobilebert modernbert mpnet mra nomic_bert nystromformer rembert roberta roformer "
+    "roberta-prelayernorm squeezebert xlm-roberta xlm-roberta-xl xmod yoso"
+)
 MODEL_TYPES: Mapping[str, Family] = MappingProxyType(
     dict.fromkeys(_DUAL_ENCODERS.split(), DUAL_ENCODER)
     | dict.fromkeys(_VISION.split(), FEATURES)
     | dict.fromkeys(_CHAT.split(), CHAT)
+    | dict.fromkeys(_TEXTS.split(), SENTENCE_ENCODER)
     | {"blip-2": BLIP2, "git": GIT, "mllama": MLLAMA}
 )
 POSSIBLE = ", ".join(sorted({*MODEL_TYPES, *ARCHITECTURES}))
@@ -96,6 +104,8 @@ def family_of(config: Mapping[str, Any]) -> Family | None:
         return CLASSIFIER
     if any(word in architecture for word in _OTHER_HEADS):
         return None
+    if kind in _TEXTS.split() and not architecture.endswith("Model"):
+        return None  # it has a head, or does not say what it is
     if kind in MODEL_TYPES:
         return MODEL_TYPES[kind]
     sees = any(name in config for name in ("vision_config", "visual", "vision_model_config"))

@@ -13,7 +13,15 @@ from typing import Any
 from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
 from evenhand.core.registry import load_object
 from evenhand.files.hashing import sha256_files, sha256_text
-from evenhand.models.hf.families import POSSIBLE, Family, family_of, family_of_own_code
+from evenhand.models.hf.families import (
+    DUAL_ENCODER,
+    POSSIBLE,
+    SENTENCE_ENCODER,
+    Family,
+    family_of,
+    family_of_own_code,
+)
+from evenhand.models.hf.sentence_modules import MODULES, module_folders, read_layout
 from evenhand.models.hf.snapshots import download, quiet_transformers
 from evenhand.models.hub_weights import library_version
 from evenhand.models.source import LoadOptions, ModelSource
@@ -48,17 +56,26 @@ class HfSource:
     def _folder(self) -> Path:
         if self._local is not None:
             return self._local
-        own_code = ["*.py"] if self._options.trust_remote_code else []
-        return download(
-            self._repository,
-            self._revision or None,
-            [*_KINDS, *own_code],
-            ["*/*", *_UNUSED, *sorted(_RECORDS)],
-        )
+        wanted = [*_KINDS, *(["*.py"] if self._options.trust_remote_code else [])]
+        passed = [*_UNUSED, *sorted(_RECORDS)]
+        found = download(self._repository, self._revision or None, wanted, ["*/*", *passed])
+        if (found / MODULES).is_file():  # a sentence encoder, whose parts lie in folders of their own
+            places = sorted({place for _, place in module_folders(found) if place})
+            parts = [f"{place}/{kind}" for place in places for kind in wanted]
+            found = download(self._repository, found.name, parts, [*(f"{p}/*/*" for p in places), *passed])
+        return found
+
+    @cached_property
+    def _home(self) -> Path:
+        """Where config, weights and tokenizer are: the transformer's folder of a sentence encoder."""
+        inside = self._folder / MODULES
+        if not inside.is_file() or (self._folder / "config.json").is_file():
+            return self._folder
+        return self._folder / module_folders(self._folder)[0][1]
 
     @cached_property
     def _config(self) -> dict[str, Any]:
-        path = self._folder / "config.json"
+        path = self._home / "config.json"
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except OSError:
@@ -74,7 +91,11 @@ class HfSource:
     @cached_property
     def _family(self) -> Family:
         found = family_of(self._config)
-        if found is None and self._config.get("auto_map"):
+        own_code = bool(self._config.get("auto_map"))
+        if (self._folder / MODULES).is_file() and found is not DUAL_ENCODER:
+            trusted = self._options.trust_remote_code or not own_code
+            found = SENTENCE_ENCODER if trusted else None
+        if found is None and own_code:
             if not self._options.trust_remote_code:
                 raise UserError(
                     f"{self.uri!r} runs code of its own ({self._described()}); read its .py files, and if "
@@ -99,7 +120,11 @@ class HfSource:
             UserError: It cannot be had, or has no safetensors.
         """
         digests = sha256_files(self._files())
-        listing = "\n".join(f"{file.name} {digest}" for file, digest in sorted(digests.items()))
+        listing = "\n".join(
+            f"{file.relative_to(self._folder).as_posix()} {digest}"
+            for file, digest in sorted(digests.items())
+        )
+        sentences = self._family is SENTENCE_ENCODER
         local = self._local is not None
         return {
             "name": self._folder.name if local else self._repository,
@@ -108,17 +133,41 @@ class HfSource:
             "dtype": self._options.dtype,
             "library": f"transformers {library_version('transformers', 'transformers', 'hf')}",
             "adapter": f"hf {ADAPTER}",
+            **({"pooling": read_layout(self._folder).described()} if sentences else {}),
         }
 
     def _files(self) -> list[Path]:
         kinds = [kind for kind in _KINDS if kind != "*.safetensors"]
         kinds += ["*.py"] if self._options.trust_remote_code else []
-        described = {file for kind in kinds for file in self._folder.glob(kind)}
-        return sorted(file for file in described if file.name not in _RECORDS) + self._weights()
+        described = {file for kind in kinds for file in self._home.glob(kind)}
+        kept = {file for file in described if file.name not in _RECORDS}
+        if self._family is SENTENCE_ENCODER:
+            kept |= self._module_files()
+        return sorted(kept) + self._weights()
+
+    def _module_files(self) -> set[Path]:
+        """What decides answers of a sentence encoder beside its transformer.
+
+        Raises:
+            InputError: A module that has weights, and none in safetensors.
+        """
+        found = set(self._folder.glob("*.json"))
+        for step in read_layout(self._folder).steps:
+            place = self._folder / step.folder
+            found |= {*place.glob("*.json"), *place.glob("*.safetensors")} if step.folder else set()
+            if step.kind == "Dense" and not (place / _WEIGHTS).is_file():
+                command = shlex.join(
+                    ["evenhand", "convert", f"{step.folder}/{_PICKLE}", f"{step.folder}/{_WEIGHTS}"]
+                )
+                raise InputError(
+                    f"{self.uri!r} has no {step.folder}/{_WEIGHTS}, and pickled weights are not read; "
+                    f"in a copy of the model's folder type: {command}"
+                )
+        return {file for file in found if file.name not in _RECORDS}
 
     def _weights(self) -> list[Path]:
         """The safetensors that transformers reads: one file, or the parts that an index names."""
-        whole, index = self._folder / _WEIGHTS, self._folder / _INDEX
+        whole, index = self._home / _WEIGHTS, self._home / _INDEX
         if whole.is_file():
             return [whole]
         if not index.is_file():
@@ -131,7 +180,7 @@ class HfSource:
         except (ValueError, KeyError, AttributeError) as problem:
             cause = one_line(f"{type(problem).__name__}: {problem}")
             raise InputError(f"{str(index)!r} is no index: {cause}; save the model again") from None
-        parts = [self._folder / Path(str(name)).name for name in names]
+        parts = [self._home / Path(str(name)).name for name in names]
         lacking = [part.name for part in parts if not part.is_file()]
         if lacking:
             raise InputError(f"{self.uri!r} lacks {lacking[0]}, which its {_INDEX} names; get it again")
@@ -140,7 +189,7 @@ class HfSource:
     def _conversion(self) -> str:
         """What to type where there are pickled weights only."""
         if self._local is not None:
-            folder = self._local
+            folder = self._home
             return shlex.join(["evenhand", "convert", str(folder / _PICKLE), str(folder / _WEIGHTS)])
         of = f" --revision {self._revision}" if self._revision else ""
         return (
@@ -159,7 +208,7 @@ class HfSource:
             UserError: A library is missing, or transformers cannot make the model from these files.
         """
         adapter = self._family.adapter
-        self._weights()
+        self._files()
         library_version("transformers", "transformers", "hf")
         try:
             with quiet_transformers():

@@ -140,15 +140,26 @@ class TextInputs:
         folder: Where the tokenizer is.
         options: Device, and whether code in the folder may run.
         config: The model's configuration.
+        longest: The most tokens of a text; None for what tokenizer and configuration say.
+        lower: Make texts lower case first.
     """
 
-    def __init__(self, folder: Path, options: LoadOptions, config: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        options: LoadOptions,
+        config: Any,
+        *,
+        longest: int | None = None,
+        lower: bool = False,
+    ) -> None:
         self._tokenizer = import_transformers().AutoTokenizer.from_pretrained(
             folder, local_files_only=True, trust_remote_code=options.trust_remote_code
         )
         self._device = choose_device(options)
-        self._length = _longest(self._tokenizer, getattr(config, "text_config", config))
+        self._length = _longest(self._tokenizer, getattr(config, "text_config", config), longest)
         self._sees_padding = config.model_type.startswith("siglip")
+        self._lower = lower or self._sees_padding
 
     def batch(self, texts: Sequence[str]) -> dict[str, Any]:
         """Token ids and masks, on the device.
@@ -166,14 +177,20 @@ class TextInputs:
             if self._sees_padding
             else {"padding": "longest"}
         )
-        given = [text.lower() for text in texts] if self._sees_padding else list(texts)
+        given = [text.lower() for text in texts] if self._lower else list(texts)
         made = self._tokenizer(given, truncation=True, max_length=self._length, return_tensors="pt", **how)
         return {name: tensor.to(self._device) for name, tensor in made.items()}
 
+    def length_before(self, prompt: str) -> int:
+        """How many tokens a prompt takes up before the text after it, first special tokens included."""
+        ids = self._tokenizer([prompt.lower() if self._lower else prompt])["input_ids"][0]
+        return len(ids) - (ids[-1] in self._tokenizer.all_special_ids)
 
-def _longest(tokenizer: Any, config: Any) -> int | None:
-    """The most tokens that both tokenizer and position embeddings allow; None where neither says."""
-    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < _NO_LIMIT else []
+
+def _longest(tokenizer: Any, config: Any, longest: int | None) -> int | None:
+    """The most tokens that position embeddings and either ``longest`` or the tokenizer allow."""
+    known = tokenizer.model_max_length if longest is None else longest
+    limits = [known] if known < _NO_LIMIT else []
     positions = getattr(config, "max_position_embeddings", None)
     if positions and config.model_type in _OFFSET_POSITIONS:
         positions -= config.pad_token_id + 1  # numbering starts after the padding's id

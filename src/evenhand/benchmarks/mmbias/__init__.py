@@ -1,0 +1,1 @@
+"""MMBias: which words and images a model ties to groups of people."""

@@ -1,0 +1,163 @@
+"""The benchmark ``mmbias/association``: which words and pictures does a model tie to a group of people?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.mmbias.association_measures import AssociationMeasures
+from evenhand.benchmarks.mmbias.embedding_tables import read_embeddings
+from evenhand.benchmarks.mmbias.evidence_sets import (
+    IMAGES,
+    TEXTS,
+    AssociationSets,
+    Templates,
+    annotations_of,
+)
+from evenhand.benchmarks.mmbias.forms import FORMS, choose_forms, limited
+from evenhand.benchmarks.mmbias.material import AssociationData, read_association_data
+from evenhand.benchmarks.mmbias.prompts import BLANK, check_template, parse_templates
+from evenhand.core.errors import ParameterError
+
+SHARED_PARAMETERS: Mapping[str, Parameter] = {
+    "pairs": Parameter("paper", help="paper (its 19), all, or X:Y,X:Y"),
+    "attribute_template": Parameter(BLANK, help="sentence around attribute words"),
+    "drop_overlap": Parameter("no", ("no", "yes"), "leave out phrases that are also attribute words"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AssociationPlan(Plan):
+    """A plan that remembers the sets its questions were made from.
+
+    Attributes:
+        sets: Sets, forms and templates.
+    """
+
+    sets: AssociationSets | None = None
+
+
+class MMBiasAssociation:
+    """Targets X and Y, attributes A (unpleasant) and B (pleasant): who lies nearer to A?"""
+
+    name = "mmbias/association"
+    parameters: Mapping[str, Parameter] = {
+        "form": Parameter("auto", help=f"auto, or of {', '.join(FORMS)}, separated by commas"),
+        **SHARED_PARAMETERS,
+        "target_template": Parameter("This is {}.", help="sentence around target phrases"),
+        "templates": Parameter("", help="sensitivity, or a file with a template on each line"),
+        "ddof": Parameter(1, ("1", "0"), "of the standard deviation in d"),
+        "alternative": Parameter("two_sided", ("two_sided", "greater", "less"), "what p is for"),
+        "k": Parameter(15, help="words at the top of a group of images"),
+        "scale": Parameter("auto", help="logit scale of attribution; auto: the model's own"),
+        "mode": Parameter("default", ("default", "paper"), "paper: one-sided p, as ieat"),
+    }
+    artifacts: Sequence[str] = ()
+
+    def plan(self, setting: Setting) -> Plan:
+        """Each image once, and each different prompt once.
+
+        ``setting.limit`` takes the first so many images of each set; phrases and words stay whole.
+        """
+        sets, data = self._sets(setting, setting.capabilities)
+        return AssociationPlan(
+            annotations_of(sets.members()),
+            sets.questions(),
+            dropped=data.dropped,
+            notes={**data.notes, **_untested(sets)},
+            sets=sets,
+        )
+
+    def measure(self, answered: Answered) -> Measured:
+        """Effect sizes and differences of all forms and pairs, single sets, attribution, and tables."""
+        plan = answered.plan
+        sets = plan.sets if isinstance(plan, AssociationPlan) else None
+        if sets is None:
+            sets, _ = self._sets(answered.setting, answered.setting.capabilities)
+        scale = check_scale(str(answered.setting.parameters["scale"])) or answered.facts.get("logit_scale")
+        measures = AssociationMeasures(sets, answered.setting, scale, told=True)
+        return measures.measured(answered.evidence)
+
+    def score(self, files: Sequence[Path], setting: Setting) -> Scored:
+        """The same of embeddings in files: sample is an image id or a prompt, as ``plan`` asks for them."""
+        evidence = read_embeddings(files)
+        have = {IMAGES: "embeds_images", TEXTS: "embeds_texts"}
+        sets, data = self._sets(setting, [name for table, name in have.items() if table in evidence])
+        scale = check_scale(str(setting.parameters["scale"]))
+        measured = AssociationMeasures(sets, setting, scale, told=False).measured(evidence)
+        annotations = annotations_of(sets.members())
+        return Scored(annotations, measured, setting.model, dropped=data.dropped)
+
+    def card(self) -> str:
+        """Source, licence and limits."""
+        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+
+    def _sets(self, setting: Setting, capabilities: Sequence[str]) -> tuple[AssociationSets, AssociationData]:
+        given = setting.parameters
+        templates = Templates(
+            check_template("target_template", str(given["target_template"])),
+            check_template("attribute_template", str(given["attribute_template"])),
+        )
+        further = parse_templates(str(given["templates"]))
+        check_k(given["k"])
+        check_scale(str(given["scale"]))
+        data = limited(read_data(setting), setting.limit)
+        forms = choose_forms(str(given["form"]), capabilities, data)
+        variants = {
+            "textual": [Templates(one, templates.attribute) for one in further],
+            "cross-modal": [Templates(templates.target, one) for one in further],
+        }
+        return AssociationSets(data, forms, templates, variants), data
+
+
+def read_data(setting: Setting) -> AssociationData:
+    """Sets and tests that a setting asks for.
+
+    Raises:
+        UserError: As ``read_association_data``.
+    """
+    given = setting.parameters
+    return read_association_data(
+        setting.data, pairs=str(given["pairs"]), drop_overlap=given["drop_overlap"] == "yes"
+    )
+
+
+def check_k(k: int) -> None:
+    """Refuse a number of words below 1.
+
+    Raises:
+        ParameterError: It is.
+    """
+    if k < 1:
+        raise ParameterError(f"-p k={k} is not possible; give 1 or more")
+
+
+def check_scale(text: str) -> float | None:
+    """The logit scale that was given; None: the model's own.
+
+    Raises:
+        ParameterError: Neither ``auto`` nor a positive number.
+    """
+    if text == "auto":
+        return None
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale < float("inf"):
+        raise ParameterError(f"-p scale={text!r} is not possible; give auto or a positive number such as 100")
+    return scale
+
+
+def _untested(sets: AssociationSets) -> dict[str, int]:
+    """How many tests each form has nothing to test with."""
+    counted = sets.test_table().filter(~pl.col("tested"))["form"].value_counts(sort=True)
+    return {f"{form}: pairs without items": int(count) for form, count in counted.iter_rows()}
+
+
+ASSOCIATION = MMBiasAssociation()

@@ -1,0 +1,77 @@
+"""Embeddings that were made elsewhere, found in files and folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.mmbias.evidence_sets import IMAGES, TEXTS
+from evenhand.core.errors import InputError, one_line
+from evenhand.evidence import sources
+
+_COLUMNS = ("sample", "modality", "vector")
+_TABLES = {"image": IMAGES, "text": TEXTS}
+
+
+def read_embeddings(places: Sequence[Path]) -> dict[str, pl.LazyFrame]:
+    """Embeddings of images and of texts, lazy.
+
+    Args:
+        places: Tables, or folders of them (a run folder's ``evidence``); other tables are passed over.
+
+    Returns:
+        ``images`` and ``texts``, those that the files hold.
+
+    Raises:
+        InputError: No table has the columns sample, modality and vector, or a sample has several vectors.
+    """
+    tables = []
+    for file in _files(places):
+        with sources.reading(repr(str(file))):
+            lazy, _ = sources.scan(file)
+            columns = lazy.collect_schema().names()
+        if set(_COLUMNS) <= set(columns):
+            tables.append(lazy.select(pl.col(_COLUMNS)).cast({"sample": pl.String, "modality": pl.String}))
+    named = ", ".join(one_line(place) for place in places)
+    if not tables:
+        raise InputError(
+            f"{named} holds no embeddings; give tables with the columns {', '.join(_COLUMNS)} (sample: an "
+            "image id or a prompt; modality: image or text)"
+        )
+    whole = pl.concat(tables, how="vertical_relaxed")
+    present = whole.select(pl.col("modality").unique()).collect()["modality"].to_list()
+    found = {
+        table: whole.filter(pl.col("modality") == modality)
+        for modality, table in _TABLES.items()
+        if modality in present
+    }
+    if not found:
+        raise InputError(
+            f"{named} has the modalities {', '.join(map(repr, present))}; write 'image' or 'text' in the "
+            "column modality"
+        )
+    for table, lazy in found.items():
+        _refuse_repeated(table, lazy)
+    return found
+
+
+def _refuse_repeated(table: str, lazy: pl.LazyFrame) -> None:
+    samples = lazy.select("sample").collect()["sample"]
+    repeated = samples.filter(samples.is_duplicated())
+    if len(repeated):
+        raise InputError(
+            f"there are several vectors of {one_line(repeated[0])[:80]!r} among the {table}; keep one of them"
+        )
+
+
+def _files(places: Sequence[Path]) -> list[Path]:
+    """Files as given, and of folders all that may be tables."""
+    found = []
+    for place in (place.expanduser() for place in places):
+        if not place.exists():
+            raise InputError(f"there is no {one_line(place)}; give a table of embeddings or a folder of them")
+        inside = sorted(file for file in place.rglob("*") if file.suffix.lower() in sources.SUFFIXES)
+        found += inside if place.is_dir() else [place]
+    return found

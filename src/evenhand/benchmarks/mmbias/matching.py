@@ -1,0 +1,173 @@
+"""The benchmark ``mmbias/matching``: which words does a fusion model find in the images of a group?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+import polars as pl
+
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.mmbias.association import SHARED_PARAMETERS, check_k, read_data
+from evenhand.benchmarks.mmbias.evidence_sets import (
+    AssociationSets,
+    Templates,
+    annotations_of,
+    chosen_images,
+    told_of,
+)
+from evenhand.benchmarks.mmbias.forms import FORMS, limited
+from evenhand.benchmarks.mmbias.prompts import check_template
+from evenhand.benchmarks.mmbias.repeated_images import RepeatedImages
+from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.questions import Question
+from evenhand.core.results import Finding
+from evenhand.evidence.similarities import MISSING, Similarities
+from evenhand.metrics import matching
+from evenhand.metrics.association_tables import attribution_table
+
+READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
+MATCHES = "matches"
+_FORM = FORMS["cross-modal"]
+_STANDARDISED = {"no": (False,), "yes": (True,), "both": (False, True)}
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingPlan(Plan):
+    """A plan that remembers the sets its question was made from.
+
+    Attributes:
+        sets: Sets and templates.
+    """
+
+    sets: AssociationSets | None = None
+
+
+class MMBiasMatching:
+    """Every image with every word: the probability that they belong together."""
+
+    name = "mmbias/matching"
+    parameters: Mapping[str, Parameter] = {
+        **SHARED_PARAMETERS,
+        "reading": Parameter(
+            "per_image_joint", help=f"all, or of {', '.join(READINGS)}, separated by commas"
+        ),
+        "k": Parameter(15, help="most probable words that are looked at"),
+        "standardised": Parameter(
+            "both", tuple(_STANDARDISED), "difference of means, divided by the standard deviation, or both"
+        ),
+        "mode": Parameter("default", ("default", "paper"), "paper: as the paper's Table 2"),
+    }
+    artifacts: Sequence[str] = ()
+
+    def plan(self, setting: Setting) -> Plan:
+        """Each image with each word; the rows of one image stand together, and it is decoded about once.
+
+        ``setting.limit`` takes the first so many images of each set.
+        """
+        sets = self._sets(setting)
+        used = sets.samples(_FORM, "target").values()
+        ids, images = chosen_images(sets.data, dict.fromkeys(item for items in used for item in items))
+        words = self._words(sets)
+        asked = Question(
+            MATCHES,
+            "matches_pairs",
+            [image for image in ids for _ in words],
+            RepeatedImages(images, len(words)),
+            words * len(ids),
+        )
+        untested = sets.test_table().filter(~pl.col("tested"))
+        notes = {**sets.data.notes, **({"pairs without items": len(untested)} if len(untested) else {})}
+        annotations = annotations_of(sets.members().filter(role="target"))
+        return MatchingPlan(annotations, [asked], dropped=sets.data.dropped, notes=notes, sets=sets)
+
+    def measure(self, answered: Answered) -> Measured:
+        """The match association of each pair in every reading, raw and standardised."""
+        plan, setting = answered.plan, answered.setting
+        kept = plan.sets if isinstance(plan, MatchingPlan) else None
+        sets = kept if kept is not None else self._sets(setting)
+        similarities = sets.matches(answered.evidence[MATCHES])
+        findings = list(self._findings(sets, similarities, setting))
+        if not any(similarities.lost_attributes.values()):
+            findings = [_without_told(one) for one in findings]
+        tables = {
+            "members": sets.members(),
+            "tests": sets.test_table().with_columns(form=pl.lit(similarities.form)),
+            "traps": sets.data.traps,
+            "attribution": _words_of_groups(sets, similarities),
+        }
+        return Measured(findings, tables=tables)
+
+    def card(self) -> str:
+        """Source, licence and limits."""
+        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+
+    def _words(self, sets: AssociationSets) -> list[str]:
+        used = sets.samples(_FORM, "attribute").values()
+        return list(dict.fromkeys(word for words in used for word in words))
+
+    def _sets(self, setting: Setting) -> AssociationSets:
+        given = setting.parameters
+        template = check_template("attribute_template", str(given["attribute_template"]))
+        check_k(given["k"])
+        parse_readings(str(given["reading"]))
+        data = limited(read_data(setting), setting.limit)
+        reasons = [_FORM.lacking(data, test) for test in data.pairs]
+        if all(reasons):
+            why = f"the first has {reasons[0]}" if reasons else "there are none"
+            raise InputError(
+                f"mmbias/matching needs pairs with images and words; {why}; give --data FOLDER with images"
+            )
+        return AssociationSets(data, [_FORM], Templates(attribute=template), {})
+
+    def _findings(
+        self, sets: AssociationSets, similarities: Similarities, setting: Setting
+    ) -> Iterator[Finding]:
+        given = setting.parameters
+        for reading in parse_readings(str(given["reading"])):
+            for standardised in _STANDARDISED[str(given["standardised"])]:
+                for test in sets.tests(_FORM):
+                    finding = matching.match_association(
+                        sets.without_shared(_FORM, similarities, test),
+                        targets=(test.x, test.y),
+                        attributes=(test.a, test.b),
+                        k=int(given["k"]),
+                        reading=reading,
+                        standardised=standardised,
+                        mode=str(given["mode"]),
+                        seed=setting.seed,
+                    )
+                    yield told_of(finding, test)
+
+
+def parse_readings(text: str) -> tuple[str, ...]:
+    """Readings by name, separated by commas, or ``all``.
+
+    Raises:
+        ParameterError: None, or a name that is no reading.
+    """
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise ParameterError(f"-p reading={text!r} names none; choose from all, {', '.join(READINGS)}")
+    for name in names:
+        check_choice("reading", name, ("all", *READINGS))
+    return READINGS if "all" in names else tuple(names)
+
+
+def _words_of_groups(sets: AssociationSets, similarities: Similarities) -> pl.DataFrame:
+    """Every word for every group in the order of its mean probability."""
+    sides = dict.fromkeys((name, (test.a, test.b)) for test in sets.tests(_FORM) for name in (test.x, test.y))
+    parts = [
+        attribution_table(similarities, [name], attributes, readings=("cosine",))  # the plain mean
+        for name, attributes in sides
+    ]
+    return pl.concat(parts).with_columns(reading=pl.lit("probability"))
+
+
+def _without_told(finding: Finding) -> Finding:
+    """An image without an answer is counted by the run already."""
+    return finding.model_copy(update={"dropped": [one for one in finding.dropped if one.reason != MISSING]})
+
+
+MATCHING = MMBiasMatching()

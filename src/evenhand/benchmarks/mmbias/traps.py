@@ -1,0 +1,117 @@
+"""What is unusual in the sets: phrases and photos that two of them share, blanks, repetitions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from itertools import combinations
+
+import polars as pl
+
+BLANKS = "blanks around a phrase"
+REPEATED = "phrase repeated in its set"
+SHARED_PHRASE = "phrase in two groups"
+OVERLAP = "word in a target and an attribute set"
+QUOTES = "stray quote in URLs"
+SHARED_PHOTO = "photo in two sets"
+SAME_BYTES = "same image in two sets"
+TWICE = "same image twice in its set"
+
+COLUMNS = ("kind", "set", "item", "other", "detail")
+"""Of the table of traps, all text."""
+
+
+@dataclass(frozen=True)
+class Trap:
+    """One thing that whoever reads the figures should know.
+
+    Attributes:
+        kind: What it is, one of the names of this module.
+        set: The set that has it; empty if it is no matter of one set.
+        item: The phrase or image id.
+        other: The other set, or the other image's id.
+        detail: What was done about it.
+    """
+
+    kind: str
+    set: str
+    item: str
+    other: str = ""
+    detail: str = ""
+
+
+def trap_table(traps: Iterable[Trap]) -> pl.DataFrame:
+    """Traps as a table with the columns ``kind``, ``set``, ``item``, ``other`` and ``detail``."""
+    rows = [astuple(trap) for trap in traps]
+    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+
+
+def shared_phrases(sets: Mapping[str, Sequence[str]]) -> list[Trap]:
+    """Phrases that two sets of targets share, whatever their case; both keep them."""
+    found = []
+    for names in _shared(sets).values():
+        pairs = combinations(names, 2)
+        found += [Trap(SHARED_PHRASE, one, names[one], other, "kept in both") for one, other in pairs]
+    return sorted(found, key=lambda trap: (trap.set, trap.other, trap.item))
+
+
+def overlaps(
+    targets: Mapping[str, Sequence[str]],
+    attributes: Mapping[str, Sequence[str]],
+    *,
+    dropped: bool,
+    tested: Collection[tuple[str, str]] | None = None,
+) -> list[Trap]:
+    """Words that stand in a set of targets and in one of attributes, whatever their case.
+
+    Such a word is compared with itself, which makes it look tied to its attribute.
+
+    Args:
+        targets: Set -> phrases.
+        attributes: Set -> phrases.
+        dropped: Whether the words are left out of the targets, for the detail.
+        tested: Targets and attributes that meet in a test; not given, all do.
+    """
+    detail = "left out of the targets" if dropped else "kept; it is compared with itself (see drop_overlap)"
+    words: dict[str, list[str]] = defaultdict(list)
+    for name, phrases in attributes.items():
+        for phrase in phrases:
+            words[phrase.casefold()].append(name)
+    return [
+        Trap(OVERLAP, name, phrase, other, detail)
+        for name, phrases in targets.items()
+        for phrase in phrases
+        for other in words.get(phrase.casefold(), ())
+        if tested is None or (name, other) in tested
+    ]
+
+
+def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str]) -> list[Trap]:
+    """Images of equal bytes in two sets, or twice in one.
+
+    Args:
+        images: Set -> image ids.
+        digests: Image id -> sha256; images that cannot be read are absent.
+    """
+    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, ids in images.items():
+        for each in ids:
+            if each in digests:
+                places[digests[each]].append((name, each))
+    found = []
+    for alike in places.values():
+        for (one, item), (two, other) in combinations(alike, 2):
+            kind = TWICE if one == two else SAME_BYTES
+            detail = "kept" if one == two else "left out where the two sets are compared"
+            found.append(Trap(kind, one, item, other, detail))
+    return found
+
+
+def _shared(sets: Mapping[str, Sequence[str]]) -> dict[str, dict[str, str]]:
+    """Phrase without case -> sets that have it, each with its own spelling."""
+    places: dict[str, dict[str, str]] = defaultdict(dict)
+    for name, phrases in sets.items():
+        for phrase in phrases:
+            places[phrase.casefold()].setdefault(name, phrase)
+    return {item: names for item, names in places.items() if len(names) > 1}

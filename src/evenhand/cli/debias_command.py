@@ -1,0 +1,154 @@
+"""``evenhand debias``: a run in, a mitigation that was measured on held-out items out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenhand.cli.pairs import parse_pairs
+from evenhand.cli.summary_text import clean
+from evenhand.core.errors import ParameterError
+from evenhand.runner.debias_engine import JOINT, DebiasRun, debias, place_of
+from evenhand.runner.gates import check_gate_names, check_gates
+
+_WIDTH = 150
+_MEANINGS = {
+    "linear_probe_accuracy": "linear probe, accuracy",
+    "zero_shot_accuracy": "zero-shot, accuracy",
+    "rank_stability": "order of scores, Spearman",
+    "group_leakage": "group told by a linear classifier",
+}
+
+
+def debias_run(
+    folder: Path,
+    method: str,
+    *,
+    parameters: Sequence[str],
+    remove: int | None,
+    pairs: str,
+    tests: Sequence[str],
+    form: str | None,
+    utility: Path | None,
+    seed: int,
+    gates: Sequence[str],
+    quiet: bool,
+    out: Path | None,
+) -> None:
+    """Fit, measure, write, print, and check the gates."""
+    check_gate_names(gates)
+    if out is None:
+        raise ParameterError(
+            "debias writes a mitigation, and needs to know where; add -o DIR, for instance -o runs/debiased"
+        )
+    run = debias(
+        folder,
+        method=method,
+        parameters=parse_pairs("-p", parameters),
+        remove=remove,
+        pairs=pairs,
+        tests=tests,
+        form=form,
+        utility=utility,
+        seed=seed,
+        out=out,
+    )
+    if not quiet:
+        print_debias(run, out)
+    check_gates(run.findings.findings, gates)
+
+
+def print_debias(run: DebiasRun, out: Path) -> None:
+    """Association before and after, held-out items first; then utility, notes, and what to type next."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    sizes = run.manifest["halves"]
+    fit, held_out = (f"{sizes[name]['targets']} targets" for name in ("fit", "held_out"))
+    method = escape(str(run.manifest["method"]))
+    console.print(f"{method}, {run.manifest['form']}  fitted on {fit}, held out {held_out}", style="bold")
+    console.print(_associations(run.tables["before_after"]))
+    console.print("Association: d, positive where X is nearer to A. Random: mean |d| of 20 random removals.")
+    console.print()
+    console.print(_utilities(run.tables["utility"]))
+    for line in _shares(run.tables["norm_share"]):
+        console.print(line)
+    for note in _notes(run):
+        console.print(escape(note))
+    console.print(f"Report: {escape(str(out / 'report.html'))}")
+    first = out / place_of(next(iter(run.mitigations)))
+    following = f"evenhand run BENCHMARK --model URI --mitigation {escape(str(first))}"
+    console.print(f"Next:   {following}", soft_wrap=True)
+
+
+def _associations(table: pl.DataFrame) -> Table:
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("test", justify="left", no_wrap=True)
+    for name in (
+        "held out: before",
+        "after",
+        "|d| less by",
+        "95 % interval",
+        "random",
+        "fit: before",
+        "after",
+        "removed",
+    ):
+        shown.add_column(name, justify="right", no_wrap=True)
+    for row in table.iter_rows(named=True):
+        low, high = row["reduction_low"], row["reduction_high"]
+        shown.add_row(
+            f"{clean(row['x'], 20)} : {clean(row['y'], 20)}",
+            *(_number(row[name]) for name in ("held_out_before", "held_out_after", "reduction")),
+            "–" if low is None else f"{low:.3f} … {high:.3f}",
+            *(_number(row[name]) for name in ("random_after", "fit_before", "fit_after")),
+            str(row["removed"]),
+        )
+    return shown
+
+
+def _utilities(table: pl.DataFrame) -> Table:
+    shown = Table(box=None, pad_edge=False)
+    for place, name in enumerate(("on held-out items", "of", "before", "after", "by chance", "n")):
+        shown.add_column(name, justify="left" if place < 2 else "right", no_wrap=True)
+    first = table.filter(pl.col("mitigation") == table["mitigation"][0])
+    for row in first.iter_rows(named=True):
+        of = f"{clean(row['x'], 20)} : {clean(row['y'], 20)}" if row["x"] else clean(row["on"], 30)
+        numbers = [_number(row[name]) for name in ("before", "after", "chance")]
+        shown.add_row(_MEANINGS.get(row["measure"], row["measure"]), of, *numbers, str(row["n"]))
+    return shown
+
+
+def _shares(table: pl.DataFrame) -> list[str]:
+    first = table.filter(pl.col("mitigation") == table["mitigation"][0])
+    told = [
+        f"{100 * row['share']:.1f} % of {row['modality']} {row['role']}s"
+        for row in first.iter_rows(named=True)
+        if row["share"] is not None
+    ]
+    return [f"Share of the vectors' squared length that is gone: {', '.join(told)}"] if told else []
+
+
+def _notes(run: DebiasRun) -> list[str]:
+    said = []
+    reductions = [one for one in run.findings.findings if one.name == "association_reduction"]
+    for note in dict.fromkeys(note for one in reductions for note in one.notes):
+        count = sum(note in one.notes for one in reductions)
+        said.append(note if len(reductions) == 1 else f"{count} of {len(reductions)} tests: {note}")
+    for name, mitigation in run.mitigations.items():
+        why = mitigation.facts.get("stopped_because")
+        if why is not None and (len(run.mitigations) == 1 or name == JOINT):
+            said.append(f"stopped at {mitigation.facts.get('removed')} removed: {why}")
+    if len(run.mitigations) > 1:
+        said.append(f"{len(run.mitigations)} mitigations, one a test; utility is shown of the first")
+    reasons = dict.fromkeys(run.tables["utility"]["reason"].drop_nulls().to_list())
+    return [*said, *(f"–: {reason}" for reason in reasons)]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value + 0.0:.3f}"

@@ -1,0 +1,234 @@
+"""Ranked predictions as arrays: the first labels of each sample, checked, and which labels a term means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.evidence.derive import plain
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+WORDNET = re.compile(r"n\d{8}")
+"""A WordNet id, such as ``n02395003``."""
+
+_ROUNDING = 1e-6  # confidences in float32 may leave [0, 1], or their order, by so much
+_CELLS = 16_777_216  # confidences that are looked at at once
+
+
+def annotated_samples(annotations: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
+    """Annotations sorted by sample.
+
+    Args:
+        annotations: ``sample`` and attributes.
+        cluster: An attribute that has to be there, or None.
+
+    Raises:
+        UnknownName: A column that does not exist.
+        InputError: A sample with several rows.
+    """
+    for name in ("sample", *([cluster] if cluster else [])):
+        if name not in annotations.columns:
+            raise UnknownName("column of annotations", name, annotations.columns)
+    table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
+    twice = table["sample"].filter(table["sample"].is_duplicated())
+    if len(twice):
+        raise InputError(f"sample {twice[0]!r} has several rows of annotations; give each sample one row")
+    return table
+
+
+def first_ranks(predictions: pl.LazyFrame, kept: int) -> tuple[pl.DataFrame, bool]:
+    """The first predictions of each sample, and whether any has a confidence.
+
+    The place of a prediction is that of its rank; without ranks, that of its confidence. Without any
+    confidence each is 1.
+
+    Args:
+        predictions: ``sample``, ``prediction``, and possibly ``rank`` and ``confidence``.
+        kept: How many are kept of each sample.
+
+    Returns:
+        ``sample``, ``prediction``, ``confidence``, ``place`` (from 1, without gaps) and possibly ``rank``.
+
+    Raises:
+        UnknownName: A column that does not exist.
+        InputError: Ranks that are missing for some, do not start at 1, or occur twice in a sample.
+    """
+    columns = predictions.collect_schema().names()
+    for name in ("sample", "prediction"):
+        if name not in columns:
+            raise UnknownName("column of predictions", name, columns)
+    given = [name for name in ("rank", "confidence") if name in columns]
+    lazy = predictions.select(pl.col("sample", "prediction").cast(pl.String), *given)
+    if "confidence" not in columns:
+        lazy = lazy.with_columns(confidence=pl.lit(None, dtype=pl.Float64))
+    lazy = lazy.with_columns(pl.col("confidence").cast(pl.Float64).fill_nan(None)).drop_nulls("prediction")
+    by_rank = "rank" in columns
+    if by_rank:
+        lazy = lazy.filter(pl.col("rank").is_null() | (pl.col("rank") <= kept))
+    table = lazy.collect(engine="streaming")
+    confident = table["confidence"].is_not_null().any()
+    if not confident:
+        table = table.with_columns(confidence=pl.lit(1.0))
+    if by_rank and table["rank"].null_count() < table.height:
+        _check_ranks(table)
+        order = pl.col("rank")
+    else:
+        order = -pl.col("confidence").fill_null(-1.0)
+    place = order.rank("ordinal").over("sample").cast(pl.Int64)
+    return table.with_columns(place=place).filter(pl.col("place") <= kept), bool(confident)
+
+
+def _check_ranks(table: pl.DataFrame) -> None:
+    """Refuse ranks that are missing for some, do not start at 1, or occur twice in a sample."""
+    rank = table["rank"]
+    if rank.null_count() or rank.min() != 1:
+        found = "missing for some predictions" if rank.null_count() else f"numbered from {rank.min()!r}"
+        raise InputError(f"ranks are {found}; number the best prediction of each sample 1")
+    twice = table.filter(pl.struct("sample", "rank").is_duplicated())
+    if twice.height:
+        sample, number = twice["sample"][0], twice["rank"][0]
+        raise InputError(
+            f"sample {sample!r} has several predictions of rank {number}; give each its own rank"
+        )
+
+
+def label_codes(labels: pl.Series, vocabulary: tuple[str, ...], *, closed: bool) -> Codes:
+    """Where each label stands in the vocabulary, shape of ``labels``.
+
+    Args:
+        labels: Predictions.
+        vocabulary: Distinct labels.
+        closed: Whether there are no others.
+
+    Raises:
+        InputError: A prediction that is not in a closed vocabulary, or a label that occurs twice in it.
+    """
+    if len(set(vocabulary)) < len(vocabulary):
+        raise InputError(
+            "two labels of the model have the same name; give each its own, such as its WordNet id"
+        )
+    numbered = pl.DataFrame({"prediction": pl.Series(vocabulary, dtype=pl.String)}).with_columns(
+        code=pl.int_range(pl.len(), dtype=pl.Int32)
+    )
+    found = labels.to_frame("prediction").join(numbered, on="prediction", how="left", maintain_order="left")
+    strange = found.filter(pl.col("code").is_null())
+    if strange.height and closed:
+        raise InputError(
+            f"prediction {one_line(strange['prediction'][0])[:60]!r} is not among the {len(vocabulary)} "
+            "labels; give all labels of the model that made these predictions"
+        )
+    return found["code"].to_numpy()
+
+
+def highest(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64], depth: int) -> tuple[Codes, Floats]:
+    """The ``depth`` highest numbers of some rows, and where they stand; of equal ones the first.
+
+    Args:
+        matrix: Shape (rows, columns); read in blocks.
+        rows: Which rows, shape (N,).
+        depth: At most the number of columns.
+
+    Returns:
+        Columns and numbers, descending, shape (N, depth) each. The numbers of a row with NaN are NaN.
+    """
+    width = matrix.shape[1]
+    codes, values = np.empty((rows.size, depth), dtype=np.int32), np.empty((rows.size, depth))
+    step = max(1, _CELLS // max(1, width))
+    for start in range(0, rows.size, step):
+        chosen = rows[start : start + step]
+        whole = bool((np.diff(chosen) == 1).all())
+        block = matrix[chosen[0] : chosen[-1] + 1] if whole else matrix[chosen]
+        inside = _columns(block, depth)
+        found = np.take_along_axis(block, inside, axis=1).astype(np.float64)
+        order = np.argsort(-found, axis=1, kind="stable")
+        found[np.isnan(block.min(axis=1))] = np.nan
+        codes[start : start + step] = np.take_along_axis(inside, order, axis=1)
+        values[start : start + step] = np.take_along_axis(found, order, axis=1)
+    return codes, values
+
+
+def _columns(block: npt.NDArray[Any], depth: int) -> npt.NDArray[np.int64]:
+    """Columns of the ``depth`` highest numbers of each row, ascending; of equal numbers the first ones."""
+    least = np.partition(block, block.shape[1] - depth, axis=1)[:, block.shape[1] - depth, None]
+    enough = block >= least
+    for row in np.flatnonzero(enough.sum(axis=1) != depth):  # ties at the end, or NaN
+        enough[row] = False
+        enough[row, np.argsort(-block[row], kind="stable")[:depth]] = True
+    return np.nonzero(enough)[1].reshape(len(block), depth)
+
+
+def check_confidences(confidence: Floats, samples: pl.Series) -> None:
+    """Refuse confidences outside [0, 1], or that rise with the rank.
+
+    Args:
+        confidence: By rank, -inf where there is none, shape (N, K).
+        samples: N ids, for messages.
+
+    Raises:
+        InputError: Says what to give.
+    """
+    there = confidence[~np.isneginf(confidence)]
+    for wrong in (there.max(initial=0.0), there.min(initial=0.0)):
+        if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
+            raise InputError(
+                f"confidences reach {wrong:.4g}; give probabilities in [0, 1], such as the softmax of logits"
+            )
+    with np.errstate(invalid="ignore"):
+        rising = np.flatnonzero((np.diff(confidence, axis=1) > _ROUNDING).any(axis=1))
+    if rising.size:
+        raise InputError(
+            f"confidences of sample {samples[int(rising[0])]!r} rise with the rank; number predictions by "
+            "their confidence, the highest first"
+        )
+
+
+def leading_ids(labels: Sequence[str]) -> list[str]:
+    """WordNet ids with which labels begin, or empty texts."""
+    found = [WORDNET.match(label) for label in labels]
+    return [match[0] if match else "" for match in found]
+
+
+def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *, free: bool) -> Mask:
+    """Which labels belong to any of the terms, shape (labels,).
+
+    Args:
+        terms: WordNet ids and words.
+        labels: Labels, or free answers.
+        ids: WordNet id of each label, or an empty text; not looked at for free answers.
+        free: Whether words are looked for within a text rather than as a name between commas.
+
+    Raises:
+        InputError: Not one id for each label.
+    """
+    wanted = {term for term in terms if WORDNET.fullmatch(term)}
+    words = {plain(term) for term in terms} - {""}
+    if free:
+        either = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
+        said = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
+        return np.array([bool(said.search(plain(label))) for label in labels], dtype=bool)
+    if len(ids) != len(labels):
+        raise InputError(
+            f"{len(ids)} WordNet ids for {len(labels)} labels; give one for each, or empty texts"
+        )
+    return np.array(
+        [
+            id_ in wanted or not words.isdisjoint(_named(label))
+            for label, id_ in zip(labels, ids, strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def _named(label: str) -> set[str]:
+    """What a label such as ``hog, pig, Sus scrofa`` is called, in plain form."""
+    text = WORDNET.sub("", label, count=1) if WORDNET.match(label) else label
+    return {plain(text), *(plain(part) for part in text.split(","))}

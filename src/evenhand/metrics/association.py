@@ -1,0 +1,288 @@
+"""Is one set of targets tied more to unpleasant attributes than another? WEAT and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.results import Finding, Interval, Part
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association_findings import Comparison
+from evenhand.metrics.building import number
+from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.similarity_findings import Details, partition_null, plain_interval
+from evenhand.metrics.single_set import SingleSet
+from evenhand.stats.association import (
+    associations,
+    effect_bound,
+    effect_size,
+    has_spread,
+    leave_one_attribute_out,
+    leave_one_out,
+    single_category,
+)
+from evenhand.stats.partitions import permutation_test, sign_flip_test
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
+MOST_PARTS = 2_000
+
+
+def association_effect_size(
+    evidence: Similarities,
+    *,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    ddof: int = 1,
+    alternative: str = "two_sided",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``d = (mean_X phi - mean_Y phi) / std(phi of X and Y)``: is X tied more to A than Y is? Fair at 0.
+
+    ``phi`` of a target is its mean similarity with A minus that with B. With A unpleasant and B pleasant, a
+    positive d ties X more to what is unpleasant. d cannot leave ``bound`` (in the details), which is near 2
+    for sets of equal size and larger for others; near it d no longer tells how far the sets are apart: read
+    ``cohens_d``, ``auc`` and ``difference`` beside it.
+
+    Args:
+        evidence: Similarities.
+        targets: Names of the sets X and Y.
+        attributes: Names of the sets A and B.
+        ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
+        alternative: Of the permutation test: ``two_sided``, ``greater`` (X tied more to A) or ``less``.
+        mode: ``paper``: p is that of the right tail, as in the code of iEAT, and sets of one item count.
+        inference: ``none`` skips interval, null and p.
+        seed: Of bootstrap and of permutations too many to list.
+
+    Returns:
+        A Finding; parts are the mean phi of X and Y. p is exact up to 20 v 20 items, else from 100,000
+        random partitions. ``without_low`` and ``without_high`` are the range of d without one item of any
+        set. None with reason ``empty_set``, ``one_member`` (of X or Y) or ``equal_associations``.
+
+    Raises:
+        UserError: An unknown set or option.
+
+    Source: Janghorbani and de Melo 2023, equation 1; Caliskan et al. 2017.
+    """
+    asked = Comparison.make(
+        "association_effect_size", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
+        alternative=alternative,
+    )  # fmt: skip
+    check_ddof(ddof)
+    reason = undefined(asked, ddof)
+    value = number(effect_size(asked.x, asked.y, ddof)) if reason is None else None
+    details = asked.scale_details(ddof)
+    fields: dict[str, Any] = {}
+    if value is not None:
+        details |= asked.p_details() | _left_out(asked, *effects_without(asked, ddof))
+        if asked.infers:
+            bound = effect_bound(*asked.sizes[:2], ddof)
+            fields = {
+                "p_value": asked.p_value,
+                "null": asked.null(1 / float(asked.phi.std(ddof=ddof)), bound),
+            }
+            fields["interval"], fields["notes"] = asked.interval("d", ddof)
+    return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def association_difference(
+    evidence: Similarities,
+    *,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    alternative: str = "two_sided",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``mean_X phi - mean_Y phi``: the effect size before it is divided by the spread; fair at 0.
+
+    In units of the similarity: a difference of cosines lies in [-4, 4]. It does not saturate, but depends on
+    how wide a model spreads its cosines. Arguments, sign, p and errors as in ``association_effect_size``.
+
+    Returns:
+        A Finding; None with reason ``empty_set``.
+
+    Source: Janghorbani and de Melo 2023, equation 1 without its denominator.
+    """
+    asked = Comparison.make(
+        "association_difference", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
+        alternative=alternative,
+    )  # fmt: skip
+    value = None if asked.empty else number(asked.difference)
+    details = asked.scale_details(1)
+    fields: dict[str, Any] = {}
+    if value is not None:
+        details |= asked.p_details() | _left_out(asked, *_differences_without(asked))
+        if asked.infers:
+            fields = {
+                "p_value": asked.p_value,
+                "null": asked.null(1, np.inf),
+            }
+            fields["interval"], fields["notes"] = asked.interval("difference", 1)
+    return asked.finding({}, value, "empty_set", details=details, **fields)
+
+
+def single_category_association(
+    evidence: Similarities,
+    *,
+    target: str,
+    attributes: Sequence[str],
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over one set's items of ``phi``, the mean similarity with A minus that with B; fair at 0.
+
+    It needs no second set of targets. p exchanges attributes between A and B (is this set's similarity with
+    them different?); ``p_items`` in the details flips the signs of the items' phi (do the items agree?).
+    ``effect_size`` is the difference over the spread of the set's mean similarity with each attribute.
+
+    Args:
+        evidence: Similarities.
+        target: Name of the set of targets.
+        attributes: Names of the sets A and B.
+        mode: ``paper`` changes nothing but the name.
+        inference: ``none`` skips interval, null and p.
+        seed: Of permutations too many to list.
+
+    Returns:
+        A Finding; parts are the items' own effect sizes, the first 2,000 of them. None with reason
+        ``empty_set``.
+
+    Raises:
+        UserError: An unknown set or option.
+
+    Source: Caliskan et al. 2017 (WEFAT); SC-WEAT.
+    """
+    asked = SingleSet.make(
+        "single_category_association", evidence, target, attributes, mode=mode, inference=inference, seed=seed
+    )
+    if asked.empty:
+        return asked.finding({}, None, "empty_set")
+    a, b = np.arange(asked.na), np.arange(asked.na, len(asked.words))
+    phi, by_word = associations(asked.block, a, b), asked.block.mean(axis=0)
+    sides = by_word[a], by_word[b]
+    details: Details = {
+        "effect_size": number(effect_size(*sides)),
+        "bound": number(effect_bound(a.size, b.size)),
+        "sd": number(phi.std(ddof=1)) if phi.size > 1 else None,
+        "n_a": float(a.size),
+        "n_b": float(b.size),
+    }
+    fields: dict[str, Any] = {}
+    if inference == "auto":
+        words = permutation_test(*sides, rng=asked.stream("words"))
+        items = sign_flip_test(phi, rng=asked.stream("items"))
+        details |= {"z": number(words.z), "method": words.method, "p_items": number(items.two_sided)}
+        fields = {
+            "p_value": number(words.two_sided),
+            "null": partition_null(
+                by_word, a.size, 1, np.inf, asked.stream("band"), seed, "attributes"
+            ),
+            "interval": _items_and_words(phi, *sides),
+        }  # fmt: skip
+    parts = _item_parts(asked, phi, single_category(asked.block[:MOST_PARTS], a, b))
+    notes = [f"parts are the first {MOST_PARTS} of {asked.n} items"] if asked.n > MOST_PARTS else []
+    return asked.finding({}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields)
+
+
+def check_ddof(ddof: int) -> None:
+    """Refuse what is neither 0 nor 1."""
+    if isinstance(ddof, bool) or ddof not in (0, 1):
+        raise ParameterError(f"ddof={ddof!r} is not possible; choose 1 (SEAT, iEAT) or 0 (WEFE)")
+
+
+def undefined(asked: Comparison, ddof: int) -> str | None:
+    """Why a comparison has no effect size; None if it has one."""
+    if asked.empty:
+        return "empty_set"
+    n, m = asked.sizes[:2]
+    if n + m <= ddof or (min(n, m) == 1 and asked.mode != "paper"):
+        return "one_member"
+    return None if asked.spread else "equal_associations"
+
+
+def effects_without(asked: Comparison, ddof: int) -> tuple[Floats, Floats]:
+    """The effect size without each target, and without each attribute; NaN where it is undefined.
+
+    Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
+    """
+    n, m, na, nb = asked.sizes
+    targets = leave_one_out(asked.x, asked.y, ddof)
+    if asked.block.size > MOST_CELLS:
+        return targets, np.full(na + nb, np.nan)
+    rows, columns = np.arange(n + m), np.arange(na + nb)
+    words = leave_one_attribute_out(asked.block, rows[:n], rows[n:], columns[:na], columns[na:], ddof)
+    return targets, words
+
+
+def _differences_without(asked: Comparison) -> tuple[Floats, Floats]:
+    """The mean difference without each target, and without each attribute."""
+    n, _, na, _ = asked.sizes
+    nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
+    first, second = _mean_of_others(asked.x), _mean_of_others(asked.y)
+    near, far = _mean_of_others(nearer[:na]), _mean_of_others(nearer[na:])
+    targets = np.concatenate([first - asked.y.mean(), asked.x.mean() - second])
+    return targets, np.concatenate([near - nearer[na:].mean(), nearer[:na].mean() - far])
+
+
+def _mean_of_others(numbers: Floats) -> Floats:
+    """For each number, the mean of all others; NaN for a single one."""
+    if numbers.size < 2:
+        return np.full(numbers.size, np.nan)
+    return np.asarray((numbers.sum() - numbers) / (numbers.size - 1))
+
+
+def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
+    """The range of a value without one target or attribute, and which one gives each end."""
+    values, ids = np.concatenate([targets, words]), (*asked.items, *asked.words)
+    if np.isnan(values).all():
+        return {}
+    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+    return {
+        "without_low": number(values[low]),
+        "without_low_item": ids[low],
+        "without_high": number(values[high]),
+        "without_high_item": ids[high],
+    }
+
+
+def _items_and_words(phi: Floats, near: Floats, far: Floats) -> Interval | None:
+    """For a mean of associations: items, and the attributes of both sets, are samples.
+
+    Their variances add up (what items and attributes have in common counts twice, so that it is rather too
+    wide), with Satterthwaite's degrees of freedom.
+    """
+    from scipy import special
+
+    samples = [each for each in (phi, near, far) if each.size > 1]
+    if phi.size < 2:
+        return None
+    variances = [float(each.var(ddof=1)) / each.size for each in samples]
+    total = sum(variances)
+    if not has_spread(np.concatenate(samples)) or total <= 0:
+        return None
+    freedom = total**2 / sum(v**2 / (each.size - 1) for v, each in zip(variances, samples, strict=True))
+    half = float(special.stdtrit(freedom, (1 + LEVEL) / 2)) * total**0.5
+    middle = float(phi.mean())
+    return plain_interval(middle - half, middle + half, "t over items and attributes")
+
+
+def _item_parts(asked: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
+    parts = []
+    for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False):
+        value = number(own)
+        reason = "equal_associations" if value is None else None
+        details: Details = {"association": association}
+        parts.append(
+            Part(kind="item", key=item, value=value, n=len(asked.words), reason=reason, details=details)
+        )
+    return parts

@@ -1,0 +1,359 @@
+"""Findings from similarities: two sets of targets compared by their association with two of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import check_choice
+from evenhand.core.results import Finding, GroupSize, Interval, Null, Part
+from evenhand.core.seeds import stream
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.building import number
+from evenhand.metrics.similarity_findings import (
+    Details,
+    by_name,
+    by_value,
+    check_evidence,
+    finding_of,
+    pair_of,
+    partition_null,
+    plain_interval,
+)
+from evenhand.stats.association import (
+    associations,
+    auc,
+    cohens_d,
+    effect_bound,
+    effect_size,
+    has_spread,
+    point_biserial,
+)
+from evenhand.stats.partitions import Permutations, permutation_test
+from evenhand.stats.two_way import two_way_interval
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Reading: TypeAlias = Callable[[Floats, int], Floats]
+
+ALTERNATIVES = ("two_sided", "greater", "less")
+_WHOLE, _PART = (5_000_000, 999), (50_000_000, 199)  # similarities up to which so many replicates are made
+_SAMPLED = 20_000  # items up to which partitions are drawn
+_WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, where it is 2
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two sets of targets and two sets of attributes of one test, checked and bound.
+
+    Items stand in an order that depends on their values only, so that neither the order of a table nor the
+    names of items change what is drawn.
+
+    Attributes:
+        name: The metric's name.
+        evidence: The similarities.
+        targets: Names of X and Y.
+        attributes: Names of A and B.
+        block: Similarities of the items of X, then Y, with those of A, then B; shape (n + m, na + nb).
+        items: Ids of the rows.
+        words: Ids of the columns.
+        sizes: n, m, na, nb.
+        phi: Association of each row, shape (n + m,).
+        mode: ``default`` or ``paper``.
+        inference: ``auto`` or ``none``.
+        seed: Of every random stream.
+        alternative: Which side the p-value looks at.
+    """
+
+    name: str
+    evidence: Similarities
+    targets: tuple[str, str]
+    attributes: tuple[str, str]
+    block: Floats
+    items: tuple[str, ...]
+    words: tuple[str, ...]
+    sizes: tuple[int, int, int, int]
+    phi: Floats
+    mode: str
+    inference: str
+    seed: int
+    alternative: str
+
+    @classmethod
+    def make(
+        cls,
+        name: str,
+        evidence: Similarities,
+        targets: Sequence[str],
+        attributes: Sequence[str],
+        *,
+        mode: str,
+        inference: str,
+        seed: int,
+        alternative: str = "two_sided",
+        reading: Reading | None = None,
+    ) -> Comparison:
+        """Check what every association metric takes.
+
+        Args:
+            name: The metric's name.
+            evidence: Similarities.
+            targets: Names of X and Y.
+            attributes: Names of A and B.
+            mode: ``default``, or ``paper``: p is that of the right tail, as in the published code.
+            inference: ``auto`` or ``none``.
+            seed: Of every random stream.
+            alternative: ``two_sided``, ``greater`` or ``less``.
+            reading: From a block and na to the association of each row; None: difference of mean cosines.
+
+        Raises:
+            UserError: No Similarities, an unknown set or option, or one set twice.
+        """
+        check_evidence(name, evidence, mode, inference, seed)
+        check_choice("alternative", alternative, ALTERNATIVES)
+        x, y = pair_of("targets", targets)
+        a, b = pair_of("attributes", attributes)
+        rows = [by_name(evidence.targets, evidence.target_rows(each)) for each in (x, y)]
+        columns = [by_name(evidence.attributes, evidence.attribute_columns(each)) for each in (a, b)]
+        together = evidence.values[np.concatenate(rows)]
+        if len(together):
+            columns = [by_value(together[:, each].mean(axis=0), each) for each in columns]
+        across = np.concatenate(columns)
+        some = all(each.size for each in (*rows, *columns))
+        read = (reading or _mean_difference) if some else _nothing
+        phis = [read(evidence.values[np.ix_(each, across)], columns[0].size) for each in rows]
+        orders = [np.argsort(each, kind="stable") for each in phis]
+        rows = [r[order] for r, order in zip(rows, orders, strict=True)]
+        over = np.concatenate(rows)
+        return cls(
+            name,
+            evidence,
+            (x, y),
+            (a, b),
+            evidence.values[np.ix_(over, across)],
+            tuple(evidence.targets[i] for i in over.tolist()),
+            tuple(evidence.attributes[i] for i in across.tolist()),
+            (rows[0].size, rows[1].size, columns[0].size, columns[1].size),
+            np.concatenate([each[order] for each, order in zip(phis, orders, strict=True)]),
+            mode,
+            inference,
+            seed,
+            "greater" if mode == "paper" else alternative,
+        )
+
+    @property
+    def x(self) -> Floats:
+        """Associations of the items of X."""
+        return self.phi[: self.sizes[0]]
+
+    @property
+    def y(self) -> Floats:
+        """Associations of the items of Y."""
+        return self.phi[self.sizes[0] :]
+
+    @property
+    def empty(self) -> bool:
+        """Whether a set has no usable item."""
+        return min(self.sizes) == 0
+
+    @property
+    def spread(self) -> bool:
+        """Whether the associations of X and Y together differ at all."""
+        return bool(has_spread(self.phi))
+
+    @property
+    def difference(self) -> float:
+        """Mean association of X minus that of Y."""
+        return float(self.x.mean() - self.y.mean())
+
+    @property
+    def infers(self) -> bool:
+        """Whether interval, null and p are wanted and possible."""
+        return self.inference == "auto" and not self.empty and self.spread
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What tells this finding from others of its name."""
+        given: dict[str, Any] = {"form": self.evidence.form or None}
+        given |= {"targets": list(self.targets), "attributes": list(self.attributes)}
+        if self.mode == "paper":
+            return {**given, "mode": "paper"}
+        return {**given, **({} if self.alternative == "two_sided" else {"alternative": self.alternative})}
+
+    def stream(self, *purpose: object) -> np.random.Generator:
+        """The random stream for one purpose; metrics of one test share it."""
+        return stream(self.seed, "association", self.evidence.form, *self.targets, *self.attributes, *purpose)
+
+    @cached_property
+    def permutations(self) -> Permutations:
+        """What exchanging items between X and Y gives; metrics of one test share it.
+
+        Beyond 20,000 items, where sampling is slow and says no more, all p are normal tails.
+        """
+        found: Permutations = self.once("permutations", self._permutations)
+        return found
+
+    def _permutations(self) -> Permutations:
+        rng = self.stream("partitions")
+        if self.phi.size <= _SAMPLED:
+            return permutation_test(self.x, self.y, rng=rng)
+        found = permutation_test(self.x, self.y, rng=rng, draws=9, exact_up_to=0)
+        right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
+        return replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
+
+    def once(self, what: str, make: Callable[[], Any]) -> Any:
+        """What several metrics of one test need, made once."""
+        key = (what, self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
+        if key not in self.evidence.memo:
+            self.evidence.memo[key] = make()
+        return self.evidence.memo[key]
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of the alternative."""
+        found = self.permutations
+        sides = {"two_sided": found.two_sided, "greater": found.right, "less": found.left}
+        return number(sides[self.alternative])
+
+    def null(self, scale: float, bound: float) -> Null:
+        """What exchanging items gives for ``scale`` times the mean difference.
+
+        Args:
+            scale: 1 for the difference, 1 over the spread of all associations for the effect size.
+            bound: The largest that the result can be.
+        """
+        rng = self.stream("band")
+        return partition_null(self.phi, self.sizes[0], scale, bound, rng, self.seed, "targets")
+
+    def interval(self, statistic: str, ddof: int) -> tuple[Interval | None, list[str]]:
+        """Targets and attributes resampled at once; where there is none, a note says why.
+
+        Args:
+            statistic: ``d`` or ``difference``.
+            ddof: Of d.
+        """
+        n, m, na, nb = self.sizes
+        given = min(na, nb) < 2
+        replicates = next((count for most, count in (_WHOLE, _PART) if self.block.size <= most), 0)
+        if not replicates:
+            return None, ["no interval: so many targets are not resampled"]
+        rng = self.stream("two-way", statistic, ddof)
+        low, high = two_way_interval(
+            self.block, n, m, na, nb, rng=rng, statistic=statistic, replicates=replicates, ddof=ddof,
+            fixed=given,
+        )  # fmt: skip
+        how = "targets; a set of one attribute is no sample" if given else "targets and attributes"
+        told = {"replicates": replicates, "seed": self.seed}
+        made = plain_interval(low, high, f"bootstrap-t over {how}", **told)
+        if made is not None:
+            return made, []
+        if min(n, m) < 3:
+            return None, ["no interval: X and Y need three items each"]
+        return None, ["no interval: neither X nor Y varies within itself"]
+
+    def p_details(self) -> Details:
+        """All p-values of the permutation test and how they came about; nothing where none is wanted."""
+        if not self.infers:
+            return {}
+        found = self.permutations
+        return {
+            "p_right": number(found.right),
+            "p_left": number(found.left),
+            "p_two_sided": number(found.two_sided),
+            "p_right_normal": number(found.normal_right),
+            "p_left_normal": number(found.normal_left),
+            "p_two_sided_normal": number(found.normal_two_sided),
+            "z": number(found.z),
+            "partitions": float(found.partitions),
+            "method": found.method,
+        }
+
+    def scale_details(self, ddof: int) -> Details:
+        """The same difference on other scales; what has no spread to be measured in is None."""
+        n, m, na, nb = self.sizes
+        found: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
+        if self.empty:
+            return found
+        some = self.spread
+        return found | {
+            "difference": number(self.difference),
+            "bound": number(effect_bound(n, m, ddof)) if n + m > ddof else None,
+            "effect_size": number(effect_size(self.x, self.y, ddof)) if some else None,
+            "cohens_d": number(cohens_d(self.x, self.y)) if some else None,
+            "auc": number(auc(self.x, self.y)),
+            "point_biserial": number(point_biserial(self.x, self.y)) if some else None,
+        }
+
+    def finding(
+        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
+    ) -> Finding:
+        """A Finding with what the comparison and the definition say filled in."""
+        n, m = self.sizes[:2]
+        groups = [GroupSize(key=self.targets[0], n=n), GroupSize(key=self.targets[1], n=m)]
+        notes = [*self._notes(), *fields.pop("notes", [])]
+        parts = self._parts()
+        return finding_of(
+            self.name,
+            self.evidence,
+            {**self.params, **params},
+            (self.targets, self.attributes),
+            value=value,
+            reason=reason if value is None else None,
+            n=n + m,
+            groups=groups,
+            parts=parts,
+            notes=notes,
+            **fields,
+        )
+
+    def _parts(self) -> list[Part]:
+        parts = []
+        for name, phi in zip(self.targets, (self.x, self.y), strict=True):
+            value = number(phi.mean()) if phi.size and not self.empty else None
+            sd = number(phi.std(ddof=1)) if phi.size > 1 and value is not None else None
+            reason = None if value is not None else "empty_set"
+            parts.append(
+                Part(kind="set", key=name, value=value, n=phi.size, reason=reason, details={"sd": sd})
+            )
+        return parts
+
+    def _notes(self) -> list[str]:
+        n, m, na, _ = self.sizes
+        notes = [
+            f"the set {name!r} has no usable item"
+            for name, size in zip((*self.targets, *self.attributes), self.sizes, strict=True)
+            if not size
+        ]
+        pairs = (("targets", self.items, n, self.targets), ("attributes", self.words, na, self.attributes))
+        for what, ids, cut, names in pairs:
+            both = len(set(ids[:cut]) & set(ids[cut:]))
+            if both:
+                notes.append(
+                    f"{names[0]!r} and {names[1]!r} share {both} of their {what}; they count in both"
+                )
+        twice = set(self.items) & set(self.words) if self.evidence.kind == "cosine" else set()
+        if twice:
+            notes.append(f"{len(twice)} targets are attributes too and are compared with themselves")
+        if self.infers and self.mode == "paper":
+            notes.append("p is that of the right tail: X tied more to the first set of attributes than Y is")
+        bound = effect_bound(n, m, 0)
+        if bound > _WIDE:
+            notes.append(
+                f"with {n} and {m} items |d| can reach {bound:.2f} where equal sizes reach 2; "
+                "do not compare it with effect sizes of equal sets"
+            )
+        return notes
+
+
+def _mean_difference(block: Floats, na: int) -> Floats:
+    columns = np.arange(block.shape[1])
+    return associations(block, columns[:na], columns[na:])
+
+
+def _nothing(block: Floats, na: int) -> Floats:
+    return np.zeros(len(block))

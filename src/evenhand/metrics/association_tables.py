@@ -1,0 +1,194 @@
+"""Tables that explain association tests: what each item adds, single sets, and means of each pair of sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association import effects_without
+from evenhand.metrics.association_findings import Comparison
+from evenhand.metrics.attribution import READINGS, word_values
+from evenhand.metrics.building import number
+from evenhand.metrics.single_set import SingleSet
+from evenhand.stats.association import (
+    attribute_contributions,
+    effect_size,
+    single_category,
+    target_contributions,
+)
+from evenhand.stats.partitions import permutation_test, permutation_tests
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Test: TypeAlias = tuple[str, str, str, str]
+
+ITEM_DRAWS = 9_999  # partitions of the attributes for an item's p, where they are too many to list
+_LISTED = 12  # exact p of an item up to 12 v 12 attributes
+
+_TEST = dict.fromkeys(("form", "x", "y", "a", "b"), pl.String)
+CONTRIBUTIONS = {
+    **_TEST,
+    **dict.fromkeys(("role", "item"), pl.String),
+    **dict.fromkeys(("association", "contribution", "without"), pl.Float64),
+}
+SINGLE_CATEGORY = {
+    **dict.fromkeys(("form", "set", "a", "b", "item"), pl.String),
+    **dict.fromkeys(("effect_size", "p_value"), pl.Float64),
+    "n": pl.Int64,
+}
+LEVELS = {
+    **dict.fromkeys(("form", "set", "attribute_set"), pl.String),
+    **dict.fromkeys(("mean", "sd"), pl.Float64),
+    "n": pl.Int64,
+}
+ATTRIBUTION = {
+    **dict.fromkeys(("group", "reading"), pl.String),
+    "rank": pl.Int64,
+    **dict.fromkeys(("word", "sentiment"), pl.String),
+    "value": pl.Float64,
+}
+
+
+def association_tables(
+    evidence: Similarities, tests: Iterable[Test], *, seed: int = 0
+) -> dict[str, pl.DataFrame]:
+    """What lies behind the effect sizes of some tests.
+
+    Args:
+        evidence: Similarities.
+        tests: Names (x, y, a, b) of the sets of each test.
+        seed: Of partitions of the attributes too many to list.
+
+    Returns:
+        ``contributions``: a row for each item of each test, with its association, what it adds to the mean
+        difference (targets add up to it, and so do attributes), and d without it.
+        ``single_category``: a row for each set of targets alone (``item`` null: the set's mean similarity
+        with each attribute) and each of its items, with p of exchanging attributes between a and b.
+        ``levels``: mean and spread of the similarities of each set of targets with each set of attributes.
+        What is undefined is null.
+
+    Raises:
+        UnknownName: A set that does not exist.
+
+    Source: Caliskan et al. 2017 (SC-WEAT); ML-EAT, arXiv 2408.01966 (levels).
+    """
+    wanted = list(dict.fromkeys(tests))
+    contributions = [_contributions(evidence, test) for test in wanted]
+    sides = dict.fromkeys((name, a, b) for x, y, a, b in wanted for name in (x, y))
+    single = [_single(evidence, name, (a, b), seed) for name, a, b in sides]
+    levels = dict.fromkeys((name, each) for name, a, b in sides for each in (a, b))
+    return {
+        "contributions": _stacked(contributions, CONTRIBUTIONS),
+        "single_category": _stacked(single, SINGLE_CATEGORY),
+        "levels": pl.DataFrame(
+            [_level(evidence, name, each) for name, each in levels], schema=LEVELS, orient="row"
+        ),
+    }
+
+
+def attribution_table(
+    evidence: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    *,
+    readings: Sequence[str] = READINGS,
+    scale: float = 100.0,
+) -> pl.DataFrame:
+    """Every word for every group in the order of a reading, as ``pleasant_at_k`` ranks them.
+
+    Args:
+        evidence: Similarities.
+        targets: Names of sets of images.
+        attributes: Names of the sets A and B of words.
+        readings: As in ``pleasant_at_k``.
+        scale: The model's own logit scale.
+
+    Returns:
+        group, reading, rank, word, sentiment (the name of the word's set), value. A group without usable
+        images has no rows.
+
+    Raises:
+        UserError: An unknown set or reading.
+    """
+    rows = [
+        (group, reading, *row)
+        for group in targets
+        for reading in readings
+        for row in word_values(evidence, group, attributes, reading, scale)
+    ]
+    return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
+
+
+def _contributions(evidence: Similarities, test: Test) -> pl.DataFrame:
+    x, y, a, b = test
+    asked = Comparison.make(
+        "association_effect_size", evidence, (x, y), (a, b), mode="default", inference="none", seed=0
+    )
+    if asked.empty:
+        return pl.DataFrame(schema=CONTRIBUTIONS)
+    n, m, na, nb = asked.sizes
+    rows, columns = np.arange(n + m), np.arange(na + nb)
+    nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
+    added = attribute_contributions(asked.block, rows[:n], rows[n:], columns[:na], columns[na:])
+    named = {"form": evidence.form, "x": x, "y": y, "a": a, "b": b}
+    return _frame(
+        {
+            **{key: [value] * (n + m + na + nb) for key, value in named.items()},
+            "role": ["x"] * n + ["y"] * m + ["a"] * na + ["b"] * nb,
+            "item": [*asked.items, *asked.words],
+            "association": np.concatenate([asked.phi, nearer]),
+            "contribution": np.concatenate([target_contributions(asked.x, asked.y), added]),
+            "without": np.concatenate(effects_without(asked, 1)),
+        },
+        CONTRIBUTIONS,
+    )
+
+
+def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int) -> pl.DataFrame:
+    asked = SingleSet.make(
+        "single_category_association", evidence, name, pair, mode="default", inference="none", seed=seed
+    )
+    if asked.empty:
+        return pl.DataFrame(schema=SINGLE_CATEGORY)
+    near, far = asked.block[:, : asked.na], asked.block[:, asked.na :]
+    whole = asked.block.mean(axis=0)
+    effects = single_category(asked.block, np.arange(asked.na), np.arange(asked.na, len(asked.words)))
+    few = max(asked.na, asked.nb) <= _LISTED
+    tests = permutation_tests(
+        near, far, rng=asked.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
+    )
+    test = permutation_test(whole[: asked.na], whole[asked.na :], rng=asked.stream("words"))
+    count = 1 + asked.n
+    d = effect_size(whole[: asked.na], whole[asked.na :])
+    named = {"form": evidence.form, "set": name, "a": pair[0], "b": pair[1]}
+    return _frame(
+        {
+            **{key: [value] * count for key, value in named.items()},
+            "item": [None, *asked.items],
+            "effect_size": np.array([d, *effects]),
+            "p_value": np.array([test.two_sided, *(each.two_sided for each in tests)]),
+            "n": [asked.n] + [1] * asked.n,
+        },
+        SINGLE_CATEGORY,
+    )
+
+
+def _level(evidence: Similarities, name: str, attribute: str) -> tuple[Any, ...]:
+    block = evidence.values[np.ix_(evidence.target_rows(name), evidence.attribute_columns(attribute))]
+    mean = number(block.mean()) if block.size else None
+    sd = number(block.std(ddof=1)) if block.size > 1 else None
+    return evidence.form, name, attribute, mean, sd, block.size
+
+
+def _frame(columns: Mapping[str, Any], schema: Mapping[str, Any]) -> pl.DataFrame:
+    """A table of this schema in which what is undefined is null."""
+    frame = pl.DataFrame(columns, schema=dict(schema))
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _stacked(tables: Sequence[pl.DataFrame], schema: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.concat([pl.DataFrame(schema=dict(schema)), *tables])

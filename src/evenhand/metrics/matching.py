@@ -1,0 +1,208 @@
+"""Which words does a fusion model match with the images of a group? Differences of match probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.results import Finding, Interval
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association import undefined
+from evenhand.metrics.association_findings import Comparison
+from evenhand.metrics.building import null_band, number, percentile_interval, resampled_p
+from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.similarity_findings import BAND_DRAWS, Details, plain_interval
+from evenhand.stats.association import effect_bound
+from evenhand.stats.two_way import REPLICATES as TWO_WAY
+from evenhand.stats.two_way import two_way_interval
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
+REPLICATES = 1_999
+_CELLS = 4_000_000
+
+
+def match_association(
+    evidence: Similarities,
+    *,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    k: int = 15,
+    reading: str = "per_image_joint",
+    standardised: bool = False,
+    alternative: str = "two_sided",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over X minus mean over Y of how much likelier an image's k best matches are of A than of B.
+
+    Fair at 0; with A unpleasant and B pleasant, positive where X is matched more with what is unpleasant.
+    The paper looks at "the top 15 most significant matches" without saying which those are; ``reading``:
+
+    - ``per_image_joint``: the k most probable of all words of an image; ``phi`` is the mean of their
+      probabilities, counted negative for words of B.
+    - ``per_image_joint_share``: as before, but each of the k counts 1: the share of A minus that of B.
+    - ``per_image_per_set``: the mean of an image's k best words of A minus that of its k best of B.
+    - ``per_group``: the k words that are most probable on average over a set of images, the same for all of
+      them; then as ``per_image_joint``.
+
+    Words that tie for the last of the k places share it (the average over all orders).
+
+    Args:
+        evidence: Similarities of kind ``probability``.
+        targets: Names of the sets of images X and Y.
+        attributes: Names of the sets of words A and B.
+        k: How many matches count.
+        reading: Which they are.
+        standardised: Divide by the standard deviation of phi over X and Y together, as an effect size.
+        alternative: ``two_sided``, ``greater`` or ``less``.
+        mode: ``paper``: p is that of the right tail, and sets of one image count.
+        inference: ``none`` skips interval, null and p.
+        seed: Of random partitions and resamples.
+
+    Returns:
+        A Finding in [-2, 2]; parts are the mean phi of X and Y. Intervals take images as samples and words
+        as given; that of ``per_group`` is too narrow (88 % instead of 95 % in a simulation) where words of
+        A and B nearly tie for the last place. None with reason ``empty_set``, ``k_exceeds_pool`` (fewer
+        words than k), and, standardised, ``one_member`` or ``equal_associations``.
+
+    Raises:
+        UserError: Cosines, or an unknown set or option.
+
+    Source: Janghorbani and de Melo 2023, section 5.2.
+    """
+    check_choice("reading", reading, READINGS)
+    check_k(k)
+    if isinstance(evidence, Similarities) and evidence.kind != "probability":
+        raise ParameterError(
+            "match_association takes probabilities, not cosines; use association_effect_size, or make the "
+            "Similarities with from_scores"
+        )
+    asked = Comparison.make(
+        "match_association", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
+        alternative=alternative, reading=lambda block, na: _read(block, na, k, reading),
+    )  # fmt: skip
+    params = {"k": k, "reading": reading, "standardised": True if standardised else None}
+    na, nb = asked.sizes[2:]
+    reason = undefined(asked, 1) if standardised else ("empty_set" if asked.empty else None)
+    words = min(na, nb) if reading == "per_image_per_set" else na + nb
+    if not asked.empty and k > words:
+        reason = "k_exceeds_pool"
+        return asked.finding(params, None, reason, notes=[f"{words} words are fewer than k = {k}"])
+    if reason is not None:
+        return asked.finding(params, None, reason)
+    scale = 1 / float(asked.phi.std(ddof=1)) if standardised else 1.0
+    value = asked.difference * scale
+    details: Details = asked.scale_details(1)
+    fields: dict[str, Any] = {}
+    if asked.infers and reading == "per_group":
+        bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
+        fields = _group_inference(asked, k, scale, bound)
+    elif asked.infers:
+        details |= asked.p_details()
+        fields = {
+            "p_value": asked.p_value,
+            "null": asked.null(scale, np.inf),
+            "interval": _of_images(asked, standardised),
+        }
+    return asked.finding(params, number(value), None, details=details, **fields)
+
+
+def top_weights(values: Floats, k: int) -> Floats:
+    """Chance of each entry to be among the k largest of its row, over all orders of equal ones.
+
+    Args:
+        values: Shape (R, W).
+        k: From 1 to W.
+
+    Returns:
+        Shape (R, W), in [0, 1]; every row adds up to k.
+    """
+    width = values.shape[1]
+    last = np.partition(values, width - k, axis=1)[:, width - k, None]
+    above, level = values > last, values == last
+    left = k - above.sum(axis=1, keepdims=True)
+    return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))
+
+
+def check_k(k: int) -> None:
+    """Refuse what is no whole number from 1."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+
+
+def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
+    """Association of each image of one set; zeros where there are fewer words than k."""
+    signs = np.where(np.arange(block.shape[1]) < na, 1.0, -1.0)
+    if k > (min(na, block.shape[1] - na) if reading == "per_image_per_set" else block.shape[1]):
+        return np.zeros(len(block))
+    if reading == "per_image_per_set":
+        near, far = block[:, :na], block[:, na:]
+        return np.asarray(
+            ((top_weights(near, k) * near).sum(axis=1) - (top_weights(far, k) * far).sum(axis=1)) / k
+        )
+    if reading == "per_group":
+        return np.asarray(block @ (top_weights(block.mean(axis=0)[None], k)[0] * signs) / k)
+    weights = top_weights(block, k) * signs
+    return np.asarray((weights if reading == "per_image_joint_share" else weights * block).sum(axis=1) / k)
+
+
+def _of_images(asked: Comparison, standardised: bool) -> Interval | None:
+    """Images are samples, words are as given; None for fewer than three images, or without any spread."""
+    n, m = asked.sizes[:2]
+    columns = np.stack([asked.phi, np.zeros(n + m)], axis=1)
+    statistic = "d" if standardised else "difference"
+    rng = asked.stream("images", statistic)
+    low, high = two_way_interval(columns, n, m, 1, 1, rng=rng, statistic=statistic, fixed=True)
+    return plain_interval(low, high, "bootstrap-t over images", replicates=TWO_WAY, seed=asked.seed)
+
+
+def _group_inference(asked: Comparison, k: int, scale: float, bound: float) -> dict[str, Any]:
+    """The words of a group change with its images, so they are found anew for every draw.
+
+    What is drawn is the difference; standardised, it is multiplied by the scale of the value itself, and
+    cut to what an effect size can be.
+    """
+    n, m, na, _ = asked.sizes
+    rng = asked.stream("groups")
+    total = n + m
+    null, boot = [], []
+    rows = max(1, _CELLS // max(total, asked.block.shape[1]))
+    for start in range(0, max(BAND_DRAWS, REPLICATES), rows):
+        count = min(rows, BAND_DRAWS - start)
+        chosen = np.zeros((count, total))
+        picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
+        np.put_along_axis(chosen, picked, 1.0, axis=1)
+        null.append(_group_difference(chosen / n, (1 - chosen) / m, asked.block, na, k))
+        again = min(rows, REPLICATES - start)
+        if again > 0:
+            first = rng.multinomial(n, np.full(n, 1 / n), size=again) / n
+            second = rng.multinomial(m, np.full(m, 1 / m), size=again) / m
+            near, far = np.zeros((2, again, total))
+            near[:, :n], far[:, n:] = first, second
+            boot.append(_group_difference(near, far, asked.block, na, k))
+    draws = np.concatenate(null)
+    side = {"two_sided": "both", "greater": "high", "less": "low"}[asked.alternative]
+    band, drawn = (np.clip(np.concatenate(each) * scale, -bound, bound) for each in (null, boot))
+    interval = percentile_interval(drawn, level=LEVEL, method="bootstrap over images", seed=asked.seed)
+    return {
+        "p_value": resampled_p(draws, asked.difference, side),
+        "null": null_band(band, level=LEVEL, method="random partitions of the images", seed=asked.seed),
+        "interval": interval if min(n, m) > 1 else None,
+    }
+
+
+def _group_difference(first: Floats, second: Floats, block: Floats, na: int, k: int) -> Floats:
+    """Value for each pair of weighted groups of images; weights of shape (R, n + m)."""
+    signs = np.where(np.arange(block.shape[1]) < na, 1.0, -1.0)
+    sides = []
+    for weights in (first, second):
+        means = weights @ block
+        sides.append((top_weights(means, k) * means) @ signs / k)
+    return np.asarray(sides[0] - sides[1])

@@ -1,0 +1,11 @@
+from .calibration import CalibratedProjection as CalibratedProjection
+from .dimension_clipping import ClipClip as ClipClip
+from .dimension_pruning import Pruning as Pruning
+from .erasure import LEACE as LEACE
+from .material import Material as Material
+from .mitigation import MITIGATIONS as MITIGATIONS
+from .mitigation import Map as Map
+from .mitigation import Mitigation as Mitigation
+from .nullspace import INLP as INLP
+from .projections import MeanDifference as MeanDifference
+from .projections import OrthogonalProjection as OrthogonalProjection

@@ -1,0 +1,64 @@
+"""Spans of vectors, and projections that take them away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError
+from evenhand.mitigate.maps import Map
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def check_amount(remove: object) -> None:
+    """Raise ParameterError unless ``remove`` is None or a number of directions."""
+    fits = remove is None or (isinstance(remove, int) and not isinstance(remove, bool) and remove >= 0)
+    if not fits:
+        raise ParameterError(f"remove={remove!r} is not possible; give 0, 1, 2, ..., or None for all")
+
+
+def span(vectors: Floats, most: int | None = None) -> Floats:
+    """An orthonormal basis of what some vectors span, strongest directions first.
+
+    Args:
+        vectors: Shape (n, D).
+        most: Directions at most; None: all. A singular value below ``max(n, D) * eps`` of the largest is
+            zero, as in ``numpy.linalg.matrix_rank``.
+
+    Returns:
+        The right singular vectors, shape (rank, D).
+    """
+    _, strength, basis = np.linalg.svd(vectors, full_matrices=False)
+    zero = strength.max(initial=0) * max(vectors.shape) * np.finfo(float).eps
+    rank = int((strength > zero).sum())
+    return np.asarray(basis[: rank if most is None else min(rank, most)])
+
+
+def away_from(basis: Floats) -> Floats:
+    """``P0 = I - B (B^T B)^+ B^T`` for orthonormal rows, shape (r, D): symmetric, shape (D, D)."""
+    return np.eye(basis.shape[1]) - basis.T @ basis
+
+
+def set_means(vectors: Floats, codes: Ints, sets: int) -> Floats:
+    """Mean of each set, shape (sets, D)."""
+    totals = np.zeros((sets, vectors.shape[1]))
+    np.add.at(totals, codes, vectors)
+    return np.asarray(totals / np.bincount(codes, minlength=sets)[:, None])
+
+
+def removal_facts(removed: int, asked: int | None, possible: int) -> dict[str, Any]:
+    """``removed``, ``rank``, and a note where fewer directions exist than were asked for."""
+    facts: dict[str, Any] = {"removed": removed, "rank": removed, "possible": possible}
+    if asked is not None and asked > removed:
+        facts["note"] = f"{asked} directions were to be removed, and {removed} are there"
+    return facts
+
+
+def without(basis: Floats) -> dict[str, Map]:
+    """The same projection for images and texts, as they share the space; no maps for an empty basis."""
+    matrix = away_from(basis)
+    return {"image": Map(matrix=matrix), "text": Map(matrix=matrix)} if len(basis) else {}

@@ -1,0 +1,85 @@
+"""Maps applied to a table of embeddings, part by part, so that it never has to fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError
+from evenhand.mitigate.maps import Map
+
+_ROWS = 16_384  # of a part that is changed at once, whatever the file is cut into
+
+
+def transformed(embeddings: pl.LazyFrame, maps: Mapping[str, Map]) -> pl.LazyFrame:
+    """Embeddings after the change of each modality, lazy and streamable.
+
+    Args:
+        embeddings: Has the columns ``modality`` and ``vector``.
+        maps: Modality to its map; other modalities stay as they are.
+
+    Returns:
+        The same rows, columns and order.
+
+    Raises:
+        InputError: A column is missing, or ``vector`` holds no lists of floats.
+    """
+    schema = embeddings.collect_schema()
+    for column in ("modality", "vector"):
+        if column not in schema:
+            raise InputError(
+                f"the table has no column {column!r}; give embeddings with sample, modality and vector"
+            )
+    given = schema["vector"]
+    if not isinstance(given, pl.List | pl.Array) or not given.inner.is_float():
+        raise InputError(f"column 'vector' holds {given}; give lists of Float32 or Float64")
+    changing = {modality: change for modality, change in maps.items() if not change.identity}
+    if not changing:
+        return embeddings
+    shorter = any(change.keep is not None for change in changing.values())
+    vector = pl.List(given.inner) if isinstance(given, pl.Array) and shorter else given
+    change = partial(_changed, maps=changing, vector=vector)
+    return embeddings.map_batches(change, schema={**schema, "vector": vector}, streamable=True)
+
+
+def _changed(table: pl.DataFrame, *, maps: Mapping[str, Map], vector: pl.List | pl.Array) -> pl.DataFrame:
+    """A part of the table after the change; at most ``_ROWS`` rows are held twice."""
+    modality = table["modality"].cast(pl.String)
+    pieces = []
+    for start in range(0, max(1, len(table)), _ROWS):
+        given = table["vector"].slice(start, _ROWS)
+        result, here = given.cast(pl.List(vector.inner)), modality.slice(start, _ROWS)
+        for name, change in maps.items():
+            chosen = ((here == name) & (result.list.len() > 0)).fill_null(False)
+            if chosen.any():
+                result = _replaced(result, chosen, change)
+        pieces.append(result.cast(vector))
+    return table.with_columns(pl.concat(pieces).alias("vector"))
+
+
+def _replaced(vectors: pl.Series, chosen: pl.Series, change: Map) -> pl.Series:
+    """The chosen vectors after the change, the others as they are."""
+    whole = bool(chosen.all())
+    mine = vectors if whole else vectors.filter(chosen)
+    after = pl.Series(vectors.name, change.transform(_array(mine, change))).cast(vectors.dtype)
+    if whole:
+        return after
+    places = pl.concat([(~chosen).arg_true(), chosen.arg_true()])
+    return pl.concat([vectors.filter(~chosen), after]).gather(places.arg_sort())
+
+
+def _array(vectors: pl.Series, change: Map) -> np.ndarray[tuple[int, int], np.dtype[np.floating]]:
+    """Lists of one length as an array, shape (N, D)."""
+    lengths = vectors.list.len().unique().sort().to_list()
+    wrong = [length for length in lengths if change.dimensions not in (None, length)]
+    if wrong:
+        raise InputError(
+            f"the vectors have {wrong[0]} dimensions, and the mitigation was fitted on "
+            f"{change.dimensions}; use the model it was fitted for"
+        )
+    if len(lengths) > 1:
+        raise InputError(f"vectors of {lengths[0]} and of {lengths[-1]} dimensions stand in one table")
+    return vectors.explode(empty_as_null=False).to_numpy().reshape(len(vectors), lengths[0])

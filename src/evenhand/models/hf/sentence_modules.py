@@ -1,0 +1,221 @@
+"""What a sentence encoder does after its transformer, read from modules.json without its libraries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError, one_line
+
+# From the words of older configurations to the modes, in the order in which they are joined.
+_FLAGS = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+POOLINGS = tuple(_FLAGS.values())
+_KINDS = ("Transformer", "Pooling", "Dense", "Normalize")
+_TEXT_SETTINGS = (
+    "sentence_bert_config.json",
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
+)
+MODULES = "modules.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One module after the transformer.
+
+    Attributes:
+        kind: ``Pooling``, ``Dense`` or ``Normalize``.
+        folder: Its folder, beside modules.json.
+        settings: The content of its config.json; empty where it has none.
+    """
+
+    kind: str
+    folder: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How texts become vectors.
+
+    Attributes:
+        transformer: The folder of the transformer, beside modules.json; empty for the same folder.
+        steps: What comes after it, in order.
+        longest: The most tokens of a text; None where its tokenizer alone says.
+        lower: Texts are made lower case.
+        prompt: What is set before every text, as the model's own default.
+        truncate: How many numbers of a vector are kept; None for all.
+        assumed: There is no modules.json, so the mean over tokens is an assumption.
+    """
+
+    transformer: str
+    steps: tuple[Step, ...]
+    longest: int | None = None
+    lower: bool = False
+    prompt: str = ""
+    truncate: int | None = None
+    assumed: bool = False
+
+    def described(self) -> str:
+        """Its steps in words, for the model's identity."""
+        words = [
+            "+".join(pooling_modes(step.settings, step.folder))
+            if step.kind == "Pooling"
+            else step.kind.lower()
+            for step in self.steps
+        ]
+        words += [f"first {self.truncate} numbers"] if self.truncate else []
+        return ", ".join(words) + (" (no modules.json: assumed)" if self.assumed else "")
+
+
+PLAIN = Layout("", (Step("Pooling", "", {"pooling_mode": "mean"}),), assumed=True)
+
+
+def read_layout(folder: Path) -> Layout:
+    """The layout of a saved sentence encoder.
+
+    Args:
+        folder: Where its files are.
+
+    Returns:
+        The mean over tokens where there is no modules.json, which is what others assume, too.
+
+    Raises:
+        InputError: A file that is none of these, or a module that no code here knows.
+    """
+    if not (folder / MODULES).is_file():
+        return PLAIN
+    places = module_folders(folder)
+    first, *others = places
+    if first[0] != "Transformer":
+        raise InputError(
+            f"{str(folder)!r} begins with the module {first[0]!r}; sentence encoders that begin with a "
+            "Transformer are read. Where it holds a CLIP, give hf: the folder of that CLIP"
+        )
+    home = folder / first[1]
+    named = [home / name for name in _TEXT_SETTINGS if (home / name).is_file()]
+    settings: dict[str, Any] = _read(named[0]) if named else {}
+    _only_text(settings, folder)
+    steps = tuple(_step(folder, kind, place) for kind, place in others)
+    if [step.kind in ("Dense", "Normalize") for step in steps] != [False, *[True] * (len(steps) - 1)]:
+        listed = ", ".join(kind for kind, _ in places)
+        raise InputError(f"{str(folder / MODULES)!r} lists {listed}; one Pooling must follow one Transformer")
+    general = folder / "config_sentence_transformers.json"
+    defaults = _read(general) if general.is_file() else {}
+    return Layout(
+        first[1],
+        steps,
+        settings.get("max_seq_length"),
+        bool(settings.get("do_lower_case", False)),
+        _prompt(defaults, general),
+        defaults.get("truncate_dim"),
+    )
+
+
+def module_folders(folder: Path) -> list[tuple[str, str]]:
+    """Kind and folder of each module in modules.json, in order.
+
+    Raises:
+        InputError: It is no such list, names an unknown kind, or a folder that is not directly beside it.
+    """
+    listed = _read(folder / MODULES, list)
+    found = []
+    for entry in listed:
+        kind = str(entry.get("type", "")) if isinstance(entry, dict) else ""
+        place = str(entry.get("path", "")) if isinstance(entry, dict) else ""
+        package, _, name = kind.rpartition(".")
+        if not package.startswith("sentence_transformers") or name not in (*_KINDS, "CLIPModel"):
+            raise InputError(
+                f"{str(folder / MODULES)!r} names the module {kind!r}; known are {', '.join(_KINDS)}; for "
+                "others write your own class and give FILE.py:object"
+            )
+        if place in (".", "..") or Path(place).name != place:
+            raise InputError(f"{str(folder / MODULES)!r} names the folder {place!r}, which is not beside it")
+        found.append((name, place))
+    if not found:
+        raise InputError(f"{str(folder / MODULES)!r} lists no modules; save the model again")
+    return found
+
+
+def pooling_modes(settings: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    """How tokens become one vector: one mode, or several whose vectors are joined in this order.
+
+    Args:
+        settings: The content of the config.json of a Pooling.
+        place: Its folder, for the message.
+
+    Raises:
+        InputError: An unknown mode.
+    """
+    given = settings.get("pooling_mode")
+    if given is None:
+        modes = tuple(mode for flag, mode in _FLAGS.items() if settings.get(flag)) or ("mean",)
+    else:
+        modes = (given,) if isinstance(given, str) else tuple(given)
+    unknown = [mode for mode in modes if mode not in POOLINGS]
+    if unknown:
+        raise InputError(f"{place}/config.json pools by {unknown[0]!r}; known are {', '.join(POOLINGS)}")
+    return modes
+
+
+def _step(folder: Path, kind: str, place: str) -> Step:
+    path = folder / place / "config.json"
+    settings = _read(path) if path.is_file() else {}
+    if not settings and kind in ("Pooling", "Dense"):
+        raise InputError(f"{str(path)!r} is missing, which {MODULES} needs for {kind}; get the model again")
+    if kind == "Pooling":
+        pooling_modes(settings, place)
+    moved = [settings.get(name) for name in ("module_input_name", "module_output_name")]
+    if any(name not in (None, "sentence_embedding") for name in moved) or settings.get("use_residual"):
+        raise InputError(
+            f"{str(path)!r} asks for more than a change of the sentence's vector (module_input_name, "
+            "module_output_name or use_residual), which is not read; write your own class: FILE.py:object"
+        )
+    return Step(kind, place, settings)
+
+
+def _only_text(settings: Mapping[str, Any], folder: Path) -> None:
+    """Refuse what makes the transformer more than an encoder of plain texts."""
+    kind = settings.get("transformer_task", "feature-extraction")
+    ways = settings.get("modality_config") or {}
+    out = settings.get("module_output_name", "token_embeddings")
+    if kind != "feature-extraction" or out != "token_embeddings" or "message" in ways:
+        raise InputError(
+            f"{str(folder)!r} is no encoder of plain texts (its sentence_bert_config.json says "
+            f"transformer_task {kind!r}, module_output_name {out!r}, inputs {sorted(ways) or ['text']}); "
+            "write your own class and give FILE.py:object"
+        )
+
+
+def _prompt(defaults: Mapping[str, Any], path: Path) -> str:
+    """The text of the default prompt; other prompts are for the one who asks to put before a text."""
+    name, prompts = defaults.get("default_prompt_name"), defaults.get("prompts") or {}
+    if name is None:
+        return ""
+    if name not in prompts:
+        raise InputError(f"{str(path)!r} has no prompt {name!r}, which is its default; mend the file")
+    return str(prompts[name] or "")
+
+
+def _read(path: Path, kind: type = dict) -> Any:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
+    if not isinstance(content, kind):
+        raise InputError(f"{str(path)!r} is no JSON {kind.__name__}; save the model again")
+    return content

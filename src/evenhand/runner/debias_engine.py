@@ -1,0 +1,203 @@
+"""From a run of association tests to a mitigation that was measured on items it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.results import Dropped, Finding, Findings
+from evenhand.core.seeds import stream
+from evenhand.evidence import run_folder
+from evenhand.mitigate.mitigation import Fitter, Mitigation
+from evenhand.runner.benchmark_engine import named
+from evenhand.runner.debias_curve import Curve, names_of_tests
+from evenhand.runner.debias_findings import Fitted, measure_association, norm_table, utility_table
+from evenhand.runner.debias_halves import Half, part_of, split_halves
+from evenhand.runner.debias_items import Items, Source, read_items
+from evenhand.runner.debias_utility import LabelledImages, utility_of_groups
+from evenhand.runner.fitting import make_fitter, parameters_of
+from evenhand.runner.manifest import make_manifest
+from evenhand.runner.outcome import Run, check_out
+
+JOINT = "mitigation"
+PAIRS = ("joint", "each")
+
+
+@dataclass(frozen=True, eq=False)
+class DebiasRun(Run):
+    """A run that fitted mitigations.
+
+    Attributes:
+        mitigations: By name: ``mitigation``, or ``X--Y`` where each test has its own. They were fitted on the
+            fit half, and are what was measured.
+    """
+
+    mitigations: dict[str, Mitigation] = field(default_factory=dict)
+
+    def write_extras(self, folder: Path) -> None:
+        """Write the mitigations, each with its card beside it."""
+        for name, mitigation in self.mitigations.items():
+            mitigation.save(folder / place_of(name))
+
+
+def place_of(name: str) -> Path:
+    """Where a mitigation lies in a run folder."""
+    return Path(f"{JOINT}.safetensors") if name == JOINT else Path("mitigations") / f"{name}.safetensors"
+
+
+def debias(
+    run: str | Path | run_folder.Run,
+    *,
+    method: str = "pruning",
+    parameters: Mapping[str, Any] | None = None,
+    remove: int | None = None,
+    pairs: str = "joint",
+    tests: Sequence[str] = (),
+    form: str | None = None,
+    utility: str | Path | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+) -> DebiasRun:
+    """Fit a mitigation on half of a run's items, and measure it on both halves.
+
+    Targets and attributes are halved within their sets. What is fitted sees the fit half only; the reduction
+    that counts is that of the held-out half, with an interval, beside what as much removal at random does,
+    and beside what the embeddings are still good for.
+
+    Args:
+        run: A run of ``mmbias/association`` (its folder, or the run), or any with embeddings and the tables
+            ``members`` and ``tests``.
+        method: A name of ``evenhand ls mitigations``, or ``file.py:object``.
+        parameters: The method's own parameters, as text or as they are.
+        remove: How many dimensions or directions; as the parameter of that name.
+        pairs: ``joint``: one mitigation for all tests; ``each``: one a test.
+        tests: ``X:Y`` or ``X:Y:A:B``; empty: all.
+        form: ``cross-modal``, ``textual`` or ``visual``; default: the first of them that the run has.
+        utility: A run folder of ``classification``, measured before and after too.
+        seed: Of the halves, of what is fitted, and of resampling.
+        out: Folder to write.
+
+    Returns:
+        The run: findings, the tables ``before_after``, ``tradeoff``, ``utility``, ``norm_share`` and
+        ``halves``, and the mitigations.
+
+    Raises:
+        UserError: A run without embeddings or tests, an unknown method, parameter or test, sets too small to
+        be
+            halved, or nothing that could be fitted.
+        MissingExtra: scikit-learn is not installed.
+    """
+    check_out(out)
+    check_choice("pairs", pairs, PAIRS)
+    fitter = make_fitter(method, parameters or {}, remove)
+    source = Source.read(run)
+    items = read_items(source, form=form, tests=tests)
+    labelled = None if utility is None else LabelledImages.read(utility, seed)
+    fit, held_out = split_halves(items, stream(seed, "halves", items.form))
+    everyone = _fitted(fitter, items, fit, pairs, seed)
+    findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
+    settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
+    settings |= {"pairs": pairs, "seed": seed}
+    manifest = make_manifest({}, settings)
+    dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
+    kept = named(findings, settings["benchmark"], settings["model"], dropped)
+    made = DebiasRun(
+        Findings(manifest_id=manifest["manifest_id"], findings=kept),
+        manifest,
+        tables=tables,
+        mitigations={one.name: one.mitigation for one in everyone},
+    )
+    if out is not None:
+        made.save(out)
+    return made
+
+
+def _fitted(fitter: Fitter, items: Items, fit: Half, pairs: str, seed: int) -> list[Fitted]:
+    tests = items.material.tests
+    names = names_of_tests(tests)
+    groups = [(JOINT, tests)] if pairs == "joint" else [(names[test], (test,)) for test in tests]
+    everyone = []
+    for name, chosen in groups:
+        material = part_of(replace(items.material, tests=chosen), fit)
+        try:
+            everyone.append(Fitted(name, fitter.fit(material, seed=seed), chosen))
+        except InputError as problem:
+            raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
+    return everyone
+
+
+def _measured(
+    fitter: Fitter,
+    items: Items,
+    halves: tuple[Half, Half],
+    everyone: Sequence[Fitted],
+    labelled: LabelledImages | None,
+    seed: int,
+) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
+    findings, before_after, curves, useful = [], [], [], []
+    for one in everyone:
+        found, table = measure_association(items, *halves, one, seed)
+        findings += found
+        before_after.append(table)
+        told = utility_of_groups(items, *halves, one.mitigation, one.tests)
+        beside = [] if labelled is None else labelled.compared(one.mitigation)
+        useful.append((one.name, [*told, *beside]))
+        curve = Curve(items, *halves, one.tests, labelled, seed)
+        curves.append(curve.table(one.name, fitter, one.mitigation))
+    tables = {
+        "before_after": pl.concat(before_after),
+        "tradeoff": pl.concat(curves),
+        "utility": utility_table(useful),
+        "norm_share": norm_table(items, halves[1], everyone),
+        "halves": _halves(items, halves),
+    }
+    return findings, tables
+
+
+def _halves(items: Items, halves: tuple[Half, Half]) -> pl.DataFrame:
+    """Which item was in which half: role, sample, half."""
+    parts = []
+    for name, half in zip(("fit", "held_out"), halves, strict=True):
+        for role, ids, rows in (
+            ("target", items.targets, half.targets),
+            ("attribute", items.attributes, half.attributes),
+        ):
+            samples = pl.Series([ids[row] for row in rows], dtype=pl.String)
+            part = pl.DataFrame({"sample": samples})
+            parts.append(part.select(pl.lit(role).alias("role"), "sample", pl.lit(name).alias("half")))
+    return pl.concat(parts)
+
+
+def _settings(
+    source: Source,
+    items: Items,
+    fitter: Fitter,
+    halves: tuple[Half, Half],
+    everyone: Sequence[Fitted],
+    utility: str | Path | None,
+) -> dict[str, Any]:
+    fit, held_out = halves
+    return {
+        "kind": "debias",
+        "benchmark": source.manifest.get("benchmark"),
+        "model": source.manifest.get("model"),
+        "run": source.manifest.get("manifest_id"),
+        "utility": None if utility is None else Path(utility).name,
+        "method": fitter.name,
+        "parameters": parameters_of(fitter),
+        "form": items.form,
+        "tests": [":".join(test) for test in items.material.tests],
+        "by": [],
+        "rows": len(items.targets) + len(items.attributes),
+        "halves": {
+            "fit": {"targets": len(fit.targets), "attributes": len(fit.attributes)},
+            "held_out": {"targets": len(held_out.targets), "attributes": len(held_out.attributes)},
+        },
+        "mitigations": {one.name: one.mitigation.fingerprint() for one in everyone},
+        "source": {"path": source.name},
+    }

@@ -1,0 +1,116 @@
+"""Mutual information of each dimension of vectors with a label, in nats, by counting."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_BLOCK = 4_000_000  # numbers of one array of rows and dimensions held at a time
+
+
+def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int = 8) -> Floats:
+    """Mutual information after cutting each dimension at its own quantiles, corrected for the sample.
+
+    ``I = H(bin) + H(label) - H(bin, label)``, each with the correction of Miller and Madow (1955): half a nat
+    for each occupied cell but one, divided by N.
+
+    Args:
+        vectors: Shape (N, D).
+        labels: Which label each row has, shape (N,).
+        bins: Into how many parts of equal size each dimension is cut; equal values stay together.
+
+    Returns:
+        Nats, shape (D,); at most ln of the number of labels or bins, about 0 for a dimension that tells
+        nothing, where the correction leaves some a little below 0. NaN without rows.
+    """
+    values, codes, kinds = _given(vectors, labels)
+    n, dimensions = values.shape
+    if n == 0:
+        return np.full(dimensions, np.nan)
+    result = np.empty(dimensions)
+    step = max(1, _BLOCK // n)
+    for start in range(0, dimensions, step):
+        part = values[:, start : start + step]
+        edges = np.quantile(part, np.arange(1, bins) / bins, axis=0)
+        binned = np.zeros(part.shape, dtype=np.int64)
+        for edge in edges:
+            binned += part > edge
+        counts = _joint(binned, codes, bins, kinds)
+        result[start : start + step] = _information(counts, n) + _correction(counts, n)
+    return result
+
+
+def smoothed_information(
+    vectors: npt.ArrayLike, labels: npt.ArrayLike, cells: int = 64, sigma: float = 1.0
+) -> Floats:
+    """Mutual information from a smoothed histogram, as the code of CLIP-clip estimates it.
+
+    Each dimension is cut into ``cells`` parts of equal width from its least to its greatest value, the label
+    is placed on as many, and the joint histogram is blurred by a Gaussian. It is biased upwards, more for
+    small samples; what it is for is the order of the dimensions (Wang et al. 2021, section 3.3).
+
+    Args:
+        vectors: Shape (N, D).
+        labels: Which label each row has, shape (N,).
+        cells: Of the histogram on either side.
+        sigma: Width of the blur, in cells.
+
+    Returns:
+        Nats, shape (D,), 0 or more. NaN without rows.
+    """
+    from scipy.ndimage import gaussian_filter
+
+    values, codes, kinds = _given(vectors, labels)
+    n, dimensions = values.shape
+    if n == 0:
+        return np.full(dimensions, np.nan)
+    places = np.floor(np.arange(kinds) * cells / max(1, kinds - 1)).astype(np.int64).clip(0, cells - 1)
+    result = np.empty(dimensions)
+    step = max(1, _BLOCK // (n + cells * cells))
+    for start in range(0, dimensions, step):
+        part = values[:, start : start + step]
+        low = part.min(axis=0)
+        width = part.max(axis=0) - low
+        scaled = np.divide(part - low, width, out=np.full(part.shape, 0.5), where=width > 0)
+        binned = np.floor(scaled * cells).astype(np.int64).clip(0, cells - 1)
+        counts = _joint(binned, places[codes], cells, cells)
+        blurred = gaussian_filter(counts, sigma=(0, sigma, sigma), mode="constant")
+        blurred += np.finfo(np.float64).eps
+        result[start : start + step] = _information(blurred, blurred.sum(axis=(1, 2)))
+    return result
+
+
+def _given(vectors: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Ints, int]:
+    kinds, codes = np.unique(np.asarray(labels), return_inverse=True)
+    return np.asarray(vectors, dtype=np.float64), codes.astype(np.int64), len(kinds)
+
+
+def _joint(binned: Ints, codes: Ints, bins: int, kinds: int) -> Floats:
+    """How often each bin meets each label, shape (dimensions, bins, kinds)."""
+    dimensions = binned.shape[1]
+    cell = (np.arange(dimensions) * bins + binned) * kinds + codes[:, None]
+    counts = np.bincount(cell.ravel(), minlength=dimensions * bins * kinds)
+    return counts.reshape(dimensions, bins, kinds).astype(np.float64)
+
+
+def _information(counts: Floats, total: float | Floats) -> Floats:
+    joint, bins, kinds = (
+        np.asarray(_x_log_x(part).reshape(len(counts), -1).sum(axis=1))
+        for part in (counts, counts.sum(axis=2), counts.sum(axis=1))
+    )
+    return np.asarray((joint - bins - kinds) / total + np.log(total))
+
+
+def _correction(counts: Floats, n: int) -> Floats:
+    cells, bins, kinds = (
+        np.count_nonzero(part.reshape(len(counts), -1), axis=1)
+        for part in (counts, counts.sum(axis=2), counts.sum(axis=1))
+    )
+    return np.asarray((bins + kinds - cells - 1) / (2 * n))
+
+
+def _x_log_x(values: Floats) -> Floats:
+    return np.asarray(values * np.log(np.where(values > 0, values, 1)))

