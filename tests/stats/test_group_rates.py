@@ -66,9 +66,27 @@ def test_clusters_of_one_row_are_rows():
         np.testing.assert_array_equal(draw(hit, group, 2, np.arange(100), rng(3)), one)
 
 
-def test_many_rows_mean_fewer_draws():
-    hit, group, cluster = subjects(count=60_000, most=2, within=True)
-    assert 199 <= len(exchanged_rates(hit, group, 2, cluster, rng())) < 300
+def test_many_clusters_mean_fewer_draws(monkeypatch):
+    monkeypatch.setattr("evenhand.stats.group_rates._CELLS", 200_000)
+    hit, group, cluster = subjects()
+    assert len(exchanged_rates(hit, group, 2, cluster, rng())) == 200_000 // 120
+    hit, group, cluster = subjects(count=1_000)
+    assert len(exchanged_rates(hit, group, 2, cluster, rng())) == 999
+
+
+def test_hits_of_a_cluster_fall_on_its_rows_at_random():
+    """One cluster size, three groups within clusters: against putting outcomes on rows one by one."""
+    r = rng(4)
+    cluster, group = np.repeat(np.arange(40), 6), r.integers(0, 3, 240)
+    hit = r.random(240) < r.beta(0.5, 0.5, 40)[cluster]
+    draws = exchanged_rates(hit, group, 3, cluster, rng(5))
+    rows = hit.reshape(40, 6)
+    slow = []
+    for _ in range(4_000):
+        moved = r.permuted(r.permuted(rows, axis=1)[r.permutation(40)], axis=1).ravel()
+        slow.append(np.bincount(group, moved) / np.bincount(group))
+    np.testing.assert_allclose(draws.mean(axis=0), np.mean(slow, axis=0), atol=0.004)
+    np.testing.assert_allclose(np.cov(draws.T), np.cov(np.transpose(slow)), atol=1.5e-4)
 
 
 def test_resampled_rows():

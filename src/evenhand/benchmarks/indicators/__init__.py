@@ -1,0 +1,1 @@
+"""The three fairness indicators of Goyal et al. 2022."""

@@ -1,0 +1,126 @@
+"""Frames and the videos that they are from: how their names are joined to annotations of videos."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError, one_line
+
+_FRAME = re.compile(r"_(?:raw_)?frame_?[0-9]+$", re.IGNORECASE)
+
+NO_IMAGE = "video without an image"
+NO_ANNOTATION = "image of a video that is not annotated"
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Images with the video that each is from.
+
+    Attributes:
+        images: Paths of images, in their order.
+        videos: For each the key of its video.
+        dropped: Videos without image and images without annotation, by reason.
+        notes: How many images share a video, and how many were found by their file name alone.
+    """
+
+    images: Sequence[str]
+    videos: Sequence[str]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+def video_key(path: str) -> str:
+    """What names a video in annotations: the last three parts of its path, without its ending.
+
+    Args:
+        path: With ``/``, such as ``CasualConversationsA/0001/0001_00.MP4``.
+    """
+    parts = path.replace("\\", "/").split("/")[-3:]
+    return "/".join([*parts[:-1], _stem(parts[-1])])
+
+
+def frame_keys(path: str) -> list[str]:
+    """What may name the video of an image, the likeliest first.
+
+    The last three parts of its path minus the final token (the number of the frame), as in the released code;
+    the same with the whole name, for one image a video; then both by the file name alone.
+
+    Args:
+        path: With ``/``, such as ``.../CasualConversationsA/0001/0001_00_123.jpg``.
+    """
+    parts = path.replace("\\", "/").split("/")[-3:]
+    stem = _stem(parts[-1])
+    shorter = _FRAME.sub("", stem) if _FRAME.search(stem) else stem.rpartition("_")[0]
+    names = [name for name in (shorter, stem) if name]
+    return ["/".join([*parts[:-1], name]) for name in names] + names
+
+
+def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> Joined:
+    """Find the video of each image.
+
+    Two images of one video are both kept: their name up to the final token is the same, where the released
+    code keeps one row of annotations for both and then fails.
+
+    Args:
+        images: Paths below the folder.
+        folder: Where they lie; its own name may be part of what names a video.
+        videos: Keys of the annotated videos, as ``video_key`` makes them.
+    """
+    known = set(videos)
+    alone = Counter(key.rpartition("/")[2] for key in known)
+    by_name = {key.rpartition("/")[2]: key for key in known if alone[key.rpartition("/")[2]] == 1}
+    found, of, strangers, named_only = [], [], 0, 0
+    for image in images:
+        keys = frame_keys(f"{folder.as_posix()}/{image}")
+        exact = next((key for key in keys if key in known), None)
+        video = exact or next((by_name[key] for key in keys if key in by_name), None)
+        if video is None:
+            strangers += 1
+            continue
+        found.append(image)
+        of.append(video)
+        named_only += exact is None
+    several = sum(count for count in Counter(of).values() if count > 1)
+    dropped = {NO_IMAGE: len(known - set(of)), NO_ANNOTATION: strangers}
+    notes = {"image found by its file name alone": named_only, "image that shares its video": several}
+    return Joined(found, of, _positive(dropped), _positive(notes))
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        InputError: It cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as problem:
+        raise InputError(
+            f"{str(path)!r} is no JSON that can be read: {one_line(problem)[:200]}; get the file again"
+        ) from problem
+
+
+def as_word(value: object) -> str | None:
+    """A value of JSON as a group's name: trimmed; lists joined, None where it is empty."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        words = sorted({word for word in map(as_word, value) if word})
+        return ", ".join(words) or None
+    if value is None or isinstance(value, dict):
+        return None
+    return str(value).strip() or None
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def _positive(counts: Mapping[str, int]) -> dict[str, int]:
+    return {reason: count for reason, count in counts.items() if count}

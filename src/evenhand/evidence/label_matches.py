@@ -1,0 +1,331 @@
+"""LabelMatches: how sure a model is of each kind of label, such as a non-human one, for every sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.evidence.ranked_labels import (
+    WORDNET,
+    annotated_samples,
+    belonging,
+    check_confidences,
+    first_ranks,
+    highest,
+    label_codes,
+    leading_ids,
+)
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.int32]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Terms: TypeAlias = Mapping[str, Sequence[str]]
+
+UNKNOWN = frozenset({"unknown", "n/a", "-1", "prefer not to say", "gender_unknown", "age_unknown"})
+"""Values of an attribute that say that an annotator could not tell."""
+NOT_EXPRESSIBLE = "not in the label space"
+"""Why there is no rate where the model has no label of this kind."""
+
+_NO_ANSWER, _NOT_ANNOTATED, _NO_CONFIDENCE = "no answer", "not annotated", "missing confidence"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMatches:
+    """The first predictions of every sample, and the highest confidence of each association among them.
+
+    Every threshold t is ``scores >= t``: of the predictions whose confidence is at least t the first ``top``
+    hold a label of the association exactly where the highest confidence among the first ``top`` is at least
+    t, because confidences fall with the rank. Make one with ``from_predictions`` or ``from_confidences``.
+
+    Attributes:
+        table: The usable samples: ``sample`` and the attributes, sorted by sample.
+        associations: Kinds of labels, such as ``human``, ``possibly_human``, ``non_human``, ``crime``.
+        scores: Highest confidence among the first ``top`` predictions that belong to the association, shape
+            (N, T), -inf where none does.
+        best: Confidence of the first prediction, shape (N,); the share that reaches t is the coverage.
+        expressible: Association to the model's labels that belong to it. Without any, the model cannot say
+            it, and there is no rate. Where any text may be answered, the words that are looked for.
+        unions: Name to the associations of which any counts, such as ``harmful``.
+        vocabulary: Every label; ``predicted`` points here.
+        predicted: Labels by rank, shape (N, K), -1 where there is none.
+        confidence: Their confidences, -inf where there is none.
+        top: How many predictions count.
+        cluster: Attribute whose values belong together, such as the subject; intervals heed it.
+        facts: What else tells this evidence from others; stands in the parameters of findings.
+        dropped: Samples left out, by reason.
+        notes: What to know about the evidence.
+    """
+
+    table: pl.DataFrame
+    associations: tuple[str, ...]
+    scores: Floats
+    best: Floats
+    expressible: Mapping[str, tuple[str, ...]]
+    unions: Mapping[str, tuple[str, ...]]
+    vocabulary: tuple[str, ...]
+    predicted: Codes
+    confidence: Floats
+    top: int = 5
+    cluster: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        predictions: pl.LazyFrame,
+        annotations: pl.DataFrame,
+        taxonomy: Terms,
+        labels: Sequence[str] | None = None,
+        wordnet_ids: Sequence[str] | None = None,
+        *,
+        top: int = 5,
+        kept: int = 10,
+        unions: Terms | None = None,
+        cluster: str | None = None,
+        facts: Mapping[str, str] | None = None,
+    ) -> LabelMatches:
+        """Bring ranked predictions and annotations together.
+
+        Samples without a prediction, and predictions without annotations, are dropped and counted. Without
+        any confidence, as in free answers, each prediction counts at every threshold.
+
+        Args:
+            predictions: ``sample``, ``prediction``, and where there are several to a sample ``rank`` (1 =
+                first), ``confidence`` in [0, 1], or both.
+            annotations: One row a sample: ``sample`` and attributes.
+            taxonomy: Association to its terms: WordNet ids (``n02395003``) or words. An id matches the label
+                with this id, a word a label that is this word, or names it between commas.
+            labels: All labels of the model. None: any text may be answered, and words are looked for in it.
+            wordnet_ids: Id of each label, or an empty text; by default read off labels that begin with one.
+            top: How many predictions count.
+            kept: How many predictions of a sample are kept.
+            unions: Name to associations of which any counts.
+            cluster: Attribute whose values belong together.
+            facts: What else tells this evidence from others.
+
+        Raises:
+            UnknownName: A column that does not exist.
+            InputError: A sample twice, a label that the model does not have, confidences outside [0, 1] or
+                that rise with the rank.
+            ParameterError: ``top`` or ``kept`` below 1, or a union of unknown associations.
+        """
+        _check_depth(top, kept)
+        samples = annotated_samples(annotations, cluster)
+        long, has_confidence = first_ranks(predictions, kept)
+        rows = pl.DataFrame({"sample": samples["sample"]}).with_row_index("row")
+        joined = long.join(rows, on="sample", how="left")
+        strangers = joined.filter(pl.col("row").is_null())["sample"].n_unique()
+        joined = joined.drop_nulls("row")
+        vocabulary = tuple(labels) if labels is not None else tuple(joined["prediction"].unique().sort())
+        codes = label_codes(joined["prediction"], vocabulary, closed=labels is not None)
+        depth = int(joined["place"].max() or 0) if joined.height else 0  # type: ignore[arg-type]  # a whole number
+        predicted = np.full((samples.height, depth), -1, dtype=np.int32)
+        confidence = np.full((samples.height, depth), -np.inf)
+        at, place = joined["row"].to_numpy(), joined["place"].to_numpy() - 1
+        predicted[at, place] = codes
+        confidence[at, place] = joined["confidence"].fill_null(float("nan")).to_numpy()
+        found = _Found(
+            samples, predicted, confidence, vocabulary, labels is None, {_NOT_ANNOTATED: strangers}
+        )
+        ids = wordnet_ids if wordnet_ids is not None else leading_ids(vocabulary)
+        notes = [] if has_confidence else ["predictions carry no confidence, so each passes every threshold"]
+        return found.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, notes)
+
+    @classmethod
+    def from_confidences(
+        cls,
+        confidences: npt.ArrayLike,
+        samples: Sequence[str],
+        annotations: pl.DataFrame,
+        taxonomy: Terms,
+        labels: Sequence[str],
+        wordnet_ids: Sequence[str] | None = None,
+        *,
+        top: int = 5,
+        kept: int = 10,
+        unions: Terms | None = None,
+        cluster: str | None = None,
+        facts: Mapping[str, str] | None = None,
+    ) -> LabelMatches:
+        """The same from the confidences of all labels; of equal ones the first label comes first.
+
+        Args:
+            confidences: Shape (N, labels), in [0, 1]; read in blocks, so a memory map will do.
+            samples: N ids.
+            annotations: As in ``from_predictions``, and so are all further arguments and errors.
+            taxonomy: Association to its terms.
+            labels: Name of each column.
+            wordnet_ids: Id of each column, or an empty text.
+            top: How many predictions count.
+            kept: How many predictions of a sample are kept.
+            unions: Name to associations of which any counts.
+            cluster: Attribute whose values belong together.
+            facts: What else tells this evidence from others.
+
+        Raises:
+            InputError: A table of another shape.
+        """
+        _check_depth(top, kept)
+        matrix = confidences if isinstance(confidences, np.ndarray) else np.asarray(confidences)
+        if matrix.shape != (len(samples), len(labels)):
+            raise InputError(
+                f"confidences have shape {matrix.shape}; give one row for each of {len(samples)} samples and "
+                f"one column for each of {len(labels)} labels"
+            )
+        annotated = annotated_samples(annotations, cluster)
+        names = pl.Series("sample", list(map(str, samples)), dtype=pl.String)
+        if names.is_duplicated().any():
+            raise InputError(f"sample {names.filter(names.is_duplicated())[0]!r} has several rows; give one")
+        place = annotated.select("sample").join(
+            names.to_frame().with_row_index("row"), on="sample", how="left", maintain_order="left"
+        )["row"]
+        there = place.is_not_null().to_numpy()
+        chosen = place.drop_nulls().to_numpy().astype(np.int64)
+        depth = min(kept, len(labels))
+        predicted = np.full((annotated.height, depth), -1, dtype=np.int32)
+        confidence = np.full((annotated.height, depth), -np.inf)
+        predicted[there], confidence[there] = highest(matrix, chosen, depth)
+        strangers = {_NOT_ANNOTATED: len(samples) - chosen.size}
+        found = _Found(annotated, predicted, confidence, tuple(labels), False, strangers)
+        ids = wordnet_ids if wordnet_ids is not None else leading_ids(labels)
+        return found.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, [])
+
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the attributes."""
+        return [name for name in self.table.columns if name != "sample"]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The associations, then the unions of them."""
+        return (*self.associations, *self.unions)
+
+    def check_attribute(self, name: str) -> None:
+        """Raise UnknownName, with the closest names, unless there is such an attribute."""
+        if name not in self.attributes:
+            raise UnknownName("attribute of these samples", name, self.attributes)
+
+    def labels_of(self, name: str) -> tuple[str, ...]:
+        """The model's labels that belong to an association or union; empty where it cannot say it.
+
+        Raises:
+            UnknownName: There is no such association.
+        """
+        return tuple(label for part in self._parts(name) for label in self.expressible[part])
+
+    def scores_of(self, name: str) -> Floats:
+        """Highest confidence of an association or union, shape (N,), -inf where none is among the first.
+
+        Raises:
+            UnknownName: There is no such association.
+        """
+        columns = [self.associations.index(part) for part in self._parts(name)]
+        return np.asarray(self.scores[:, columns].max(axis=1, initial=-np.inf))
+
+    def _parts(self, name: str) -> tuple[str, ...]:
+        if name not in self.names:
+            raise UnknownName("association", name, self.names)
+        return (name,) if name in self.associations else self.unions[name]
+
+    def members(self, name: str) -> Mask:
+        """Which labels of the vocabulary belong to an association or union, shape (labels,)."""
+        return np.asarray(np.any([self.memo["members", part] for part in self._parts(name)], axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Ranked labels of annotated samples, not yet matched.
+
+    Attributes:
+        samples: The annotations.
+        predicted: Labels by rank, shape (N, K).
+        confidence: Their confidences, NaN where one is missing.
+        vocabulary: The labels.
+        free: Whether any text may be answered.
+        dropped: What is lost so far.
+    """
+
+    samples: pl.DataFrame
+    predicted: Codes
+    confidence: Floats
+    vocabulary: tuple[str, ...]
+    free: bool
+    dropped: dict[str, int]
+
+    def matched(
+        self,
+        kind: type[LabelMatches],
+        taxonomy: Terms,
+        ids: Sequence[str],
+        top: int,
+        unions: Terms,
+        cluster: str | None,
+        facts: Mapping[str, str],
+        notes: list[str],
+    ) -> LabelMatches:
+        """Leave out what cannot be used, and match labels with associations."""
+        _check_unions(unions, taxonomy)
+        empty = ~(self.predicted >= 0).any(axis=1)
+        vague = ~empty & np.isnan(self.confidence).any(axis=1)
+        usable = ~(empty | vague)
+        counts = {**self.dropped, _NO_ANSWER: int(empty.sum()), _NO_CONFIDENCE: int(vague.sum())}
+        predicted, confidence = self.predicted[usable], self.confidence[usable]
+        table = self.samples.filter(pl.Series(usable, dtype=pl.Boolean))
+        check_confidences(confidence, table["sample"])
+        spoken = self.vocabulary
+        expressible, memo, scores = {}, {}, []
+        padded = np.zeros(len(spoken) + 1, dtype=bool)  # -1, no label, finds the last entry
+        for name, terms in taxonomy.items():
+            padded[:-1] = belonging(terms, spoken, ids, free=self.free)
+            memo["members", name] = padded[:-1].copy()
+            hit = padded[predicted[:, :top]]
+            scores.append(np.where(hit, confidence[:, :top], -np.inf).max(axis=1, initial=-np.inf))
+            labels = tuple(label for label, inside in zip(spoken, padded[:-1], strict=True) if inside)
+            words = tuple(term for term in terms if not WORDNET.fullmatch(term))
+            expressible[name] = words if self.free else labels
+        most = min(top, len(spoken)) if not self.free else 1
+        if predicted.shape[1] < most and len(table):
+            notes.append(
+                f"samples have at most {predicted.shape[1]} predictions, fewer than the {most} that count; "
+                "rates are lower than they would be"
+            )
+        return kind(
+            table,
+            tuple(taxonomy),
+            np.stack(scores, axis=1) if scores else np.zeros((len(table), 0)),
+            confidence[:, 0] if confidence.shape[1] else np.full(len(table), -np.inf),
+            expressible,
+            {name: tuple(parts) for name, parts in unions.items()},
+            spoken,
+            predicted,
+            confidence,
+            top,
+            cluster,
+            dict(facts),
+            {reason: count for reason, count in sorted(counts.items()) if count},
+            tuple(notes),
+            memo,
+        )
+
+
+def _check_depth(top: int, kept: int) -> None:
+    if top < 1 or kept < top:
+        raise ParameterError(f"top={top} and kept={kept} are not possible; choose 1 <= top <= kept")
+
+
+def _check_unions(unions: Terms, taxonomy: Terms) -> None:
+    for name, parts in unions.items():
+        if name in taxonomy:
+            raise ParameterError(f"{name!r} is an association and a union; give one of them another name")
+        for part in parts:
+            if part not in taxonomy:
+                raise UnknownName(f"association in the union {name!r}", part, taxonomy)

@@ -1,0 +1,136 @@
+"""How often a model names people by labels of a kind, such as non-human ones; and for whom more often."""
+
+from __future__ import annotations
+
+from evenhand.core.results import Finding
+from evenhand.evidence.label_matches import LabelMatches
+from evenhand.metrics.label_association_findings import HARMFUL, gap_finding, rate_finding
+from evenhand.metrics.prepared import By
+
+
+def label_association_rate(
+    evidence: LabelMatches,
+    *,
+    association: str,
+    by: By = (),
+    threshold: float = 0.1,
+    unknown: str = "keep",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Share of samples with a label of one kind among their first predictions; in [0, 1].
+
+    A sample counts, once, where the highest confidence of such a label among the first ``top`` predictions
+    (five, as in the paper) is at least ``threshold``. Samples without any prediction that sure count as not
+    having it: read ``coverage``, the share whose first prediction reaches the threshold, beside each rate.
+    A rate says what a model's label space lets it say: without a label of the kind the value is None with
+    the reason ``not in the label space``, not 0.
+
+    Args:
+        evidence: LabelMatches.
+        association: Which kind, such as ``human``, ``possibly_human``, ``non_human`` or ``crime``, or a union
+            such as ``harmful``.
+        by: Attribute, or list of attributes to cross, for parts.
+        threshold: Lowest confidence that counts, in [0, 1].
+        unknown: ``keep`` samples whose annotators could not tell as groups of their own, which are not
+            compared; or ``exclude`` them, counted.
+        mode: ``paper`` rounds each percentage to three digits; ``percent`` in the details is that number.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Of the exchanges.
+
+    Returns:
+        A Finding. Parts are the groups. Intervals: Wilson's, n reduced by the variation between clusters
+        (subjects) where the evidence has them. The null and p of a part: its rate where groups are exchanged
+        at random among the known ones, two-sided, corrected by Holm.
+
+    Raises:
+        UnknownName: An attribute or association that does not exist.
+        ParameterError: A threshold outside [0, 1].
+
+    Source: Goyal et al. 2022, section 3.1 and Table 3 (indicator 1).
+    """
+    return rate_finding(
+        evidence, "label_association_rate", association, by=by, threshold=threshold, unknown=unknown,
+        mode=mode, inference=inference, seed=seed,
+    )  # fmt: skip
+
+
+def label_association_gap(
+    evidence: LabelMatches,
+    *,
+    association: str,
+    by: By,
+    threshold: float = 0.1,
+    unknown: str = "keep",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Largest minus smallest rate of a group in ``label_association_rate``; in [0, 1], fair at 0.
+
+    Groups that annotators could not tell are not compared. A fair model does not reach 0 on finite data: read
+    the null band. Arguments, and what is undefined, as in ``label_association_rate``; with one group the
+    value is None with reason ``single_group``.
+
+    Returns:
+        A Finding. Interval: the percentile and the basic bootstrap (rows within groups, or clusters) and the
+        MOVER interval of the two extreme groups together, cut to [0, 1], and from 0 where p is above .05.
+        Null and p: groups exchanged at random, clusters as a whole. Details name the extreme groups. ``mde``
+        is the gap that would be found with 80 % power.
+
+    Source: ours, after Goyal et al. 2022, section 3.1.
+    """
+    return gap_finding(
+        evidence, "label_association_gap", association, by=by, threshold=threshold, unknown=unknown,
+        mode=mode, inference=inference, seed=seed,
+    )  # fmt: skip
+
+
+def harmful_association_rate(
+    evidence: LabelMatches,
+    *,
+    by: By = (),
+    threshold: float = 0.1,
+    unknown: str = "keep",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Share of samples with a harmful label among their first predictions; in [0, 1], lower is fairer.
+
+    Harmful is non-human or crime: a sample with both counts once (a union, not a sum). Where the model can
+    say only one of the two, that one counts, and a note says so. Non-harmful in the paper is
+    ``label_association_rate`` of ``human``. Arguments and the rest as in ``label_association_rate``.
+
+    Raises:
+        UnknownName: The taxonomy has no union called ``harmful``.
+
+    Source: Goyal et al. 2022, section 3.1; the union is ours, the released code has none.
+    """
+    return rate_finding(
+        evidence, "harmful_association_rate", HARMFUL, by=by, threshold=threshold, unknown=unknown,
+        mode=mode, inference=inference, seed=seed,
+    )  # fmt: skip
+
+
+def harmful_association_gap(
+    evidence: LabelMatches,
+    *,
+    by: By,
+    threshold: float = 0.1,
+    unknown: str = "keep",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Largest minus smallest rate of a group in ``harmful_association_rate``; in [0, 1], fair at 0.
+
+    Arguments and the rest as in ``label_association_gap``.
+
+    Source: ours, after Goyal et al. 2022, section 3.1.
+    """
+    return gap_finding(
+        evidence, "harmful_association_gap", HARMFUL, by=by, threshold=threshold, unknown=unknown,
+        mode=mode, inference=inference, seed=seed,
+    )  # fmt: skip

@@ -1,0 +1,354 @@
+"""Findings from LabelMatches: rates by group, the distance between groups, and what chance gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.bound import BoundMetric
+from evenhand.core.errors import ParameterError
+from evenhand.core.results import Finding, Interval, Part
+from evenhand.core.seeds import stream
+from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
+from evenhand.metrics.building import hull_interval, null_band, number, resampled_p
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.label_groups import LabelGroups, check_threshold
+from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.metrics.resolution_findings import corrected
+from evenhand.stats.exceedances import reached_intervals
+from evenhand.stats.group_rates import exchanged_rates, resampled_rates
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+HARMFUL = "harmful"
+"""The union of associations that are harmful."""
+
+_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One association at one threshold under one grouping.
+
+    Attributes:
+        bound: The samples by group.
+        name: Name of the metric.
+        association: Which kind of label.
+        threshold: Lowest confidence that counts.
+        unknown: ``keep`` or ``exclude``.
+        mode: ``default`` or ``paper``.
+        infers: Whether intervals, null bands and p are wanted.
+        seed: Of the resampling.
+    """
+
+    bound: LabelGroups
+    name: str
+    association: str
+    threshold: float
+    unknown: str
+    mode: str
+    infers: bool
+    seed: int
+
+    @classmethod
+    def make(
+        cls,
+        evidence: LabelMatches,
+        name: str,
+        association: str,
+        *,
+        by: By,
+        threshold: float,
+        unknown: str,
+        mode: str,
+        inference: str,
+        seed: int,
+    ) -> Asked:
+        """Check what is asked for.
+
+        Raises:
+            UserError: An unknown attribute, association or option.
+        """
+        check_common(mode, inference)
+        if seed < 0:
+            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+        bound = LabelGroups.of(evidence, by, unknown)
+        evidence.labels_of(association)  # refuses an unknown one
+        checked = check_threshold(threshold)
+        return cls(bound, name, association, checked, unknown, mode, inference == "auto", seed)
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why there is no rate at all."""
+        if not self.bound.matches.labels_of(self.association):
+            return NOT_EXPRESSIBLE
+        return None if self.bound.n else "empty"
+
+    @cached_property
+    def hit(self) -> Mask:
+        """Which samples have such a label, shape (n,)."""
+        return self.bound.scores(self.association) >= self.threshold
+
+    @cached_property
+    def coverage(self) -> Mask:
+        """Which samples have any prediction that sure, shape (n,)."""
+        return self.bound.best >= self.threshold
+
+    @cached_property
+    def hits(self) -> Floats:
+        """How many of each group, shape (groups,)."""
+        return np.bincount(self.bound.group, self.hit, len(self.bound.groups)).astype(np.float64)
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Rate of each group as it is printed, shape (groups,)."""
+        sizes = self.bound.sizes
+        if self.mode == "paper":
+            return np.array([_percent(c, n) / 100 for c, n in zip(self.hits, sizes, strict=True)])
+        return np.asarray(self.hits / sizes)
+
+    @cached_property
+    def compared(self) -> Mask:
+        """Which samples belong to known groups, shape (n,)."""
+        return np.asarray(self.bound.known[self.bound.group])
+
+    @cached_property
+    def exchanged(self) -> Floats:
+        """Rates of the known groups, exchanged at random, shape (replicates, known groups)."""
+        return self._drawn("exchange")
+
+    @cached_property
+    def resampled(self) -> Floats:
+        """Rates of the known groups in bootstrap replicates, shape (replicates, known groups)."""
+        return self._drawn("bootstrap")
+
+    def _drawn(self, how: str) -> Floats:
+        inside, bound = self.compared, self.bound
+        codes = np.cumsum(bound.known) - 1
+        cluster = None if bound.cluster is None else bound.cluster[inside]
+        purpose = (self.association, self.threshold, self.unknown, how)
+        rng = stream(self.seed, "label_association", "+".join(bound.by), *purpose)
+        draw = exchanged_rates if how == "exchange" else resampled_rates
+        return draw(self.hit[inside], codes[bound.group[inside]], int(bound.known.sum()), cluster, rng)
+
+    @property
+    def method(self) -> str:
+        """How intervals of rates are made."""
+        if not self.bound.clusters:
+            return "Wilson score"
+        return f"Wilson score, effective size by {self.bound.clusters} values of {self.bound.matches.cluster}"
+
+    @property
+    def units(self) -> str:
+        """What is exchanged and resampled."""
+        return str(self.bound.matches.cluster) if self.bound.clusters else "rows"
+
+    def intervals(self, *, whole: bool = False) -> tuple[Floats, Floats]:
+        """Ends of the intervals of each group's rate, or of everything as one group."""
+        group = np.zeros_like(self.bound.group) if whole else self.bound.group
+        low, high = reached_intervals(
+            self.hit.astype(np.float64), group, 1 if whole else len(self.bound.groups),
+            self.bound.cluster, np.ones(1), LEVEL,
+        )  # fmt: skip
+        return low[:, 0], high[:, 0]
+
+    def finding(self, value: float | None, **fields: Any) -> Finding:
+        """A Finding with what the binding and the definition say filled in."""
+        bound, definition = self.bound, DEFINITIONS[self.name]
+        params: dict[str, Any] = {
+            **({} if self.name.startswith(HARMFUL) else {"association": self.association}),
+            "threshold": self.threshold,
+            **({"top": bound.matches.top} if bound.matches.top != 5 else {}),
+            **({"unknown": self.unknown} if self.unknown != "keep" else {}),
+            **bound.matches.facts,
+            **({"mode": self.mode} if self.mode == "paper" else {}),
+        }
+        return Finding(
+            metric=str(BoundMetric.make(self.name, bound.by, params)),
+            name=self.name,
+            params=params,
+            by=list(bound.by),
+            value=value,
+            n=bound.n,
+            groups=bound.group_sizes(),
+            dropped=bound.dropped,
+            direction=definition.direction,
+            fair_at=definition.fair_at,
+            source=definition.source,
+            notes=[*bound.matches.notes, *self._silent(), *fields.pop("notes", [])],
+            **fields,
+        )
+
+    def _silent(self) -> list[str]:
+        """Which parts of a union the model cannot say."""
+        matches = self.bound.matches
+        parts = matches.unions.get(self.association, ())
+        silent = [part for part in parts if not matches.expressible[part]]
+        if not silent or len(silent) == len(parts):
+            return []
+        return [f"the model has no label for {' and '.join(silent)}; the rest of {self.association} counts"]
+
+
+def rate_finding(
+    evidence: LabelMatches,
+    name: str,
+    association: str,
+    *,
+    by: By,
+    threshold: float,
+    unknown: str,
+    mode: str,
+    inference: str,
+    seed: int,
+) -> Finding:
+    """The rate of one association, with a part for each group.
+
+    Args:
+        evidence: LabelMatches.
+        name: Which metric.
+        association: Which kind of label, or a union.
+        by: Attributes crossed for parts.
+        threshold: Lowest confidence that counts.
+        unknown: ``keep`` or ``exclude``.
+        mode: ``default`` or ``paper``.
+        inference: ``auto`` or ``none``.
+        seed: Of the exchanges.
+    """
+    asked = Asked.make(
+        evidence, name, association, by=by, threshold=threshold, unknown=unknown, mode=mode,
+        inference=inference, seed=seed,
+    )  # fmt: skip
+    if asked.reason is not None:
+        return asked.finding(None, reason=asked.reason, parts=_rate_parts(asked), details=_coverage(asked))
+    count, n = float(asked.hit.sum()), asked.bound.n
+    percent = _percent(count, n)
+    fields: dict[str, Any] = {"details": _coverage(asked)}
+    if mode == "paper":
+        fields["details"]["percent"] = percent
+    if asked.infers:
+        low, high = asked.intervals(whole=True)
+        fields["interval"] = Interval(low=low[0], high=high[0], level=LEVEL, method=asked.method)
+    return asked.finding(percent / 100 if mode == "paper" else count / n, parts=_rate_parts(asked), **fields)
+
+
+def gap_finding(
+    evidence: LabelMatches,
+    name: str,
+    association: str,
+    *,
+    by: By,
+    threshold: float,
+    unknown: str,
+    mode: str,
+    inference: str,
+    seed: int,
+) -> Finding:
+    """Largest minus smallest rate of the known groups; arguments as in ``rate_finding``."""
+    asked = Asked.make(
+        evidence, name, association, by=by, threshold=threshold, unknown=unknown, mode=mode,
+        inference=inference, seed=seed,
+    )  # fmt: skip
+    known = np.flatnonzero(asked.bound.known)
+    reason = asked.reason or ("single_group" if known.size < 2 else None)
+    if reason is not None:
+        return asked.finding(None, reason=reason, details=_coverage(asked))
+    rates = asked.rates[known]
+    highest, lowest = int(known[rates.argmax()]), int(known[rates.argmin()])
+    value = float(rates.max() - rates.min())
+    details = {
+        **_coverage(asked),
+        "highest": asked.bound.text(highest),
+        "highest_rate": float(rates.max()),
+        "lowest": asked.bound.text(lowest),
+        "lowest_rate": float(rates.min()),
+    }
+    notes = []
+    if known.size < len(asked.bound.groups):
+        apart = ", ".join(asked.bound.text(code) for code in np.flatnonzero(~asked.bound.known).tolist())
+        notes.append(f"not compared, because annotators could not tell: {apart}")
+    fields = _gap_inference(asked, value, known) if asked.infers else {}
+    return asked.finding(value, details=details, notes=notes, **fields)
+
+
+def _gap_inference(asked: Asked, value: float, known: npt.NDArray[np.int64]) -> dict[str, Any]:
+    null, draws = np.ptp(asked.exchanged, axis=1), np.ptp(asked.resampled, axis=1)
+    p_value = resampled_p(null, value, "high")
+    method = (
+        f"bootstrap of {asked.units}, percentile and basic, and MOVER of the extreme groups together; "
+        "from 0 where p > .05"
+    )
+    interval = hull_interval(draws, value, level=LEVEL, method=method, seed=asked.seed)
+    low, high = (ends[known] for ends in asked.intervals())
+    if interval is not None:
+        below, above = _mover(asked.rates[known], low, high)
+        # the largest of many differences is far from 0 in fair data too; the test knows how far
+        fair = p_value is None or p_value > 1 - LEVEL
+        bottom = 0.0 if fair else max(min(interval.low, below), 0.0)
+        interval = interval.model_copy(update={"low": bottom, "high": min(max(interval.high, above), 1.0)})
+    # of two groups the null is an absolute value, which has only sqrt(1 - 2/pi) of the signed spread
+    spread = max(draws.std(), null.std() / np.sqrt(1 - 2 / np.pi) if known.size == 2 else 0.0)
+    return {
+        "interval": interval,
+        "null": null_band(null, level=LEVEL, method=f"groups exchanged by {asked.units}", seed=asked.seed),
+        "p_value": p_value,
+        "mde": number(float(np.quantile(null, 1 - _ALPHA) + _Z_POWER * spread)),
+    }
+
+
+def _mover(rates: Floats, low: Floats, high: Floats) -> tuple[float, float]:
+    """The interval of the difference of the extreme groups, and the highest that any two groups reach.
+
+    Rates of 0 have intervals, so that a gap of 0 between few samples is not taken for certain.
+    """
+    top, bottom = int(rates.argmax()), int(rates.argmin())
+    value = rates[top] - rates[bottom]
+    below = value - np.hypot(rates[top] - low[top], high[bottom] - rates[bottom])
+    above = rates[:, None] - rates + np.hypot((high - rates)[:, None], rates - low)
+    np.fill_diagonal(above, 0)
+    return float(below), float(above.max())
+
+
+def _rate_parts(asked: Asked) -> list[Part]:
+    bound = asked.bound
+    if not bound.by:
+        return []
+    covered = np.bincount(bound.group, asked.coverage, minlength=len(bound.groups)) / bound.sizes
+    parts, place = [], np.cumsum(bound.known) - 1
+    low, high = asked.intervals() if asked.infers and asked.reason is None else (None, None)
+    for code in range(len(bound.groups)):
+        fields: dict[str, Any] = {"reason": asked.reason, "value": None}
+        details: dict[str, float | str | None] = {"coverage": float(covered[code])}
+        if asked.reason is None:
+            value = float(asked.rates[code])
+            fields = {"value": value}
+            if asked.mode == "paper":
+                details["percent"] = _percent(asked.hits[code], int(bound.sizes[code]))
+            if low is not None and high is not None:
+                ends = min(low[code], value), max(high[code], value)
+                fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=asked.method)
+            if asked.infers and bound.known[code] and bound.known.sum() > 1:
+                fields |= _against_chance(asked, value, asked.exchanged[:, place[code]])
+        kind, n = "*".join(bound.by), int(bound.sizes[code])
+        parts.append(Part(kind=kind, key=bound.key(code), n=n, details=details, **fields))
+    return corrected(parts)
+
+
+def _against_chance(asked: Asked, value: float, draws: Floats) -> dict[str, Any]:
+    method = f"groups exchanged by {asked.units}"
+    null = null_band(draws, level=LEVEL, method=method, seed=asked.seed)
+    return {"null": null, "p_value": resampled_p(draws, value, "both")}
+
+
+def _coverage(asked: Asked) -> dict[str, float | str | None]:
+    return {"coverage": float(asked.coverage.mean()) if asked.bound.n else None}
+
+
+def _percent(count: float, n: int) -> float:
+    """As the released code rounds."""
+    return round(100 * float(count) / n, 3)

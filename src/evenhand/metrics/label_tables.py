@@ -1,0 +1,207 @@
+"""Tables from LabelMatches: rates at every threshold, how sure a model is, labels in which groups differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import ParameterError
+from evenhand.evidence.label_matches import LabelMatches
+from evenhand.metrics.label_groups import LabelGroups, check_threshold
+from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.exceedances import reached, reached_intervals
+
+Floats = npt.NDArray[np.float64]
+
+THRESHOLDS = tuple(number / 100 for number in range(101))
+"""Where a curve is drawn by default."""
+
+
+def association_curve(
+    matches: LabelMatches,
+    by: By = (),
+    thresholds: Sequence[float] = THRESHOLDS,
+    *,
+    associations: Sequence[str] | None = None,
+    unknown: str = "keep",
+) -> pl.DataFrame:
+    """``label_association_rate`` at many thresholds, from one pass over the confidences.
+
+    Args:
+        matches: The evidence.
+        by: Attribute, or list of attributes to cross.
+        thresholds: In [0, 1], in any order; equal ones count once.
+        associations: Which associations and unions; all by default.
+        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
+
+    Returns:
+        ``association``, ``group`` (``female*darker``; ``all`` without a grouping), ``threshold`` ascending,
+        ``rate`` with ``low`` and ``high`` (null where the model has no such label), ``coverage`` and ``n``.
+
+    Raises:
+        UnknownName: An attribute or association that does not exist.
+        ParameterError: No threshold, or one outside [0, 1].
+    """
+    bound = LabelGroups.of(matches, by, unknown)
+    cuts = np.unique([check_threshold(float(value)) for value in thresholds])
+    if not cuts.size:
+        raise ParameterError("thresholds=[] is not possible; give one at least, such as [0.1]")
+    names = list(associations if associations is not None else matches.names)
+    count, width = len(bound.groups), cuts.size
+    n = np.repeat(bound.sizes, width)
+    covered = reached(bound.best, bound.group, count, cuts).ravel()
+    parts = []
+    for name in names:
+        empty = np.full(count * width, np.nan)
+        rate = low = high = empty
+        if matches.labels_of(name):
+            scores = bound.scores(name)
+            hits = reached(scores, bound.group, count, cuts).ravel()
+            rate = np.divide(hits, n, out=empty.copy(), where=n > 0)
+            low, high = (
+                ends.ravel()
+                for ends in reached_intervals(scores, bound.group, count, bound.cluster, cuts, LEVEL)
+            )
+        parts.append(
+            pl.DataFrame(
+                {
+                    "association": pl.repeat(name, count * width, dtype=pl.String, eager=True),
+                    "group": pl.Series([bound.text(code) for code in range(count)], dtype=pl.String).gather(
+                        np.repeat(np.arange(count), width)
+                    ),
+                    "threshold": np.tile(cuts, count),
+                    "rate": rate,
+                    "low": low,
+                    "high": high,
+                    "coverage": np.divide(covered, n, out=empty.copy(), where=n > 0),
+                    "n": n.astype(np.int64),
+                }
+            ).with_columns(pl.col("rate", "low", "high", "coverage").fill_nan(None))
+        )
+    return pl.concat(parts)
+
+
+def association_confidences(
+    matches: LabelMatches, by: By = (), threshold: float = 0.1, *, unknown: str = "keep"
+) -> pl.DataFrame:
+    """How sure a model is of the labels of each association, and of its first prediction.
+
+    Args:
+        matches: The evidence.
+        by: Attribute, or list of attributes to cross.
+        threshold: Lowest confidence that counts.
+        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
+
+    Returns:
+        ``association``, ``group``, ``mean_confidence`` over the ``labels`` predictions that belong to it and
+        count (null where there is none), ``first_confidence`` (mean of the first prediction over all ``n``
+        samples of the group).
+
+    Raises:
+        UserError: An unknown attribute, or a threshold outside [0, 1].
+
+    Source: the released code of Goyal et al. 2022 (rounded there to 5 and 4 digits).
+    """
+    bound = LabelGroups.of(matches, by, unknown)
+    counts = _counted(matches, bound, check_threshold(threshold))
+    first = _mean(bound.best, bound.group, len(bound.groups))
+    rows = []
+    for name in matches.names:
+        member = np.append(matches.members(name), False)
+        inside = member[matches.predicted[bound.chosen, : matches.top]] & counts
+        group = np.broadcast_to(bound.group[:, None], inside.shape)[inside]
+        mean = _mean(matches.confidence[bound.chosen, : matches.top][inside], group, len(bound.groups))
+        number = np.bincount(group, minlength=len(bound.groups))
+        rows += [
+            (name, bound.text(code), mean[code], int(number[code]), first[code], int(bound.sizes[code]))
+            for code in range(len(bound.groups))
+        ]
+    schema = {
+        "association": pl.String,
+        "group": pl.String,
+        "mean_confidence": pl.Float64,
+        "labels": pl.Int64,
+        "first_confidence": pl.Float64,
+        "n": pl.Int64,
+    }
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return frame.with_columns(pl.col("mean_confidence", "first_confidence").fill_nan(None))
+
+
+def label_rates(
+    matches: LabelMatches,
+    by: By,
+    threshold: float = 0.1,
+    *,
+    disparate: float = 0.002,
+    unknown: str = "keep",
+) -> pl.DataFrame:
+    """How often each label is predicted for each group, and how far from the other groups that is.
+
+    Args:
+        matches: The evidence.
+        by: Attribute, or list of attributes to cross.
+        threshold: Lowest confidence that counts.
+        disparate: Difference of rates above which a label is called disparate; the released code has .002 for
+            Casual Conversations and .005 for MIAP (0.2 and 0.5 %).
+        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
+
+    Returns:
+        For each group and each label that any group got: ``group``, ``label``, ``count`` (predictions among
+        the first that count), ``samples`` (share of the group's samples), ``rate`` (share of the group's
+        predictions; null where it has none), ``difference`` (rate minus the mean rate of the other groups;
+        null without any) and ``disparate``; by group, the largest difference first.
+
+    Raises:
+        UserError: An unknown attribute, or a threshold outside [0, 1].
+
+    Source: the released code of Goyal et al. 2022 (in %).
+    """
+    bound = LabelGroups.of(matches, by, unknown)
+    counts = _counted(matches, bound, check_threshold(threshold))
+    width, groups = len(matches.vocabulary), len(bound.groups)
+    codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
+    found, where = np.unique(codes[counts], return_inverse=True)
+    labels, column = np.unique(found % width, return_inverse=True)
+    table = np.zeros((groups, labels.size))
+    table[found // width, column] = np.bincount(where, minlength=found.size)
+    total = table.sum(axis=1, keepdims=True)
+    rate = np.divide(table, total, out=np.full(table.shape, np.nan), where=total > 0)
+    there = (total[:, 0] > 0).astype(np.float64)
+    plain = np.where(np.isnan(rate), 0, rate)
+    others = there.sum() - there
+    rest = np.divide(
+        plain.sum(axis=0) - plain, others[:, None], out=np.full(rate.shape, np.nan), where=others[:, None] > 0
+    )
+    names = pl.Series(matches.vocabulary, dtype=pl.String).gather(np.tile(labels, groups))
+    texts = pl.Series([bound.text(code) for code in range(groups)], dtype=pl.String)
+    frame = pl.DataFrame(
+        {
+            "group": texts.gather(np.repeat(np.arange(groups), labels.size)),
+            "label": names,
+            "count": table.ravel().astype(np.int64),
+            "samples": (table / np.maximum(bound.sizes, 1)[:, None]).ravel(),
+            "rate": rate.ravel(),
+            "difference": (rate - rest).ravel(),
+        }
+    ).with_columns(pl.col("rate", "difference").fill_nan(None))
+    flagged = frame.with_columns(disparate=pl.col("difference") > disparate)
+    return flagged.sort(
+        "group", "difference", "label", descending=[False, True, False], nulls_last=True, maintain_order=True
+    )
+
+
+def _counted(matches: LabelMatches, bound: LabelGroups, threshold: float) -> npt.NDArray[np.bool_]:
+    """Which of the first predictions count, shape (n, at most top)."""
+    sure = matches.confidence[bound.chosen, : matches.top] >= threshold
+    return np.asarray(sure & (matches.predicted[bound.chosen, : matches.top] >= 0))
+
+
+def _mean(values: Floats, group: npt.NDArray[np.int64], groups: int) -> Floats:
+    """Mean by group, NaN for a group without values."""
+    total = np.bincount(group, values, minlength=groups)
+    count = np.bincount(group, minlength=groups)
+    return np.asarray(np.divide(total, count, out=np.full(groups, np.nan), where=count > 0))
