@@ -354,16 +354,41 @@ def test_a_table_of_ones_own_has_its_columns_as_attributes(tmp_path):
     for place in (tmp_path, table):
         people = read_people(place)
         assert people.attributes == ("gender", "age", "glasses", "x")
-        assert rows_of(people, "gender", "age", "subject")[0] == ("female", "20", "p0")
+        assert rows_of(people, "gender", "age", "years", "subject")[0] == ("female", "18-30", 20, "p0")
         assert people.clusters == "subject"
         assert people.dropped == {"no such image": 1}
-        assert people.notes == {"image found by its file name alone": 1}
+        assert people.notes == {
+            "image found by its file name alone": 1,
+            "age in years that was put into a group": 6,
+        }
     assert read_people(table, attributes=("glasses",)).attributes == ("glasses",)
     with pytest.raises(UnknownName, match="there is no column 'glases'; did you mean 'glasses'"):
         read_people(table, attributes=("glases",))
     layouts.write_csv(table, ("a", "b"), [("1", "2")])
     with pytest.raises(InputError, match="has no column of images"):
         read_people(table)
+
+
+def test_a_table_with_the_columns_of_the_released_code_gets_its_groups(tmp_path):
+    rows = [("a.jpg", "44", "Male", "4", "7"), ("b.jpg", "17", "Female", "3", "8"), ("c.jpg", "", "", "", "")]
+    for seed, row in enumerate(rows):
+        layouts.picture(tmp_path / row[0], seed=seed)
+    layouts.write_csv(tmp_path / "a.csv", ("img_path", "age", "gender", "skin-type", "subject_id"), rows)
+    people = read_people(tmp_path)
+    assert rows_of(people, "subject", "age", "gender", "skin-type", "skin_tone") == [
+        ("7", "30-45", "male", "4", "darker"),
+        ("8", "<18", "female", "3", "lighter"),
+        (None, None, None, None, None),
+    ]
+    theirs = read_people(layouts.casual_conversations(tmp_path / "cc")).definitions
+    for match in ("age", "gender", "skin_tone"):
+        shared_attribute(people.definitions, theirs, match)
+
+
+def test_the_list_of_images_of_miap_is_counted_if_it_is_there(tmp_path):
+    layouts.miap(tmp_path)
+    (tmp_path / "open_images_extended_miap_images_test.lst").write_text("test/aaaa\ntest/bbbb\ntest/cccc\n")
+    assert [(each.found, each.expected) for each in read_people(tmp_path).coverage] == [(2, 4), (2, 3)]
 
 
 def test_nothing_that_is_read_is_said_with_what_could_be(tmp_path):
@@ -433,6 +458,12 @@ def test_the_command_checks_every_layout(kind, write, tmp_path):
     assert isinstance(missing.exception, InputError)
     assert KINDS[kind].layout in str(missing.exception)
     assert "\n" not in str(missing.exception)
+
+
+def test_what_is_got_by_hand_is_listed_as_that():
+    listed = command("list").stdout
+    assert listed.count("to be got by hand; for what is missing type: evenhand data check ") >= len(WRITERS)
+    assert "evenhand data check miap)" in listed
 
 
 def test_the_check_sets_counts_beside_those_of_the_paper(tmp_path):

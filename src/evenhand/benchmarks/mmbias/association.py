@@ -57,7 +57,7 @@ class MMBiasAssociation:
         "scale": Parameter("auto", help="logit scale of attribution; auto: the model's own"),
         "mode": Parameter("default", ("default", "paper"), "paper: one-sided p, as ieat"),
     }
-    artifacts: Sequence[str] = ()
+    artifacts: Sequence[str] = ("mmbias/table2", "mmbias/figure5")
 
     def plan(self, setting: Setting) -> Plan:
         """Each image once, and each different prompt once.

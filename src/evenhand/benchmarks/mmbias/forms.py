@@ -89,10 +89,22 @@ def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData)
     for form in chosen:
         reason = _impossible(form, capabilities, data)
         if reason is not None:
+            _require_images(form, capabilities, data)
             raise UserError(
                 f"-p form={form.name} cannot be tested: {reason}; type -p form=auto for what is possible"
             )
     return chosen
+
+
+def _require_images(form: Form, capabilities: Sequence[str], data: AssociationData) -> None:
+    """Where images alone are missing, say which folders were looked for."""
+    needed = {_NEEDED[kind] for kind in (form.targets, form.attributes)}
+    if needed <= set(capabilities):
+        names: list[str] = []
+        for test in data.pairs:
+            names += (test.x, test.y) if form.targets == "image" else ()
+            names += (test.a, test.b) if form.attributes == "image" else ()
+        data.require_images(list(dict.fromkeys(names)))
 
 
 def _impossible(form: Form, capabilities: Sequence[str], data: AssociationData) -> str | None:

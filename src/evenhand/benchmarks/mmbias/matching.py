@@ -59,7 +59,7 @@ class MMBiasMatching:
         ),
         "mode": Parameter("default", ("default", "paper"), "paper: as the paper's Table 2"),
     }
-    artifacts: Sequence[str] = ()
+    artifacts: Sequence[str] = ("mmbias/table2",)
 
     def plan(self, setting: Setting) -> Plan:
         """Each image with each word; the rows of one image stand together, and it is decoded about once.
