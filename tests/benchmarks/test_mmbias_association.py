@@ -161,7 +161,7 @@ def test_data_without_images_leave_the_textual_form(tmp_path):
     data = planted(tmp_path, images=False)
     run = associate(own(data), data)
     assert {one.params["form"] for one in run.findings.findings} == {"textual"}
-    with pytest.raises(UserError, match="the sets left, right, bad, good in .* have no images"):
+    with pytest.raises(UserError, match=r"the sets left, right, bad, good in .* have no images"):
         associate(own(data), data, form="visual")
 
 

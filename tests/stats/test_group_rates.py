@@ -41,6 +41,15 @@ def test_clusters_keep_their_hits(within):
     assert draws.std(axis=0).min() > 0
 
 
+def test_clusters_of_rare_sizes_change_places_with_neighbouring_sizes():
+    size = np.arange(1, 41)
+    cluster = np.repeat(np.arange(40), size)
+    hit, group = (rng().random(40) < 0.5)[cluster], (np.arange(40) % 2)[cluster]
+    draws = exchanged_rates(hit, group, 2, cluster, rng(1))
+    assert draws.std(axis=0).min() > 0.05
+    assert draws.mean(axis=0) == pytest.approx(hit.mean(), abs=0.05)
+
+
 def test_alike_subjects_spread_further_than_rows():
     cluster = np.repeat(np.arange(60), 10)
     hit, group = np.repeat(rng().random(60) < 0.5, 10), np.repeat(np.arange(60) % 2, 10)

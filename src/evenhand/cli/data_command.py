@@ -41,7 +41,10 @@ def list_() -> None:
         typer.echo(f"  source   {each.home}")
         if each.form:
             typer.echo(f"  opt out  {each.form}")
-        typer.echo(f"  folder   {each.folder} (has {each.tables} tables, {each.images} images{removed})")
+        has = f"has {each.tables} tables, {each.images} images{removed}"
+        if each.by_hand:
+            has = f"to be got by hand; for what is missing type: evenhand data check {each.name}"
+        typer.echo(f"  folder   {each.folder} ({has})")
 
 
 @data_app.command()

@@ -36,6 +36,7 @@ class Available:
         tables: Tables that are there.
         images: Images that are there.
         removed: Images that were removed by hand.
+        by_hand: Whether nothing of it is fetched; then nothing is counted here either.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Available:
     tables: int
     images: int
     removed: int
+    by_hand: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def list_data() -> list[Available]:
                 tables,
                 len(places),
                 removed,
+                bool(source.by_hand and not source.files),
             )
         )
     return found

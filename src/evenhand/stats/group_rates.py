@@ -12,6 +12,7 @@ Mask = npt.NDArray[np.bool_]
 _CELLS = 20_000_000  # clusters x replicates that are drawn in all
 _HELD = 4_000_000  # of which so many at a time
 _FEWEST, _MOST = 999, 9_999
+_ENOUGH = 10  # clusters of about one size among which groups are exchanged
 
 
 def exchanged_rates(
@@ -19,9 +20,10 @@ def exchanged_rates(
 ) -> Floats:
     """Rates of groups when groups make no difference, at random.
 
-    Without clusters the hits fall on rows at random (multivariate hypergeometric). With clusters the hits of
-    whole clusters fall on clusters of the same size, and within a cluster on its rows at random: the
-    hypothesis is that no attribute matters, neither between clusters nor within them.
+    Without clusters the hits fall on rows at random (multivariate hypergeometric). Where each cluster lies in
+    one group, whole clusters change places with others of the same size (of neighbouring sizes, where fewer
+    than ten have one). Else the hits of a cluster fall on another of the same size, and there on its rows at
+    random: the hypothesis is that no attribute matters, neither between clusters nor within them.
 
     Args:
         hit: Shape (N,).
@@ -44,16 +46,31 @@ def exchanged_rates(
     alike = bool((np.count_nonzero(n, axis=1) == 1).all())  # each cluster lies in one group
     work = clusters.size * (1 if alike else groups - 1)
     replicates = int(np.clip(_CELLS // work, _FEWEST, _MOST))
-    counts, length = np.zeros((replicates, groups)), n.sum(axis=1)
-    for size in np.unique(length).tolist():
-        some = np.flatnonzero(length == size)
+    counts, below = np.zeros((2, replicates, groups))
+    length = n.sum(axis=1)
+    stratum = _alike(length) if alike else length
+    for kind in np.unique(stratum).tolist():
+        some = np.flatnonzero(stratum == kind)
         step = max(1, _HELD // some.size)
         for start in range(0, replicates, step):
-            number = min(step, replicates - start)
-            drawn = rng.permuted(np.tile(inside[some], (number, 1)), axis=1)
-            fallen = drawn @ (n[some] > 0) if alike else _spread(drawn, n[some], rng)
-            counts[start : start + number] += fallen
-    return np.asarray(counts / sizes)
+            part = slice(start, min(step + start, replicates))
+            whose = rng.permuted(np.tile(some, (part.stop - start, 1)), axis=1)
+            drawn = inside[whose]
+            counts[part] += drawn @ (n[some] > 0) if alike else _spread(drawn, n[some], rng)
+            below[part] += length[whose] @ (n[some] > 0) if alike else n[some].sum(axis=0)
+    return np.asarray(counts / below)
+
+
+def _alike(length: Integers) -> Integers:
+    """Strata of clusters of one size; neighbouring sizes are one stratum until it holds enough clusters."""
+    sizes, count = np.unique(length, return_counts=True)
+    stratum, held = np.zeros(sizes.size, dtype=np.int64), 0
+    for place in range(1, sizes.size):
+        held += int(count[place - 1])
+        enough = held >= _ENOUGH and count[place:].sum() >= _ENOUGH
+        stratum[place] = stratum[place - 1] + enough
+        held = 0 if enough else held
+    return stratum[np.searchsorted(sizes, length)]
 
 
 def _spread(hits: Integers, n: Integers, rng: np.random.Generator) -> Integers:

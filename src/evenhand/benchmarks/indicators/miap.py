@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.benchmarks.indicators.attributes import ANNOTATORS, RECORDED, Attribute
 from evenhand.benchmarks.indicators.listing import Listing
 from evenhand.benchmarks.indicators.people_samples import Coverage, People
-from evenhand.core.errors import InputError, UnknownName, check_choice
+from evenhand.core.errors import InputError, UnknownName, check_choice, one_line
 from evenhand.core.questions import UnreadableImage
 from evenhand.evidence import sources
 from evenhand.files.cropped_images import SQUARES, CroppedImages, image_size
@@ -96,7 +96,7 @@ def read_miap(found: Listing, *, crop: str = "code", smallest: int = SMALLEST, s
         clusters="subject",
         dropped=dict(+dropped),
         notes=dict(+notes),
-        coverage=(Coverage("images of the boxes", _readable(sizes), len(wanted)),),
+        coverage=(Coverage("images of the boxes", _readable(sizes), len(wanted)), *_of_list(found, boxes)),
         paper_counts=PAPER_COUNTS,
         together=("perceived_gender", "perceived_age"),
     )
@@ -165,6 +165,21 @@ def _size(found: Listing, path: str) -> tuple[int, int] | UnreadableImage:
         return image_size(str(found.folder / path))
     except UnreadableImage as problem:
         return problem
+
+
+def _of_list(found: Listing, boxes: pl.DataFrame) -> list[Coverage]:
+    """How many images of the split's list are there, if the list is."""
+    split = str(boxes["split"].first()) if boxes.height else ""
+    lists = found.named(f"open_images_extended_miap_images_{split}", ending=".lst")
+    if not lists:
+        return []
+    try:
+        lines = (found.folder / lists[0]).read_text(encoding="utf-8").split()
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{lists[0]!r} cannot be read: {one_line(problem)}; get the file again") from problem
+    listed = {line.rpartition("/")[2] for line in lines}
+    there = {image.rpartition("/")[2].rpartition(".")[0] for image in found.images}
+    return [Coverage("images of the list", len(listed & there), len(listed))]
 
 
 def _readable(sizes: dict[str, tuple[int, int] | UnreadableImage]) -> int:

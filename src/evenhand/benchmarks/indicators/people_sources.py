@@ -57,7 +57,8 @@ def _groups(people: People) -> list[Part]:
         counts = people.counts(name)
         empty = people.annotations[name].null_count()
         if len(counts) <= 20:
-            levels = dict.fromkeys((*counts, *paper))
+            known = [level for level in people.definitions[name].levels if level in {*counts, *paper}]
+            levels = dict.fromkeys((*known, *counts, *paper))
             found += [_only(f"{name} {each}", counts.get(each, 0), paper.get(each)) for each in levels]
         else:
             found.append(_only(f"{name}: different values", len(counts)))

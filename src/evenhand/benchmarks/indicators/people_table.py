@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from evenhand.benchmarks.classification.readers.rows import RESERVED, Rows, Wanted, as_text, unique_ids
 from evenhand.benchmarks.classification.readers.tables import read_table
+from evenhand.benchmarks.indicators.ages import CC_AGES, cc_age
 from evenhand.benchmarks.indicators.attributes import USER, Attribute, plain_axis
 from evenhand.benchmarks.indicators.listing import Listing
 from evenhand.benchmarks.indicators.people_samples import Coverage, People
+from evenhand.benchmarks.indicators.skin import SKIN_TONES, skin_tone
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence import sources
 from evenhand.files.image_sources import ImageFiles
@@ -48,8 +50,10 @@ def read_people_table(
     """The pictures of a table.
 
     Attributes are the columns asked for, else all columns of text, truth values or whole numbers with at most
-    1,000 different values; what is passed over is counted. Values of columns about gender are read in
-    lower case, so that tables can be compared; who annotated them is not known here.
+    1,000 different values; what is passed over is counted. So that tables can be compared, values of columns
+    about gender are read in lower case, ages in whole years are put into the groups of Casual Conversations
+    (the years stay in the column ``years``), and Fitzpatrick types (``skin-type``) also give ``skin_tone``.
+    Who annotated all this is not known here.
 
     Args:
         table: The table; paths in it begin in its folder. An image that is not at its path is the only one
@@ -100,6 +104,13 @@ def _people(rows: Rows, asked: Sequence[str], of: str, sample: str, found: Listi
         values = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
         columns[_free(name)] = values.str.to_lowercase() if axis == "gender" else values
         definitions[_free(name)] = Attribute(_free(name), axis, USER)
+        if axis == "age" and _are_years(columns[name]):
+            columns |= {"years": columns[name].cast(pl.Int64), name: _each(cc_age, columns[name])}
+            definitions[name] = Attribute(name, axis, USER, CC_AGES)
+            notes["age in years that was put into a group"] = len(ids) - columns[name].null_count()
+        if axis == "fitzpatrick" and "skin_tone" not in asked:
+            columns["skin_tone"] = _each(skin_tone, values)
+            definitions["skin_tone"] = Attribute("skin_tone", "skin_tone", USER, SKIN_TONES)
     dropped = Counter(rows.dropped)
     table, images = pl.DataFrame(columns), rows.images
     if isinstance(images, ImageFiles):
@@ -133,6 +144,16 @@ def _there(paths: Sequence[str], found: Listing, dropped: Counter[str], notes: C
         alone = str(found.folder / same[0]) if len(same) == 1 else ""
         places.append(path if at_path else alone)
     return places
+
+
+def _are_years(values: pl.Series) -> bool:
+    """Whether ages are whole years, so that they are put into the groups of Casual Conversations."""
+    known = values.drop_nulls()
+    return len(known) > 0 and bool(known.str.contains(r"^[0-9]{1,3}$").all())
+
+
+def _each(of: Callable[[str | None], str | None], values: pl.Series) -> pl.Series:
+    return pl.Series([of(value) for value in values.to_list()], dtype=pl.String)
 
 
 def _subjects(rows: Rows, of: str) -> pl.Series:
