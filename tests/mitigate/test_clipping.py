@@ -87,8 +87,8 @@ def test_impossible_amounts_and_estimators_are_refused():
     assert MITIGATIONS.get("clip_clip") is ClipClip
     with pytest.raises(ParameterError, match="choose one of 'binned', 'knn', 'smoothed'"):
         ClipClip(estimator="paper")
-    for amount in (-1, 64):
-        with pytest.raises(ParameterError, match="give 0 to 63"):
+    for amount, possible in ((-1, "give 0, 1, 2"), (64, "give 0 to 63")):
+        with pytest.raises(ParameterError, match=possible):
             ClipClip(remove=amount).fit(planted())
     with pytest.raises(ParameterError, match="give 0 to 63"):
         ClipClip().cut(ClipClip().order(planted()), 64)

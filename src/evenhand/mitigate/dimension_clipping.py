@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError, check_choice
-from evenhand.mitigate.kept_dimensions import ONE_BASIS, check_amount, kept_maps
+from evenhand.mitigate.kept_dimensions import ONE_BASIS, kept_maps
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.nearest_neighbours import neighbour_information
-from evenhand.mitigate.usable import check_material
+from evenhand.mitigate.usable import check_amount, check_material
 from evenhand.stats.mutual_information import binned_information, smoothed_information
 
 Floats = npt.NDArray[np.float64]

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.mitigate.kept_dimensions import ONE_BASIS, check_amount, kept_maps
+from evenhand.mitigate.kept_dimensions import ONE_BASIS, kept_maps
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.nearest_neighbours import neighbour_information
-from evenhand.mitigate.usable import check_material
+from evenhand.mitigate.usable import check_amount, check_material
 from evenhand.stats.leave_one_dimension_out import RemainingDimensions
 from evenhand.stats.mutual_information import binned_information
 
@@ -132,8 +132,7 @@ class Pruning:
             raise ParameterError(f"quantile={self.quantile} is not possible; give a share above 0, at most 1")
         if self.threshold is not None and not isfinite(self.threshold):
             raise ParameterError(f"threshold={self.threshold} is not possible; give a number of nats")
-        if self.remove is not None and self.remove < 0:
-            raise ParameterError(f"remove={self.remove} is not possible; give 0 or more dimensions")
+        check_amount(self.remove)
 
     def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
         """Choose the dimensions on the fit half.

@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
-from evenhand.mitigate.subspaces import Floats, check_amount, removal_facts
-from evenhand.mitigate.usable import check_material
+from evenhand.mitigate.subspaces import Floats, removal_facts
+from evenhand.mitigate.usable import check_amount, check_material
 
 NEGLIGIBLE = 1e-6
 """A direction along which the whitened covariance with the groups is smaller is not removed."""

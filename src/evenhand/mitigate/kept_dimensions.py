@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.core.errors import ParameterError
 from evenhand.mitigate.mitigation import Map
 
 ONE_BASIS = (
@@ -21,16 +20,3 @@ def kept_maps(total: int, gone: Sequence[int]) -> dict[str, Map]:
     keep = np.ones(total, dtype=bool)
     keep[list(gone)] = False
     return {"image": Map(keep=keep), "text": Map(keep=keep.copy())}
-
-
-def check_amount(remove: int | None, dimensions: int) -> None:
-    """Raise unless so many dimensions can be removed and one is left.
-
-    Raises:
-        ParameterError: Fewer than 0, or all.
-    """
-    if remove is not None and not 0 <= remove < dimensions:
-        raise ParameterError(
-            f"remove={remove} is not possible with vectors of {dimensions} dimensions; "
-            f"give 0 to {dimensions - 1}"
-        )

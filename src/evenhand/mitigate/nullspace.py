@@ -11,8 +11,8 @@ import numpy.typing as npt
 from evenhand.core.errors import InputError, MissingExtra, ParameterError
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.subspaces import Floats, Ints, away_from, check_amount, span, without
-from evenhand.mitigate.usable import check_material
+from evenhand.mitigate.subspaces import Floats, Ints, away_from, span, without
+from evenhand.mitigate.usable import check_amount, check_material
 
 MOST_ROUNDS = 100
 FIVE_PERCENT = 1.645

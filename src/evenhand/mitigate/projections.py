@@ -10,8 +10,8 @@ import numpy as np
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.subspaces import Floats, check_amount, removal_facts, set_means, span, without
-from evenhand.mitigate.usable import check_material
+from evenhand.mitigate.subspaces import Floats, removal_facts, set_means, span, without
+from evenhand.mitigate.usable import check_amount, check_material
 
 BASES = ("means", "items")
 

@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import ParameterError
 from evenhand.mitigate.maps import Map
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-def check_amount(remove: object) -> None:
-    """Raise ParameterError unless ``remove`` is None or a number of directions."""
-    fits = remove is None or (isinstance(remove, int) and not isinstance(remove, bool) and remove >= 0)
-    if not fits:
-        raise ParameterError(f"remove={remove!r} is not possible; give 0, 1, 2, ..., or None for all")
 
 
 def span(vectors: Floats, most: int | None = None) -> Floats:

@@ -7,13 +7,34 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.mitigate.material import Material
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _FEWEST = {"targets": 2, "attributes": 1}
+
+
+def check_amount(remove: object, dimensions: int | None = None) -> None:
+    """Raise unless ``remove`` is None or a whole number that leaves a dimension.
+
+    Args:
+        remove: As given.
+        dimensions: How many there are, where dimensions are left out; None: directions are removed.
+
+    Raises:
+        ParameterError: Anything else.
+    """
+    whole = isinstance(remove, int) and not isinstance(remove, bool)
+    fits = remove is None or (whole and remove >= 0)  # type: ignore[operator]
+    if not fits:
+        raise ParameterError(f"remove={remove!r} is not possible; give 0, 1, 2, ..., or None for the default")
+    if isinstance(remove, int) and dimensions is not None and remove >= dimensions:
+        raise ParameterError(
+            f"remove={remove} is not possible with vectors of {dimensions} dimensions; "
+            f"give 0 to {dimensions - 1}"
+        )
 
 
 def check_material(material: Material) -> None:
@@ -26,6 +47,10 @@ def check_material(material: Material) -> None:
     """
     if not material.tests:
         raise InputError("there is no association to lower; give at least one test (X, Y, A, B)")
+    for x, y, a, b in material.tests:
+        if x == y or a == b:
+            told = f"a test compares {x!r} with {y!r} by {a!r} and {b!r}"
+            raise InputError(f"{told}; give it two different groups and two different sets of attributes")
     check_vectors(material)
     for side, sets, places in (
         ("targets", material.target_sets, (0, 1)),
