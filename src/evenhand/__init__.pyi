@@ -7,6 +7,7 @@ from .core.results import Findings as Findings
 from .evidence.counts import Counts as Counts
 from .evidence.predictions import Predictions as Predictions
 from .evidence.similarities import Similarities as Similarities
+from .runner.adapt_engine import adapt as adapt
 from .runner.audit_engine import audit as audit
 from .runner.benchmark_engine import run as run
 from .runner.debias_engine import debias as debias

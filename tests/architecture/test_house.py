@@ -12,7 +12,7 @@ from evenhand.core.results import json_schema
 from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, public_definitions, tree
 
 PUBLIC = {
-    "Counts", "EvenhandError", "Finding", "Findings", "Predictions", "Run", "UserError", "audit",
+    "Counts", "EvenhandError", "Finding", "Findings", "Predictions", "Run", "UserError", "adapt", "audit",
     "debias", "metrics", "mitigate", "run",
     "score", "Similarities",
 }  # fmt: skip
@@ -30,6 +30,9 @@ METRICS = {
     "pleasant_at_k", "single_category_association",
     "association_curve", "harmful_association_gap", "harmful_association_rate", "label_association_gap",
     "label_association_rate",
+    "precision_at_k", "precision_gap",
+    "country_income_correlation", "household_hit_gap", "household_hit_improvement", "household_hit_rate",
+    "worst_household_hit_rate",
 }  # fmt: skip
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "findings.schema.json"
 DEFINED = [(path, name, node) for path in FILES for name, node in public_definitions(path)]

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 
 from evenhand import Similarities, metrics
@@ -132,3 +133,29 @@ def test_options_are_checked():
     cosines = Similarities.from_vectors({"X": [[1, 2]], "Y": [[2, 1]]}, {"A": [[1, 0]], "B": [[0, 1]]})
     with pytest.raises(ParameterError, match="takes probabilities, not cosines; use association_effect_size"):
         metrics.match_association(cosines, **SETS)
+
+
+def test_group_means_that_tie_in_exact_arithmetic_share_the_last_place():
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        tenths = rng.integers(0, 11, (16, 12))
+        asked = {**SETS, "k": 4, "reading": "per_group", "inference": "none"}
+        finding = metrics.match_association(matched(tenths / 10, 7, 6), **asked)
+        assert finding.value == pytest.approx(in_tenths(tenths[:7], 4) - in_tenths(tenths[7:], 4), abs=1e-9)
+
+
+def in_tenths(group, k):
+    """The reading ``per_group`` in whole numbers, six words of A before six of B."""
+    total = group.sum(axis=0)
+    last = np.sort(total)[::-1][k - 1]
+    level = total == last
+    weights = (total > last) + level * (k - (total > last).sum()) / level.sum()
+    return float((weights * np.where(np.arange(12) < 6, 1, -1) * total).sum() / 10 / len(group) / k)
+
+
+def matched(values, n, na):
+    targets, words = [f"i{at}" for at in range(len(values))], [f"w{at}" for at in range(values.shape[1])]
+    pairs = {"sample": np.repeat(targets, len(words)), "candidate": words * len(targets)}
+    table = pl.DataFrame({**pairs, "score": values.ravel()}).lazy()
+    sets = {"X": targets[:n], "Y": targets[n:]}, {"A": words[:na], "B": words[na:]}
+    return Similarities.from_scores(table, *sets)

@@ -1,6 +1,7 @@
 """Dimension pruning: planted dimensions, stops, filters, several tests, and bad input."""
 
 from dataclasses import fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -217,9 +218,18 @@ def test_several_tests_stop_at_zero_too(strategy, pairs):
     fitter = Pruning(remove=31, strategy=strategy, pairs=pairs)
     facts = fitter.fit(material).facts
     values = np.array(facts["trajectory"]).T
-    left = [fitter.towards_zero(values[0], row) for row in values]
-    assert min(left[:-1]) > 0
-    assert abs(left[-1]) <= abs(left[-2])
+    steps = list(pairwise(values))
+    assert not any(fitter.past_zero(values[0], before, after) for before, after in steps)
+    assert fitter.combined(values[-1]) < fitter.combined(values[0])
+
+
+def test_one_association_is_not_turned_round_to_make_up_for_another():
+    base = np.array([1.0, 1.0])
+    fitter = Pruning()
+    assert fitter.past_zero(base, np.array([0.9, -0.2]), np.array([0.85, -0.4]))
+    assert not fitter.past_zero(base, np.array([0.9, -0.2]), np.array([0.5, -0.3]))  # in all there is less
+    assert not fitter.past_zero(base, np.array([0.9, 0.1]), np.array([0.95, 0.1]))  # nothing is turned
+    assert Pruning(pairs="joint_max").past_zero(base, np.array([0.9, -0.9]), np.array([0.1, -1.0]))
 
 
 def shortened(material, gone):

@@ -28,6 +28,12 @@ OF_SIMILARITIES = {
 OF_LABELS = {
     "harmful_association_gap", "harmful_association_rate", "label_association_gap", "label_association_rate",
 }  # fmt: skip
+# these take HouseholdHits: tests/metrics/test_household.py
+OF_HOUSEHOLDS = {
+    "country_income_correlation", "household_hit_gap", "household_hit_improvement", "household_hit_rate",
+    "worst_household_hit_rate",
+}  # fmt: skip
+OF_NEIGHBOURS = {"precision_at_k", "precision_gap"}  # these take Neighbours: tests/metrics/test_precision.py
 TABLES_ONLY = {"association_curve", "prediction_differences"}  # return a table, not a Finding
 
 
@@ -37,7 +43,7 @@ def exported() -> set[str]:
 
 
 def test_the_table_holds_every_metric():
-    others = OF_RANKINGS | OF_CHOICES | OF_SIMILARITIES | OF_LABELS
+    others = OF_RANKINGS | OF_CHOICES | OF_SIMILARITIES | OF_LABELS | OF_HOUSEHOLDS | OF_NEIGHBOURS
     assert {case.name for case in CASES} | others == set(DEFINITIONS)
 
 

@@ -8,6 +8,9 @@ BENCHMARKS = Registry(
     "benchmark",
     {
         "classification": "evenhand.benchmarks.classification.benchmark:CLASSIFICATION",
+        "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
+        "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",
+        "indicators/retrieval": "evenhand.benchmarks.indicators.retrieval:RETRIEVAL",
         "mmbias/association": "evenhand.benchmarks.mmbias.association:ASSOCIATION",
         "mmbias/matching": "evenhand.benchmarks.mmbias.matching:MATCHING",
         "sprites": "evenhand.benchmarks.sprites.benchmark:SPRITES",

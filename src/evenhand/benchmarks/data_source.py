@@ -15,6 +15,8 @@ DATA = Registry(
     {
         "casual_conversations": "evenhand.benchmarks.indicators.people_sources:CASUAL_CONVERSATIONS",
         "casual_conversations_v2": "evenhand.benchmarks.indicators.people_sources:CASUAL_CONVERSATIONS_V2",
+        "dollar_street": "evenhand.benchmarks.indicators.household_sources:DOLLAR_STREET",
+        "dollar_street_mlcommons": "evenhand.benchmarks.indicators.household_sources:DOLLAR_STREET_MLCOMMONS",
         "fairface": "evenhand.benchmarks.indicators.people_sources:FAIRFACE",
         "miap": "evenhand.benchmarks.indicators.people_sources:MIAP",
         "mmbias": "evenhand.benchmarks.mmbias.source:SOURCE",

@@ -1,7 +1,8 @@
-"""``evenhand data``: list, fetch, check and remove the data of benchmarks."""
+"""``evenhand data``: list, fetch, check, remove and prepare the data of benchmarks."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ from evenhand.core.errors import Incomplete
 
 if TYPE_CHECKING:
     from evenhand.runner.data_engine import Fetched, Verdict
+    from evenhand.runner.face_engine import CutFaces
 
 data_app = typer.Typer(
-    help="Fetch, check and remove the data of benchmarks.",
+    help="Fetch, check, remove and prepare the data of benchmarks.",
     rich_markup_mode=None,
 )
 
@@ -103,6 +105,39 @@ def remove(
     for file in deleted:
         typer.echo(f"deleted {file}")
     typer.echo(f"{len(deleted)} files deleted; {len(set(ids))} ids will not be fetched or used again")
+
+
+@data_app.command()
+def faces(
+    videos: Annotated[Path, typer.Argument(metavar="VIDEOS", help="Folder of videos, or a video.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Write crops and faces.csv here.")],
+    every: Annotated[int, typer.Option(min=1, metavar="N", help="Look at every Nth frame only.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Videos at once; default: one a processor.")
+    ] = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Cut a face out of each video, as the paper prepares Casual Conversations; needs evenhand[faces]."""
+    from evenhand.runner.face_engine import TABLE, cut_faces
+
+    with _bar(quiet, "Looking for faces") as progress:
+        done = cut_faces(videos, out, every=every, jobs=jobs or os.cpu_count() or 1, progress=progress)
+    if not quiet:
+        _print_without(done)
+        crops = len(done.rows) - len(done.without)
+        typer.echo(f"{crops} of {len(done.rows)} videos have a crop, {done.kept} of them were done before")
+    if done.unreadable:
+        raise Incomplete(
+            f"{done.unreadable} of {len(done.rows)} videos could not be decoded to their end; see "
+            f"{str(out / TABLE)!r}, get them again and type the same command"
+        )
+
+
+def _print_without(done: CutFaces) -> None:
+    """A line for each video without a crop."""
+    width = max((len(row["video"]) for row in done.without), default=0)
+    for row in done.without:
+        typer.echo(f"{row['video']:{width}}  {row['reason']}")
 
 
 def _say_tables(done: Fetched) -> None:

@@ -201,6 +201,63 @@ def debias(
 
 
 @app.command()
+def adapt(
+    model: options.Model,
+    train: Annotated[
+        Path | None,
+        typer.Option(metavar="IMAGES", help="Labelled images: a table, or a folder for each class."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="probe, fine_tuning or zero_shot; docs/adapt.md.")] = "probe",
+    classes: Annotated[
+        str | None, typer.Option(metavar="TAXONOMY", help="Only these: a taxonomy, or a file of classes.")
+    ] = None,
+    image: Annotated[str | None, typer.Option(metavar="COL", help="Column of images.")] = None,
+    truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of labels.")] = None,
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the method.")
+    ] = None,
+    evaluation: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Will be measured on: none is trained on; may be repeated."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="How many models, one a seed.")] = 1,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "float32",
+    batch_size: options.BatchSize = None,
+    workers: options.Workers = None,
+    keep_answers: options.KeepAnswers = True,
+    trust_remote_code: options.TrustRemoteCode = False,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="The new model.")] = None,
+) -> None:
+    """Give a feature extractor a head for your classes, or train it as a whole: adapted:DIR."""
+    from evenhand.cli.adapt_command import adapt_model
+
+    adapt_model(
+        model,
+        train=train,
+        method=method,
+        classes=classes,
+        columns={"image": image, "truth": truth},
+        parameters=parameters or [],
+        evaluation=evaluation or [],
+        seeds=seeds,
+        seed=seed,
+        options={
+            "device": device,
+            "dtype": dtype,
+            "batch_size": batch_size,
+            "workers": workers,
+            "keep_answers": keep_answers,
+            "trust_remote_code": trust_remote_code,
+        },
+        quiet=quiet,
+        out=out,
+    )
+
+
+@app.command()
 def artifact(
     name: Annotated[str, typer.Argument(metavar="ID", help="See: evenhand ls artifacts.")],
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Run folders.")] = None,

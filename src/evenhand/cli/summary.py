@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summary_associations import has_associations, print_associations
+from evenhand.cli.summary_indicators import has_indicators, print_indicators
 from evenhand.cli.summary_table import has_settings, print_settings
 from evenhand.cli.summary_text import clean, probability, span
 from evenhand.core.errors import one_line
@@ -42,6 +43,8 @@ def print_summary(run: Run, out: Path | None) -> None:
         print_settings(console, run)
     elif has_associations(findings):
         print_associations(console, run)
+    elif has_indicators(findings):
+        print_indicators(console, run)
     else:
         _print_groupings(console, run)
     _print_dropped(console, findings)

@@ -54,8 +54,9 @@ def zero_shot(
     scale: float,
     offset: float = 0.0,
     link: str = "softmax",
+    top: int = 1,
 ) -> pl.LazyFrame:
-    """The label whose text lies nearest to each image: ``argmax_k scale * cos(image, text_k) + offset``.
+    """The labels whose texts lie nearest to each image: ``argmax_k scale * cos(image, text_k) + offset``.
 
     Args:
         embeddings: Embeddings(sample, modality, vector) of images.
@@ -64,21 +65,31 @@ def zero_shot(
         scale: The model's own logit scale; it changes confidences, never the label.
         offset: The model's own logit bias.
         link: ``softmax`` over the labels, or ``sigmoid`` of each (SigLIP).
+        top: How many labels of each image.
 
     Returns:
-        sample, prediction, rank (always 1), confidence in [0, 1]. Of equal logits the first label is taken.
+        sample, prediction, rank (1 = nearest), confidence in [0, 1]. Of equal logits the first label is
+        taken.
     """
-    names = pl.Series(labels, dtype=pl.String)
+    names, depth = pl.Series(labels, dtype=pl.String), min(top, len(labels))
 
     def predict(part: pl.DataFrame) -> pl.DataFrame:
         if part.is_empty():
             return pl.DataFrame(schema=PREDICTED)
         images = np.stack(list(part["vector"].to_numpy()))
         logits = scale * normalised(images) @ text.T + offset
-        best = logits.argmax(axis=1)
-        confidence = np.take_along_axis(_linked(logits, link), best[:, None], axis=1)[:, 0]
-        found = {"sample": part["sample"], "prediction": names.gather(best)}
-        return pl.DataFrame({**found, "rank": 1, "confidence": confidence}, schema=PREDICTED)
+        first = logits.argmax(axis=1)[:, None]
+        best = first if depth == 1 else np.argsort(-logits, axis=1, kind="stable")[:, :depth]
+        confidence = np.take_along_axis(_linked(logits, link), best, axis=1)
+        return pl.DataFrame(
+            {
+                "sample": part["sample"].gather(np.repeat(np.arange(len(part)), depth)),
+                "prediction": names.gather(best.ravel()),
+                "rank": np.tile(np.arange(1, depth + 1, dtype=np.int32), len(part)),
+                "confidence": confidence.ravel(),
+            },
+            schema=PREDICTED,
+        )
 
     return embeddings.map_batches(predict, schema=PREDICTED, streamable=True)
 
@@ -104,19 +115,40 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
     Returns:
         The label and None, or None and the reason: it names no label, or several.
     """
+    said = _beginning(text)
+    if said in labels:
+        return labels[said], None
+    named = _named_in(said, labels)
+    if len(named) == 1:
+        return named.pop(), None
+    return None, SEVERAL_LABELS if named else NO_LABEL
+
+
+def labels_in(text: str, labels: Mapping[str, str]) -> set[str]:
+    """All labels that a free answer names, looked for as in ``label_in``.
+
+    Args:
+        text: What the model said.
+        labels: Plain form (``plain``) of each label to the label.
+    """
+    return _named_in(_beginning(text), labels)
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as is looked at, in plain form, without a last word cut short."""
     said = plain(text[:LOOKED_AT])
     if len(text) > LOOKED_AT and not text[LOOKED_AT].isspace():
         said = said.rpartition(" ")[0]
-    if said in labels:
-        return labels[said], None
+    return said
+
+
+def _named_in(said: str, labels: Mapping[str, str]) -> set[str]:
     outer, reached = set(), 0
     for found in _any_of(tuple(labels)).finditer(said):  # the longest at each place, from left to right
         if found.end(1) > reached:  # else it lies within one that began before
             reached = found.end(1)
             outer.add(labels[found[1]])
-    if len(outer) == 1:
-        return outer.pop(), None
-    return None, SEVERAL_LABELS if outer else NO_LABEL
+    return outer
 
 
 @lru_cache(maxsize=8)

@@ -17,6 +17,11 @@ from .group_accuracy import accuracy_range as accuracy_range
 from .group_accuracy import mean_group_accuracy as mean_group_accuracy
 from .group_accuracy import worst_class_group_accuracy as worst_class_group_accuracy
 from .group_accuracy import worst_group_accuracy as worst_group_accuracy
+from .household import country_income_correlation as country_income_correlation
+from .household import household_hit_gap as household_hit_gap
+from .household import household_hit_improvement as household_hit_improvement
+from .household import household_hit_rate as household_hit_rate
+from .household import worst_household_hit_rate as worst_household_hit_rate
 from .label_association import harmful_association_gap as harmful_association_gap
 from .label_association import harmful_association_rate as harmful_association_rate
 from .label_association import label_association_gap as label_association_gap
@@ -26,6 +31,8 @@ from .matching import match_association as match_association
 from .mistakes import prediction_differences as prediction_differences
 from .parity import demographic_parity as demographic_parity
 from .parity import equalized_odds as equalized_odds
+from .precision import precision_at_k as precision_at_k
+from .precision import precision_gap as precision_gap
 from .ranked import skewsize_softmax as skewsize_softmax
 from .ranked import skewsize_topk as skewsize_topk
 from .reductions import association_reduction as association_reduction

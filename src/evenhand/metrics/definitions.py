@@ -24,6 +24,7 @@ _CALISKAN = (
 _INDICATORS = (
     "Goyal et al., Fairness Indicators for Systematic Assessments of Visual Feature Extractors, FAccT 2022"
 )
+_DE_VRIES = "De Vries et al., Does object recognition work for everyone?, CVPR workshops 2019"
 _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
 
 
@@ -113,5 +114,24 @@ DEFINITIONS: dict[str, Definition] = {
     ),
     "harmful_association_gap": Definition(
         "lower is fairer", Source(paper=_INDICATORS, equation="section 3.1, range over groups"), 0.0
+    ),
+    "household_hit_rate": Definition(
+        "higher is better", Source(paper=_INDICATORS, equation="section 3.2; Figure 5")
+    ),
+    "household_hit_gap": Definition(
+        "descriptive", Source(paper=_INDICATORS, equation="section 3.2; gaps by income and region"), 0.0
+    ),
+    "worst_household_hit_rate": Definition(
+        "higher is better", Source(paper=_INDICATORS, equation="section 3.2, least of the groups")
+    ),
+    "household_hit_improvement": Definition(
+        "descriptive", Source(paper=_INDICATORS, equation="Figure 5; (rate - reference) / reference"), 0.0
+    ),
+    "country_income_correlation": Definition(
+        "descriptive", Source(paper=_DE_VRIES, equation="Figure 1"), 0.0
+    ),
+    "precision_at_k": Definition("higher is better", Source(paper=_INDICATORS, equation="section 3.3")),
+    "precision_gap": Definition(
+        "lower is fairer", Source(paper=_INDICATORS, equation="section 3.3, range over groups"), 0.0
     ),
 }

@@ -25,6 +25,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
 REPLICATES = 1_999
 _CELLS = 4_000_000
+_ROUNDING = 1e-12
 
 
 def match_association(
@@ -126,7 +127,8 @@ def top_weights(values: Floats, k: int) -> Floats:
     """
     width = values.shape[1]
     last = np.partition(values, width - k, axis=1)[:, width - k, None]
-    above, level = values > last, values == last
+    near = _ROUNDING * np.maximum(np.abs(last), 1e-6)  # equal means may differ in their last digits
+    above, level = values > last + near, np.abs(values - last) <= near
     left = k - above.sum(axis=1, keepdims=True)
     return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))
 

@@ -86,7 +86,8 @@ class Pruning:
             (8 quantile bins), ``knn`` (scikit-learn), ``none``, or ``auto``: binned where labels are given.
         threshold: A dimension may go if it tells less than so many nats about the labels; None: ``quantile``.
         quantile: A dimension may go if it tells no more than this share of all dimensions do.
-        stop_at_zero: Stop where the association changes its sign, on the side that is nearer to zero.
+        stop_at_zero: Stop where the association changes its sign, on the side that is nearer to zero; with
+            several tests, where those that changed it grow by more than the others shrink.
         precision: Of the search.
     """
 
@@ -243,20 +244,23 @@ class Pruning:
         values = np.abs(effect_sizes) if self.objective == "absolute" else effect_sizes
         return np.asarray(values.mean(axis=0) if self.pairs == "joint_mean" else values.max(axis=0))
 
-    def towards_zero(self, base: Floats, effect_sizes: Floats) -> float:
-        """What is left of the association in the direction it had: below 0 it has been turned round.
+    def past_zero(self, base: Floats, before: Floats, after: Floats) -> bool:
+        """Whether a removal turns associations round by more than it lowers others.
+
+        With one test: whether its d has reached the other side of zero. With several, where some have turned
+        round: whether these grow, and with them the mean (or the largest) |d| of all.
 
         Args:
-            base: d of each test before, shape (tests,).
-            effect_sizes: d of each test now, shape (tests,).
-
-        Returns:
-            The mean over the tests, or that of the test with the largest |d|.
+            base: d of each test at first, shape (tests,).
+            before: d before the removal, shape (tests,).
+            after: d after it, shape (tests,).
         """
-        aligned = np.sign(base) * effect_sizes
-        if self.pairs == "joint_mean":
-            return float(aligned.mean())
-        return float(aligned[np.abs(aligned).argmax()])
+        turned = np.sign(base) * after <= 0
+        if len(base) == 1 or not turned.any():
+            return bool(turned.all())
+        was, is_now = np.abs(before), np.abs(after)
+        overall = np.mean if self.pairs == "joint_mean" else np.max
+        return bool(is_now[turned].sum() > was[turned].sum() and overall(is_now) > overall(was))
 
     def _allowed(self, material: Material, seed: int) -> tuple[Bools, dict[str, Any]]:
         """Which dimensions the filter lets go, and what the filter was."""
@@ -327,11 +331,10 @@ class _Search:
         if not np.isfinite(after).all():
             self.stopped_because = UNDEFINED
             return False
-        was, is_now = (self.rules.towards_zero(self.base, d) for d in (self.trajectory[-1], after))
-        crossing = self.rules.stop_at_zero and is_now <= 0
+        crossing = self.rules.stop_at_zero and self.rules.past_zero(self.base, self.trajectory[-1], after)
         if crossing:
             self.stopped_because = ZERO_CROSSING
-            if abs(is_now) >= abs(was):
+            if len(after) > 1 or abs(after[0]) >= abs(self.trajectory[-1][0]):
                 return False
         if remove:
             self.state.remove(dimension)

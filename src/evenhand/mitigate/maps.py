@@ -95,7 +95,9 @@ class Map:
         if self.identity:
             return vectors.copy()
         if self.keep is not None and not (self.unit_before or self.unit_after):
-            return vectors.take(np.flatnonzero(self.keep), axis=1)
+            kept = vectors.take(np.flatnonzero(self.keep), axis=1)
+            kept[~np.isfinite(vectors).all(axis=1)] = np.nan  # what was no answer does not become one
+            return kept
         width = vectors.shape[1] if self.keep is None else int(self.keep.sum())
         result = np.empty((len(vectors), width), dtype=vectors.dtype)
         rows = max(128, min(4096, _NUMBERS // max(1, vectors.shape[1])))

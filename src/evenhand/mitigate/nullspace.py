@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import InputError, MissingExtra, ParameterError
+from evenhand.core.errors import InputError, ParameterError
+from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.subspaces import Floats, Ints, away_from, span, without
@@ -107,12 +108,9 @@ class INLP:
         self, vectors: Floats, codes: Ints, held_in: npt.NDArray[np.bool_]
     ) -> tuple[Floats, float]:
         """Orthonormal rows that a classifier uses, and its accuracy on the held-in quarter."""
-        try:
-            from sklearn.linear_model import LogisticRegression
-        except ImportError:
-            raise MissingExtra("scikit-learn", "debias") from None
-        classifier = LogisticRegression(C=self.penalty, max_iter=1000)
-        classifier.fit(vectors[~held_in], codes[~held_in])
+        classifier = fitted_classifier(
+            vectors[~held_in], codes[~held_in], penalty=self.penalty, iterations=1000
+        )
         rows = np.asarray(classifier.coef_, dtype=np.float64)
         if len(rows) > 1:  # of k classes only differences matter
             rows = rows - rows.mean(axis=0)

@@ -27,6 +27,7 @@ class Adapter:
 SCHEMES = Registry(
     "kind of model",
     {
+        "adapted": "evenhand.models.adapted:open_adapted",
         "api": "evenhand.models.api.source:open_api",
         "hf": "evenhand.models.hf.source:open_hf",
         "onnx": "evenhand.models.onnx_file:open_onnx",
@@ -38,13 +39,14 @@ SCHEMES = Registry(
 )
 GRAMMAR = (
     "hf:org/name[@revision] or hf:FOLDER, timm:name, openclip:arch/weights, onnx:FILE, api:model@base_url, "
-    "py:module:object, FILE.py:object, table:FILE"
+    "py:module:object, FILE.py:object, adapted:FOLDER, table:FILE"
 )
 _OTHERS = (
     Adapter("timm:NAME", "classifiers of timm", ("classifies_images", "embeds_images")),
     Adapter("openclip:ARCH/WEIGHTS", "dual encoders of open_clip", ("embeds_images", "embeds_texts")),
     Adapter("onnx:FILE", "ONNX networks with a sidecar", ("classifies_images", "embeds_images")),
     Adapter("api:MODEL@URL", "OpenAI-compatible servers", ("scores_continuations", "answers_questions")),
+    Adapter("adapted:FOLDER", "what evenhand adapt made", ("classifies_images", "embeds_images")),
     Adapter("FILE.py:OBJECT", "your own class", tuple(CAPABILITIES)),
 )
 

@@ -22,6 +22,7 @@ from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts
 from evenhand.runner.lazy_model import LazyModel
 from evenhand.runner.local_engine import LocalEngine
 from evenhand.runner.options import AskOptions
+from evenhand.runner.overlap import refuse_training_images
 from evenhand.runner.writing import write_table
 
 Progress = Callable[[str, int, int], None]
@@ -67,6 +68,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     """
     for question in plan.questions:
         require(source, question.capability)
+    refuse_training_images(source, plan.questions)
     if isinstance(source, TableSource):
         return _from_tables(plan, source, folder / FOLDER)
     evidence = folder / FOLDER

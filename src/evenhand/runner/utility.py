@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from evenhand.core.errors import MissingExtra
 from evenhand.evidence.derive import normalised
+from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.material import Floats, Ints
 
 _ITERATIONS = 300
@@ -38,17 +36,10 @@ def probe_accuracy(train: Floats, train_labels: Ints, test: Floats, test_labels:
     spread = float((unit_train - centre).std())
     if spread == 0:
         return float(np.mean(test_labels == np.bincount(train_labels).argmax()))
-    probe = _logistic_regression()
-    probe.fit((unit_train - centre) / spread, train_labels)
+    probe = fitted_classifier(
+        (unit_train - centre) / spread, train_labels, penalty=1.0, iterations=_ITERATIONS
+    )
     return float(np.mean(probe.predict((unit_test - centre) / spread) == test_labels))
-
-
-def _logistic_regression() -> Any:
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("scikit-learn", "debias") from None
-    return LogisticRegression(max_iter=_ITERATIONS)
 
 
 def chance_level(train_labels: Ints, test_labels: Ints) -> float:

@@ -117,8 +117,13 @@ class Labels:
         return forms
 
 
-def choose_way(asked: str, capabilities: Sequence[str]) -> str:
+def choose_way(asked: str, capabilities: Sequence[str], benchmark: str = "classification") -> str:
     """The way that the user asked for, or the first that the model can go.
+
+    Args:
+        asked: One of ``WAYS``, or ``auto``.
+        capabilities: What the model can do.
+        benchmark: Who asks, for the message.
 
     Raises:
         UserError: The model can go none.
@@ -129,7 +134,7 @@ def choose_way(asked: str, capabilities: Sequence[str]) -> str:
         if set(needed) <= set(capabilities):
             return way
     raise UserError(
-        f"this model has {', '.join(capabilities)}; classification needs classifies_images, or embeds_images "
+        f"this model has {', '.join(capabilities)}; {benchmark} needs classifies_images, or embeds_images "
         "with embeds_texts, or answers_questions; type: evenhand ls models"
     )
 
@@ -148,7 +153,7 @@ def questions(way: str, samples: Samples, labels: Labels, parameters: Mapping[st
             )
         ]
     if way == "zero_shot":
-        texts = _texts(labels, parameters)
+        texts = prompted(labels, parameters)
         different = list(dict.fromkeys(texts))
         return [
             Question("images", "embeds_images", ids, samples.images),
@@ -165,10 +170,10 @@ def predictions(
     if way == "classify":
         return evidence["predictions"].select(list(PREDICTED)), {}
     if way == "zero_shot":
-        vectors = _vectors(evidence["texts"], _texts(labels, parameters))
+        vectors = text_vectors(evidence["texts"], prompted(labels, parameters))
         found = zero_shot(
             evidence["images"],
-            prototypes(vectors, len(_templates(parameters))),
+            prototypes(vectors, len(templates_of(parameters))),
             labels.names,
             scale=float(facts.get("logit_scale", 1.0)),
             offset=float(facts.get("logit_bias", 0.0)),
@@ -178,7 +183,7 @@ def predictions(
     return _from_answers(evidence["answers"], labels)
 
 
-def _vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[float]]:
+def text_vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[float]]:
     """The vector of each text.
 
     Raises:
@@ -213,7 +218,7 @@ def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, 
     return kept, dict(unusable.iter_rows())
 
 
-def _templates(parameters: Mapping[str, Any]) -> list[str]:
+def templates_of(parameters: Mapping[str, Any]) -> list[str]:
     """The prompt templates, at least one, each with a place for the label.
 
     Raises:
@@ -228,7 +233,7 @@ def _templates(parameters: Mapping[str, Any]) -> list[str]:
     return templates
 
 
-def _texts(labels: Labels, parameters: Mapping[str, Any]) -> list[str]:
+def prompted(labels: Labels, parameters: Mapping[str, Any]) -> list[str]:
     """Every label in every template; all templates of the first label first."""
-    templates = _templates(parameters)
+    templates = templates_of(parameters)
     return [template.replace("{label}", text) for text in labels.texts for template in templates]

@@ -1,0 +1,257 @@
+"""The benchmark ``indicators/geography``: are poor people's things recognised as well as rich ones?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.indicators.concept_maps import AUTO, MappedConcepts, map_concepts
+from evenhand.benchmarks.indicators.household_samples import DUPLICATES
+from evenhand.benchmarks.indicators.households import HOUSEHOLD_KINDS, Households, read_households
+from evenhand.benchmarks.indicators.ranked_answers import (
+    ASKING,
+    RankedAnswers,
+    answered_rows,
+    label_questions,
+    ranked_answers,
+)
+from evenhand.benchmarks.indicators.settings import numbers
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.results import Finding
+from evenhand.evidence.derive import labels_in, plain
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.files.image_sources import ImageFiles
+from evenhand.metrics import household as metrics
+from evenhand.metrics.household_tables import country_hit_rates, hit_curve, household_rates
+
+NAME = "indicators/geography"
+DEFAULT_BY = "income_bucket,region,income_bucket+region"
+
+_GROUPS = ("income_bucket", "region", "country", "concept")
+_HITS = "hits"
+_DIGITS = 5  # of confidences in the released code
+
+
+@dataclass(frozen=True, eq=False)
+class GeographyPlan(Plan):
+    """A plan that remembers the households.
+
+    Attributes:
+        households: Whose images are asked about.
+    """
+
+    households: Households | None = None
+
+
+class Geography:
+    """Images from households of known income and region; any model that can be brought to name things."""
+
+    name = NAME
+    parameters: Mapping[str, Parameter] = {
+        "kind": Parameter("auto", ("auto", *HOUSEHOLD_KINDS), "layout of --data; auto: by what lies there"),
+        "by": Parameter(DEFAULT_BY, help=f"of {', '.join(_GROUPS)}, A+B crosses, separated by commas"),
+        "concept_map": Parameter(AUTO, help="auto, imagenet, names, or a JSON file of class: [concepts]"),
+        "duplicates": Parameter(
+            AUTO,
+            (AUTO, *DUPLICATES),
+            "an image of several concepts: one sample, or keep one each; auto: as mode",
+        ),
+        "split": Parameter("", help="of MLCommons' tables: test, train or all"),
+        "top": Parameter(5, help="how many labels of an image count"),
+        "threshold": Parameter("0", help="confidences that a hit must exceed, separated by commas"),
+        **ASKING,
+        "reference": Parameter("", help="folder of a run of another model, for the relative improvement"),
+        "mode": Parameter("default", ("default", "paper"), "paper: the released code's numbers"),
+    }
+    artifacts: Sequence[str] = ()
+
+    def plan(self, setting: Setting) -> Plan:
+        """Each image once; where labels are texts, each of them once too."""
+        households = _households(setting)
+        top, _ = _top(setting), _thresholds(setting)
+        by = _groupings(households, str(setting.parameters["by"]))
+        samples = households.annotations["sample"].to_list()
+        words = _words(households)
+        asked = label_questions(setting, samples, households.images, words, kept=top, who=NAME)
+        return GeographyPlan(
+            households.annotations, asked, by, households.dropped, households.notes, households
+        )
+
+    def measure(self, answered: Answered) -> Measured:
+        """Hit rates, gaps and the worst group by threshold and grouping; countries by income; tables."""
+        plan, setting = answered.plan, answered.setting
+        households = plan.households if isinstance(plan, GeographyPlan) else None
+        if households is None:
+            households = _households(setting)
+        found = ranked_answers(answered, _words(households), kept=_top(setting), who=NAME)
+        mapped = _mapped(households, found, setting)
+        mapped = replace(mapped, annotations=answered_rows(mapped.annotations, answered))
+        mode, thresholds = str(setting.parameters["mode"]), _thresholds(setting)
+        first = _hits(found, mapped, setting, thresholds[0])
+        findings, curves = [], []
+        for threshold in thresholds:
+            hits = first if threshold == thresholds[0] else first.at(threshold)
+            for by in plan.by:
+                findings += _findings(hits, by, setting)
+            if {"country", "income"} <= set(hits.attributes):
+                findings += [
+                    metrics.country_income_correlation(hits, method=method, mode=mode, seed=setting.seed)
+                    for method in ("pearson", "spearman")
+                ]
+        if found.way != "answer":
+            for by in plan.by:
+                curve = hit_curve(first, by, mode=mode)
+                curves.append(curve.select(pl.lit("+".join(by)).alias("by"), pl.all()))
+        reference = str(setting.parameters["reference"])
+        if reference:
+            other = _reference(reference)
+            findings += [
+                metrics.household_hit_improvement(
+                    first, reference=other, by=by, mode=mode, seed=setting.seed
+                ).model_copy(update={"reference": reference})
+                for by in plan.by
+            ]
+        tables = {
+            _HITS: first.table,
+            "households": household_rates(first, mode=mode),
+            "classes": _classes(mapped),
+            **({"curve": pl.concat(curves)} if curves else {}),
+        }
+        if {"country", "income"} <= set(first.attributes):
+            tables["countries"] = country_hit_rates(first, mode=mode)
+        return Measured(findings, {}, tables)
+
+    def card(self) -> str:
+        """Source, licence and limits."""
+        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+
+
+def _findings(hits: HouseholdHits, by: tuple[str, ...], setting: Setting) -> list[Finding]:
+    shared: dict[str, Any] = {
+        "by": by,
+        "mode": str(setting.parameters["mode"]),
+        "seed": setting.seed,
+    }
+    return [
+        metrics.household_hit_rate(hits, **shared),
+        metrics.household_hit_gap(hits, **shared),
+        metrics.worst_household_hit_rate(hits, **shared),
+    ]
+
+
+def _reference(folder: str) -> HouseholdHits:
+    """What the model of another run recognised, at its own first threshold."""
+    place = Path(folder).expanduser() / "tables" / f"{_HITS}.parquet"
+    if not place.is_file():
+        raise InputError(f"-p reference={folder!r} is no run of {NAME}; give the folder of one")
+    return HouseholdHits.from_hits(pl.read_parquet(place))
+
+
+def _households(setting: Setting) -> Households:
+    if setting.data is None:
+        raise InputError(
+            "geography needs images from households; give --data FOLDER, such as of Dollar Street"
+        )
+    given = {name: str(value) for name, value in setting.parameters.items()}
+    duplicates = given["duplicates"]
+    if duplicates == AUTO:  # the released code asks about an image once for each of its concepts
+        duplicates = "keep" if given["mode"] == "paper" else "paper"
+    found = read_households(setting.data, given["kind"], duplicates=duplicates, split=given["split"])
+    if setting.limit is None or setting.limit >= len(found.images):
+        return found
+    few = ImageFiles(found.images.paths[: setting.limit])
+    return replace(found, annotations=found.annotations.head(setting.limit), images=few)
+
+
+def _mapped(households: Households, found: RankedAnswers, setting: Setting) -> MappedConcepts:
+    return map_concepts(
+        households,
+        str(setting.parameters["concept_map"]),
+        labels=found.outputs if found.outputs is not None else _words(households),
+        wordnet_ids=found.output_ids,
+    )
+
+
+def _words(households: Households) -> list[str]:
+    """What can be seen, as people write it: ``plates_of_food`` is plates of food."""
+    return list(dict.fromkeys(concept.replace("_", " ") for concept in households.concepts))
+
+
+def _hits(found: RankedAnswers, mapped: MappedConcepts, setting: Setting, threshold: float) -> HouseholdHits:
+    paper, top = setting.parameters["mode"] == "paper", _top(setting)
+    predictions = found.predictions
+    if found.way == "answer":
+        predictions, top = _named(predictions, mapped)
+    facts = {
+        "concept_map": mapped.name,
+        **({"ask": found.way} if found.way != "classify" else {}),
+    }
+    every = found.labels if found.labels is not None else tuple(mapped.classes)
+    hits = HouseholdHits.from_predictions(
+        predictions,
+        mapped.annotations,
+        {label: mapped.classes.get(label, ()) for label in every},
+        labels=found.labels,
+        top=top,
+        threshold=threshold,
+        digits=_DIGITS if paper else None,
+        facts=facts,
+    )
+    told = [f"{reason}: {count}" for reason, count in mapped.notes.items()]
+    own = [note for note in hits.notes if found.way != "answer" or "confidence" not in note]
+    return replace(hits, top=_top(setting), notes=(*found.notes, *told, *own))
+
+
+def _named(answers: pl.LazyFrame, mapped: MappedConcepts) -> tuple[pl.LazyFrame, int]:
+    """Each label that an answer names, else the answer itself; and the most that any names."""
+    forms = {plain(label): label for label in mapped.classes}
+    texts = answers.select(pl.col("prediction").unique()).collect()["prediction"].to_list()
+    said = {text: sorted(labels_in(text, forms)) or [text] for text in texts}
+    table = pl.DataFrame(
+        {"prediction": list(said), "named": list(said.values())},
+        schema={"prediction": pl.String, "named": pl.List(pl.String)},
+    )
+    found = answers.join(table.lazy(), on="prediction").explode("named")
+    return found.select("sample", prediction="named"), max(map(len, said.values()), default=1)
+
+
+def _classes(mapped: MappedConcepts) -> pl.DataFrame:
+    """Which label of the model names which concept."""
+    rows = [(label, concept) for label, concepts in mapped.classes.items() for concept in concepts]
+    return pl.DataFrame(rows, schema={"label": pl.String, "concept": pl.String}, orient="row")
+
+
+def _groupings(households: Households, by: str) -> list[tuple[str, ...]]:
+    """Groupings as columns; of the default ones those that the table has."""
+    table = households.annotations
+    known = [name for name in _GROUPS if name == "concept" or table[name].null_count() < table.height]
+    entries = [tuple(name.strip() for name in entry.split("+")) for entry in by.split(",") if entry.strip()]
+    if by == DEFAULT_BY:
+        return [entry for entry in entries if set(entry) <= set(known)]
+    for entry in entries:
+        for name in entry:
+            if name not in known:
+                raise UnknownName("attribute of these households", name, known)
+        if len(set(entry)) < len(entry):
+            raise ParameterError(f"-p by={by!r} crosses {entry[0]!r} with itself; name each attribute once")
+    return list(dict.fromkeys(entries))
+
+
+def _top(setting: Setting) -> int:
+    top = int(setting.parameters["top"])
+    if top < 1:
+        raise ParameterError(f"-p top={top} is not possible; give 1 or more")
+    return top
+
+
+def _thresholds(setting: Setting) -> list[float]:
+    return numbers("threshold", str(setting.parameters["threshold"]), low=0, high=1)
+
+
+GEOGRAPHY = Geography()

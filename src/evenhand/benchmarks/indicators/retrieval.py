@@ -1,0 +1,154 @@
+"""The benchmark ``indicators/retrieval``: are nearest pictures of the query's group, whatever the group?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.indicators.people import KINDS
+from evenhand.benchmarks.indicators.ranked_answers import answered_rows
+from evenhand.benchmarks.indicators.settings import AUTO, PEOPLE, groupings_of, numbers
+from evenhand.benchmarks.indicators.two_sides import BY_CONTENT, TwoSides, read_two_sides
+from evenhand.core.questions import Question
+from evenhand.core.results import Finding
+from evenhand.evidence.neighbours import CONTENT, Neighbours
+from evenhand.metrics.precision import precision_at_k, precision_gap
+
+NAME = "indicators/retrieval"
+QUERIES, DATABASE = "queries", "database"
+ROLE = "role"
+"""Column of the samples: ``query`` or ``database``."""
+
+_MOST = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalPlan(Plan):
+    """A plan that remembers the two sides.
+
+    Attributes:
+        sides: Queries and database.
+    """
+
+    sides: TwoSides | None = None
+
+
+class Retrieval:
+    """Pictures of people as queries and as a database; any model that turns a picture into a vector."""
+
+    name = NAME
+    parameters: Mapping[str, Parameter] = {
+        "queries": Parameter("", help="folder or table of the queries; else --data is split"),
+        "query_kind": Parameter(AUTO, (AUTO, *KINDS), "layout of -p queries="),
+        **PEOPLE,
+        "split": Parameter(BY_CONTENT, help="of one table: content, or DATABASE:QUERIES such as train:val"),
+        "share": Parameter(0.3, help="split=content: share of the pictures that are queries"),
+        "match": Parameter("gender", help="what has to be the same: an attribute that both sides have"),
+        "k": Parameter("1,5,10,50", help="how many neighbours count, separated by commas"),
+        "mode": Parameter("default", ("default", "paper"), "paper: as the released code counts"),
+    }
+    artifacts: Sequence[str] = ()
+
+    def plan(self, setting: Setting) -> Plan:
+        """Each picture once, on one side only."""
+        _ks(setting)
+        sides = read_two_sides(setting)
+        asked = [
+            Question(name, "embeds_images", people.annotations["sample"].to_list(), people.images)
+            for name, people in ((QUERIES, sides.queries), (DATABASE, sides.database))
+        ]
+        by = groupings_of(sides.queries, str(setting.parameters["by"]))
+        roles = [
+            people.annotations.drop(CONTENT).with_columns(pl.lit(role).alias(ROLE))
+            for people, role in ((sides.queries, "query"), (sides.database, "database"))
+        ]
+        table = pl.concat(roles, how="diagonal_relaxed")
+        return RetrievalPlan(table, asked, by, sides.dropped, sides.notes, sides)
+
+    def measure(self, answered: Answered) -> Measured:
+        """Precision and its gap for every K and grouping, and the neighbours themselves."""
+        plan, setting = answered.plan, answered.setting
+        sides = plan.sides if isinstance(plan, RetrievalPlan) else None
+        if sides is None:
+            sides = read_two_sides(setting)
+        ks = _ks(setting)
+        columns = ["sample", CONTENT, sides.match]
+        rows = [answered_rows(side.annotations, answered) for side in (sides.queries, sides.database)]
+        found = Neighbours.from_embeddings(
+            answered.evidence[QUERIES],
+            answered.evidence[DATABASE],
+            rows[0].select(list(dict.fromkeys((*columns, "subject", *sides.queries.attributes)))),
+            rows[1].select(columns),
+            k=max(ks),
+            cluster=sides.queries.clusters,
+        )
+        findings = [
+            finding
+            for k in ks
+            for by in (list(plan.by) or [()])
+            for finding in _findings(found, sides, by, k, setting)
+        ]
+        tables = {
+            "neighbours": found.to_frame(),
+            "database_mix": _mix(found, sides),
+            "left_out": _left_out(found),
+        }
+        return Measured(findings, {}, tables)
+
+    def card(self) -> str:
+        """Source, licence and limits."""
+        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+
+
+def _findings(
+    found: Neighbours, sides: TwoSides, by: tuple[str, ...], k: int, setting: Setting
+) -> list[Finding]:
+    shared: dict[str, Any] = {
+        "match": sides.match,
+        "by": by,
+        "k": k,
+        "unknown": str(setting.parameters["unknown"]),
+        "mode": str(setting.parameters["mode"]),
+        "seed": setting.seed,
+    }
+    return [precision_at_k(found, **shared), *([precision_gap(found, **shared)] if by else [])]
+
+
+def _mix(found: Neighbours, sides: TwoSides) -> pl.DataFrame:
+    """How many of each group both sides hold: attribute, group, role, n, share."""
+    parts = []
+    for role, table in (("query", found.queries), ("database", found.database)):
+        counts = table[sides.match].value_counts().sort(sides.match, nulls_last=True)
+        parts.append(
+            counts.select(
+                pl.lit(sides.match).alias("attribute"),
+                pl.col(sides.match).alias("group"),
+                pl.lit(role).alias(ROLE),
+                pl.col("count").cast(pl.Int64).alias("n"),
+                (pl.col("count") / max(table.height, 1)).alias("share"),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _left_out(found: Neighbours) -> pl.DataFrame:
+    """What is on neither side after all: role, reason, count."""
+    rows = [
+        (role, reason, count)
+        for role, lost in (("query", found.dropped), ("database", found.left_out))
+        for reason, count in lost.items()
+    ]
+    return pl.DataFrame(rows, schema={ROLE: pl.String, "reason": pl.String, "count": pl.Int64}, orient="row")
+
+
+def _ks(setting: Setting) -> list[int]:
+    found = numbers("k", str(setting.parameters["k"]), low=1, high=_MOST, whole=True)
+    return [int(k) for k in found]
+
+
+RETRIEVAL = Retrieval()

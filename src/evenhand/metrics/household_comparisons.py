@@ -1,0 +1,162 @@
+"""Hit rates beside a reference model, and beside the income of countries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.results import Finding, Interval, Null, Part
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.metrics.building import number
+from evenhand.metrics.household_findings import HitQuestion
+from evenhand.metrics.household_tables import country_points
+from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.resolution_findings import corrected
+from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
+from evenhand.stats.correlation import pearson
+from evenhand.stats.correlation_intervals import fisher_interval, spearman
+from evenhand.stats.paired import flip_p_value, paired_difference
+
+Floats = npt.NDArray[np.float64]
+
+_ELSEWHERE = "not in the other evidence"
+_FLIPPED = "models exchanged in each household"
+_KEYS = ("household", "sample", "concept")
+
+
+def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits, HouseholdHits]:
+    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted.
+
+    Raises:
+        InputError: Not HouseholdHits, or nothing in common.
+    """
+    for given in (first, second):
+        if not isinstance(given, HouseholdHits):
+            raise InputError(
+                f"this metric takes HouseholdHits, not {type(given).__name__}; make them with "
+                "HouseholdHits.from_predictions"
+            )
+    key = ("matched", id(second))
+    if key not in first.memo:
+        found = _common(first, second), _common(second, first)
+        if first.table.height and not found[0].table.height:
+            raise InputError("the two models have no image in common; give answers to the same images")
+        first.memo[key] = (found, second)  # the other one lives as long as its id is a key
+    pair: tuple[HouseholdHits, HouseholdHits] = first.memo[key][0]
+    return pair
+
+
+def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
+    table = here.table.join(there.table.select(_KEYS), on=_KEYS, how="semi", nulls_equal=True)
+    lost = here.table["sample"].n_unique() - table["sample"].n_unique()
+    dropped = {**here.dropped, **({_ELSEWHERE: lost} if lost else {})}
+    return replace(here, table=table, dropped=dropped, memo={})
+
+
+def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
+    """How much more is recognised than by the reference, with a part for each group."""
+    if question.reason is not None:
+        return question.finding(None, reason=question.reason)
+    whole = _Ratio(question, question.bound.whole, reference.bound.whole, 0)
+    parts = []
+    for code in range(len(question.bound.groups) if question.bound.by else 0):
+        ratio = _Ratio(question, question.bound.cells, reference.bound.cells, code)
+        kind, n = "*".join(question.bound.by), int(question.bound.sizes[code])
+        details = {**ratio.details, "households": float(ratio.mean.clusters)}
+        key = question.bound.key(code)
+        parts.append(Part(kind=kind, key=key, n=n, details=details, **ratio.fields(f"group {code}")))
+    return question.finding(None, parts=corrected(parts), details=whole.details).model_copy(
+        update=whole.fields("whole")
+    )
+
+
+class _Ratio:
+    """The hit rate of one group over that of the reference, household by household."""
+
+    def __init__(self, question: HitQuestion, cells: Cells, reference: Cells, code: int) -> None:
+        self.question = question
+        self.mean, self.reference = cells.means()[code], reference.means()[code]
+        some = np.flatnonzero(cells.group == code)
+        self.moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Both rates."""
+        return {"rate": self.mean.value, "reference_rate": self.reference.value}
+
+    def fields(self, purpose: str) -> dict[str, Any]:
+        """Value, interval, null band and p."""
+        base = self.reference.value
+        if not base > 0:
+            return {"value": None, "reason": "undefined"}
+        fields: dict[str, Any] = {"value": self.mean.value / base - 1}
+        if not self.question.infers:
+            return fields
+        ends = ratio_interval(self.mean, self.reference, LEVEL)
+        if ends is not None:
+            method = "log ratio, paired by household"
+            fields["interval"] = Interval(low=ends[0] - 1, high=ends[1] - 1, level=LEVEL, method=method)
+        if self.moved.size > 1:
+            none = np.zeros(self.moved.size, dtype=bool)
+            rng = self.question.stream("flip", purpose)
+            paired = paired_difference(self.moved * self.moved.size, none, (1.0, 0.0), None, rng, LEVEL)
+            low, high = (end / base for end in paired.chance.band(LEVEL))
+            mean = paired.chance.mean / base
+            fields["null"] = Null(
+                mean=mean,
+                low=min(low, mean),
+                high=max(high, mean),
+                level=LEVEL,
+                method=_FLIPPED,
+                replicates=paired.replicates,
+                seed=None if paired.replicates is None else self.question.seed,
+            )
+            fields["p_value"] = flip_p_value(paired)
+        return fields
+
+
+def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
+    """The correlation of the hit rate of countries with their mean income."""
+    check_choice("method", method, ("pearson", "spearman"))
+    check_choice("scale", scale, ("log", "linear"))
+    question.bound.hits.check_attribute("income")
+    params = {"method": method, **({"scale": scale} if scale != "log" else {})}
+    points = country_points(question.bound).drop_nulls("income")
+    income = points["income"].to_numpy()
+    rate = points["hit_rate"].to_numpy()
+    given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
+    found = (spearman if method == "spearman" else pearson)(given, rate)
+    parts = _countries(question, points) if question.reason is None else []
+    details: dict[str, Any] = {"countries": float(found.n)}
+    if question.reason is not None or found.reason:
+        reason = question.reason or "undefined"
+        notes = [found.reason] if found.reason else []
+        return question.finding(None, reason=reason, params=params, details=details, parts=parts, notes=notes)
+    fields: dict[str, Any] = {}
+    if question.infers:
+        ends = fisher_interval(found.value, found.n, ranks=method == "spearman", level=LEVEL)
+        told = "Fisher's z over countries"
+        fields["p_value"] = number(found.p_value)
+        if ends is not None:
+            fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=told)
+    return question.finding(found.value, params=params, details=details, parts=parts, **fields)
+
+
+def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:
+    income = dict(zip(points["country"], points["income"], strict=True))
+    found = []
+    for code, mean in enumerate(question.bound.means):
+        details = {"income": income.get(question.bound.text(code)), "households": float(mean.clusters)}
+        key, n = question.bound.key(code), int(question.bound.sizes[code])
+        interval = _interval(question, mean)
+        found.append(Part(kind="country", key=key, value=mean.value, n=n, interval=interval, details=details))
+    return found
+
+
+def _interval(question: HitQuestion, mean: ClusterMean) -> Interval | None:
+    return question.interval(mean) if question.infers else None

@@ -1,0 +1,97 @@
+"""A Hugging Face model with a new last layer, for training as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.models.hf.language_models import import_transformers
+from evenhand.models.hf.snapshots import quiet_transformers
+from evenhand.models.hf.source import HfSource, open_hf
+from evenhand.models.hf.towers import ImageInputs
+from evenhand.models.source import LoadOptions
+
+
+class TrainableNetwork:
+    """A network that makes one logit for each class, and its own preprocessing.
+
+    Args:
+        network: A torch module of transformers with a head for the classes.
+        inputs: Turns images into its inputs.
+        processor: What is saved beside it.
+        fresh: Names of the parameters that were not in the checkpoint: the new head.
+    """
+
+    def __init__(self, network: Any, inputs: ImageInputs, processor: Any, fresh: Sequence[str]) -> None:
+        self.network, self.inputs, self.fresh = network, inputs, frozenset(fresh)
+        self._processor = processor
+
+    def save(self, folder: Path) -> None:
+        """Write config, safetensors and preprocessing, as ``hf:FOLDER`` opens them."""
+        with quiet_transformers():
+            self.network.save_pretrained(folder)
+            self._processor.save_pretrained(folder)
+
+
+class _Openable(HfSource):
+    """A source that knows where its files are."""
+
+    def open(self, labels: Sequence[str]) -> TrainableNetwork:
+        self._files()
+        transformers, options = import_transformers(), self._options
+        how = {"local_files_only": True, "trust_remote_code": options.trust_remote_code}
+        try:
+            with quiet_transformers():
+                network, report = transformers.AutoModelForImageClassification.from_pretrained(
+                    self._home,
+                    use_safetensors=True,
+                    num_labels=len(labels),
+                    id2label=dict(enumerate(labels)),
+                    label2id={label: number for number, label in enumerate(labels)},
+                    ignore_mismatched_sizes=True,
+                    output_loading_info=True,
+                    dtype="float32",
+                    **how,
+                )
+                processor = transformers.AutoImageProcessor.from_pretrained(self._home, backend="pil", **how)
+                inputs = ImageInputs(self._home, options)
+        except EvenhandError:
+            raise
+        except Exception as problem:
+            cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+            raise UserError(
+                f"{self.uri!r} cannot be given a new head by transformers: {cause}; adapt it with "
+                "--method probe"
+            ) from problem
+        fresh = {*report["missing_keys"], *(_name(entry) for entry in report["mismatched_keys"])}
+        return TrainableNetwork(network, inputs, processor, sorted(fresh))
+
+
+def _name(entry: Any) -> str:
+    """The name of a weight whose shape did not fit: alone, or with the two shapes."""
+    return str(entry if isinstance(entry, str) else entry[0])
+
+
+def open_trainable(uri: str, options: LoadOptions, labels: Sequence[str]) -> TrainableNetwork:
+    """A model of ``hf:`` with a new head for some labels, in float32.
+
+    Args:
+        uri: Of the model.
+        options: Where its inputs go, and whether code of its own may run.
+        labels: Of the classes, in the order of the logits.
+
+    Raises:
+        UserError: Not a model of ``hf:``, or one that transformers knows no classifier for.
+    """
+    scheme, _, rest = uri.partition(":")
+    if scheme != "hf":
+        raise UserError(
+            f"{uri!r} cannot be fine-tuned here; give an hf: model, or adapt it with --method probe"
+        )
+    whole = replace(options, dtype="float32")
+    open_hf(rest, whole)
+    folder = Path(rest).expanduser()
+    return _Openable(rest, whole, folder.resolve() if folder.is_dir() else None).open(labels)

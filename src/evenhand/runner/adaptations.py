@@ -1,0 +1,94 @@
+"""Whether compared models were adapted alike: by one recipe, to the same classes, on the same images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.core.errors import one_line
+
+_SHOWN = 4
+
+
+def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What makes a comparison of runs one of adaptations rather than of models.
+
+    Seeds may differ. Models that were not adapted here may be compared with each other, whatever they are.
+
+    Args:
+        manifests: Of the runs; ``model`` and ``model_identity`` are looked at.
+
+    Returns:
+        One sentence for each difference; empty where all were adapted alike, or none was.
+    """
+    adapted = [(_name(one), one["model_identity"]) for one in manifests if _is_adapted(one)]
+    plain = [_name(one) for one in manifests if not _is_adapted(one)]
+    if not adapted:
+        return []
+    said = []
+    if plain:
+        theirs = _listed([name for name, _ in adapted])
+        said.append(
+            f"{theirs} {_were(adapted)} adapted and {_listed(plain)} {_were(plain)} not: "
+            "a difference may be that of the heads"
+        )
+    said += _recipes(adapted)
+    for part, what in (("classes", "to other classes"), ("images", "on other training images")):
+        groups = _grouped(adapted, f"adaptation {part}")
+        if len(groups) > 1:
+            said.append(f"{_versus(groups)} were adapted {what}: a difference may be theirs")
+    return said
+
+
+def _recipes(adapted: Sequence[tuple[str, Mapping[str, str]]]) -> list[str]:
+    methods = _grouped(adapted, "adaptation")
+    if len(methods) > 1:
+        told = "; ".join(f"{_listed(names)} by {method}" for method, names in methods.items())
+        return [f"adapted by different methods: {told}; a difference may be that of the methods"]
+    recipes = [(name, _recipe(identity)) for name, identity in adapted]
+    keys = sorted({key for _, recipe in recipes for key in recipe})
+    differing = [key for key in keys if len({str(recipe.get(key)) for _, recipe in recipes}) > 1]
+    if not differing:
+        return []
+    told = ", ".join(
+        f"{key} {' and '.join(dict.fromkeys(str(recipe.get(key)) for _, recipe in recipes))}"
+        for key in differing
+    )
+    return [f"adapted by different recipes: {told}; a difference may be that of the recipes"]
+
+
+def _were(several: Sequence[object]) -> str:
+    return "was" if len(several) == 1 else "were"
+
+
+def _recipe(identity: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        recipe = json.loads(identity.get("adaptation recipe", "{}"))
+    except ValueError:
+        return {}
+    return recipe if isinstance(recipe, dict) else {}
+
+
+def _is_adapted(manifest: Mapping[str, Any]) -> bool:
+    return "adaptation" in (manifest.get("model_identity") or {})
+
+
+def _name(manifest: Mapping[str, Any]) -> str:
+    return repr(one_line(manifest.get("model") or "a model"))
+
+
+def _grouped(adapted: Sequence[tuple[str, Mapping[str, str]]], key: str) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, identity in adapted:
+        groups.setdefault(str(identity.get(key, "")), []).append(name)
+    return groups
+
+
+def _versus(groups: Mapping[str, Sequence[str]]) -> str:
+    return " and ".join(_listed(names) for names in groups.values())
+
+
+def _listed(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(names))
+    return ", ".join(different[:_SHOWN]) + (", ..." if len(different) > _SHOWN else "")

@@ -1,0 +1,291 @@
+"""Means of clusters, such as the households that images come from: intervals, resamples and exchanges.
+
+Clusters are what was sampled; what they hold (images) is alike within one. Each cluster c has a sum ``s_c``
+of numbers in [0, 1] and a weight ``w_c``: the share of hits and 1 where every cluster counts once, hits and
+images where every image does. The mean is ``sum s_c / sum w_c``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.effect_intervals import wilson_interval
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Ends = tuple[float, float]
+
+FEWEST = 2
+"""Clusters that an interval needs."""
+
+_CELLS = 20_000_000  # clusters x replicates that are drawn in all
+_HELD = 4_000_000  # of which so many at a time
+_FEWEST_DRAWS, _MOST_DRAWS = 999, 9_999
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterMean:
+    """The mean of one group's clusters.
+
+    Attributes:
+        value: In [0, 1]; NaN without clusters.
+        clusters: How many there are.
+        effective: How many of equal weight would say as much (Kish): ``(sum w)^2 / sum w^2``.
+        variance: Of the mean, from how far each cluster is from it; NaN below two clusters.
+        rows: How many independent rows of equal weight would say as much if clusters were all alike.
+        shifts: What each cluster adds to the deviation of the mean, by cluster code.
+    """
+
+    value: float
+    clusters: int
+    effective: float
+    variance: float
+    rows: float
+    shifts: Floats
+
+    @classmethod
+    def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
+        """From the clusters of one group.
+
+        The variance is that of leaving out each cluster in turn, ``(C-1)/C sum (u_c / (1 - v_c))^2`` with
+        ``v_c`` the cluster's share of the weight and ``u_c = (s_c - mean w_c) / sum w``; with equal weights
+        it is the sample variance over C.
+
+        Args:
+            sums: Shape (C,).
+            weights: Above 0, shape (C,).
+            sizes: Rows of each cluster, shape (C,).
+            code: Of each cluster, below ``width``, shape (C,); none twice.
+            width: Length of ``shifts``.
+        """
+        count, total = sums.size, float(weights.sum())
+        if not count:
+            return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
+        value, share = float(sums.sum()) / total, weights / total
+        shift = (sums - value * weights) / total
+        variance = np.nan
+        if count >= FEWEST:
+            left = np.sqrt((count - 1) / count) / np.maximum(1 - share, 1e-12)
+            shift = shift * left
+            variance = float(shift @ shift)
+        shifts = np.zeros(width)
+        shifts[code] = shift
+        rows = 1 / float((share**2 / sizes).sum())
+        return cls(value, count, 1 / float(share @ share), variance, rows, shifts)
+
+    def interval(self, level: float = 0.95, *, capped: bool = True) -> Ends | None:
+        """Wilson's interval, its n what the variation between clusters leaves of it; None below two clusters.
+
+        ``n = p (1 - p) / variance``, the quantile that of t with ``effective - 1`` degrees of freedom (after
+        Korn and Graubard 1998). Clusters that do not differ at all count once each.
+
+        Args:
+            level: Confidence.
+            capped: n is at most ``rows``: never narrower than for independent rows.
+        """
+        from scipy import special, stats
+
+        if self.clusters < FEWEST:
+            return None
+        spread = self.value * (1 - self.value)
+        varies = self.variance > 1e-15 and spread > 0
+        n = spread / self.variance if varies else min(self.effective, self.rows)
+        if capped:
+            n = min(n, self.rows)
+        quantile = float(stats.t.ppf((1 + level) / 2, max(self.effective - 1, 1)))
+        inside = float(2 * special.ndtr(quantile) - 1)
+        low, high = wilson_interval(np.array([self.value * n]), np.array([n]), min(inside, 1 - 1e-15))
+        return min(float(low[0]), self.value), max(float(high[0]), self.value)
+
+
+def correlation_of(first: ClusterMean, second: ClusterMean) -> float:
+    """How two means go together because they share clusters; 0 without a common one."""
+    scale = float(np.sqrt((first.shifts @ first.shifts) * (second.shifts @ second.shifts)))
+    return float(first.shifts @ second.shifts) / scale if scale > 0 else 0.0
+
+
+def difference_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Ends | None:
+    """Interval of ``first - second`` by MOVER (Newcombe 1998; Zou and Donner 2008); None without one.
+
+    The ends of the two means are those that are not capped.
+    """
+    one, other = first.interval(level, capped=False), second.interval(level, capped=False)
+    if one is None or other is None:
+        return None
+    value, r = first.value - second.value, correlation_of(first, second)
+
+    def reach(a: float, b: float) -> float:
+        return float(np.sqrt(max(a * a + b * b - 2 * r * a * b, 0)))
+
+    below = reach(first.value - one[0], other[1] - second.value)
+    above = reach(one[1] - first.value, second.value - other[0])
+    return max(value - below, -1.0), min(value + above, 1.0)
+
+
+def difference_error(first: ClusterMean, second: ClusterMean) -> float:
+    """Standard error of ``first - second``; NaN below two clusters in either."""
+    return float(np.sqrt(max(_apart(first.variance, second.variance, first, second), 0)))
+
+
+def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Ends | None:
+    """Interval of ``first / second``, from the variance of its logarithm; None where either is 0."""
+    from scipy import stats
+
+    if min(first.clusters, second.clusters) < FEWEST or not min(first.value, second.value) > 0:
+        return None
+    moved = first.shifts / first.value - second.shifts / second.value
+    freedom = max(min(first.effective, second.effective) - 1, 1)
+    reach = float(stats.t.ppf((1 + level) / 2, freedom)) * float(np.sqrt(moved @ moved))
+    ratio = first.value / second.value
+    return ratio * float(np.exp(-reach)), ratio * float(np.exp(reach))
+
+
+def _apart(one: float, other: float, first: ClusterMean, second: ClusterMean) -> float:
+    return one + other - 2 * float(first.shifts @ second.shifts)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What each cluster adds to each group it has rows in.
+
+    Attributes:
+        sums: Shape (cells,).
+        weights: Above 0, shape (cells,).
+        sizes: Rows, shape (cells,).
+        cluster: Codes, shape (cells,).
+        group: Codes below ``groups``, shape (cells,); each occurs.
+        groups: How many groups there are.
+    """
+
+    sums: Floats
+    weights: Floats
+    sizes: Floats
+    cluster: Integers
+    group: Integers
+    groups: int
+
+    @property
+    def nested(self) -> bool:
+        """Whether every cluster lies in one group."""
+        return np.unique(self.cluster).size == self.cluster.size
+
+    @property
+    def width(self) -> int:
+        """How many cluster codes there are."""
+        return int(self.cluster.max(initial=-1)) + 1
+
+    def means(self) -> list[ClusterMean]:
+        """The mean of each group."""
+        found = []
+        for code in range(self.groups):
+            some = np.flatnonzero(self.group == code)
+            parts = self.sums[some], self.weights[some], self.sizes[some], self.cluster[some]
+            found.append(ClusterMean.of(*parts, self.width))
+        return found
+
+    def only(self, kept: Integers) -> Cells:
+        """The cells of some groups, which get the codes 0, 1 ... in this order."""
+        place = np.full(self.groups, -1, dtype=np.int64)
+        place[kept] = np.arange(kept.size)
+        some = np.flatnonzero(place[self.group] >= 0)
+        return Cells(
+            self.sums[some],
+            self.weights[some],
+            self.sizes[some],
+            self.cluster[some],
+            place[self.group[some]],
+            kept.size,
+        )
+
+
+def resampled_means(cells: Cells, rng: np.random.Generator, replicates: int = 999) -> Floats:
+    """Means of groups in bootstrap replicates: clusters are drawn with replacement.
+
+    They are drawn among those that have rows in the same groups, so that no group runs empty.
+
+    Returns:
+        Shape (replicates, groups).
+    """
+    _, cluster = np.unique(cells.cluster, return_inverse=True)
+    here = np.lexsort((cells.group, cluster))
+    start = np.flatnonzero(np.append(True, np.diff(cluster[here]) > 0))
+    length = np.diff(np.append(start, here.size))
+    above, below = np.zeros((2, replicates, cells.groups))
+    patterns: dict[bytes, list[int]] = {}
+    for place, (first, many) in enumerate(zip(start.tolist(), length.tolist(), strict=True)):
+        patterns.setdefault(cells.group[here[first : first + many]].tobytes(), []).append(place)
+    for whose in patterns.values():
+        rows = here[start[whose][:, None] + np.arange(length[whose[0]])]  # (clusters, groups of the pattern)
+        groups, size = cells.group[rows[0]], len(whose)
+        step = max(1, _HELD // size)
+        for begin in range(0, replicates, step):
+            part = slice(begin, min(begin + step, replicates))
+            times = rng.multinomial(size, np.full(size, 1 / size), size=part.stop - part.start)
+            above[part, groups] += times @ cells.sums[rows]
+            below[part, groups] += times @ cells.weights[rows]
+    return np.asarray(above / below)
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanged:
+    """Groups whose clusters changed places at random.
+
+    Attributes:
+        means: Shape (replicates, groups).
+        apart: How far each group is from the other clusters, in standard errors, shape (replicates, groups);
+            NaN where there is no such error.
+    """
+
+    means: Floats
+    apart: Floats
+
+
+def exchanged_means(cells: Cells, rng: np.random.Generator, replicates: int | None = None) -> Exchanged:
+    """Whole clusters change places between groups; for clusters that lie in one group each.
+
+    Args:
+        cells: One cell a cluster.
+        rng: Source of the exchanges.
+        replicates: How many; by default 9,999, or fewer, 999 at least, for many clusters.
+    """
+    count = cells.cluster.size
+    if replicates is None:
+        replicates = int(np.clip(_CELLS // max(count, 1), _FEWEST_DRAWS, _MOST_DRAWS))
+    member = np.eye(cells.groups)[cells.group]
+    parts, step = [], max(1, _HELD // max(count, 1))
+    for start in range(0, replicates, step):
+        order = rng.permuted(np.tile(np.arange(count), (min(step, replicates - start), 1)), axis=1)
+        parts.append(_spread_over(cells.sums[order], cells.weights[order], member))
+    return Exchanged(*(np.concatenate(found) for found in zip(*parts, strict=True)))
+
+
+def apart(cells: Cells) -> Floats:
+    """How far each group is from the other clusters, in standard errors, shape (groups,)."""
+    member = np.eye(cells.groups)[cells.group]
+    return np.asarray(_spread_over(cells.sums[None], cells.weights[None], member)[1][0])
+
+
+def _spread_over(sums: Floats, weights: Floats, member: Floats) -> tuple[Floats, Floats]:
+    """Means by group, and t of each group against the rest, of clusters in rows of shape (R, clusters)."""
+    moments = [sums, weights, sums * sums, sums * weights, weights * weights]
+    inside = [moment @ member for moment in moments]
+    outside = [moment.sum(axis=1, keepdims=True) - own for moment, own in zip(moments, inside, strict=True)]
+    count = member.sum(axis=0)
+    here, error = _moments(inside, count)
+    there, other = _moments(outside, len(member) - count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(error + other > 1e-15, (here - there) / np.sqrt(error + other), np.nan)
+    return here, t
+
+
+def _moments(parts: list[Floats], count: Floats) -> tuple[Floats, Floats]:
+    """Mean and its variance, from the sums of s, w, s^2, sw and w^2 over clusters."""
+    s, w, ss, sw, ww = parts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = s / w
+        scale = np.where(count > 1, count / np.maximum(count - 1, 1), np.nan)
+        variance = scale * np.maximum(ss - 2 * mean * sw + mean * mean * ww, 0) / w**2
+    return mean, variance

@@ -1,0 +1,182 @@
+"""Geographic diversity from files to findings: maps, three ways of asking, and a reference run."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from tests.benchmarks.indicator_models import Answers, Classifies, Compares, ask, keys_of, numbered_image
+from tests.benchmarks.people_layouts import write_csv
+from tests.benchmarks.test_indicators_places import WRITERS
+from tests.models.tiny import build
+
+VECTOR = Path(__file__).parents[1] / "papers" / "vectors" / "indicators" / "geo_diversity.json"
+WAYS = {"released_code_no_dedup": "paper", "paper_dedup_by_image": "default"}
+GROUPINGS = {
+    "income": ("income_bucket",),
+    "region": ("region",),
+    "income_region": ("income_bucket", "region"),
+}
+THINGS = ["stove", "bed", "cup"]
+
+
+def homes(folder, rows):
+    """A table of numbered images: household, concept, income, country and region of each."""
+    lines = [(numbered_image(folder / f"{number}.png", number).name, *row) for number, row in enumerate(rows)]
+    header = ["image", "household", "concept", "income", "country", "region"]
+    return write_csv(folder / "homes.csv", header, lines)
+
+
+def planted(households=20, images=4, poor=0.25, rich=0.75):
+    """Half of the households are poor; of their images as many are right as it says."""
+    rows, right = [], []
+    for household in range(households):
+        low = household % 2 == 0
+        for image in range(images):
+            country = ("India", "Asia") if low else ("France", "Europe")
+            rows.append((f"h{household}", THINGS[image % 3], 50 if low else 5_000, *country))
+            right.append(image < images * (poor if low else rich))
+    return rows, right
+
+
+def logits_for(rows, right, labels=THINGS):
+    """The right label first, or the next one."""
+    made = np.zeros((len(rows), len(labels)))
+    for number, (row, hit) in enumerate(zip(rows, right, strict=True)):
+        made[number, (labels.index(row[1]) + (not hit)) % len(labels)] = 3
+    return made
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_released_code_is_met_from_files_to_rates(way, tmp_path):
+    case = json.loads(VECTOR.read_text(encoding="utf-8"))
+    (tmp_path / "metadata_full_dollar_street.json").write_text(json.dumps(case["metadata"]))
+    for number, path in enumerate(case["image_paths"]):
+        numbered_image(tmp_path / "images" / "/".join(path.split("/")[-2:]), number)
+    (tmp_path / "map.json").write_text(json.dumps(case["id_to_dollar_street_labels"]))
+    model = Classifies(case["logits"], [f"class {number}" for number in range(8)])
+    run = ask(
+        "geography", model, tmp_path, concept_map=tmp_path / "map.json", top=case["topk"], mode=WAYS[way],
+        threshold="0,0.2", duplicates="keep" if WAYS[way] == "default" else "auto",
+    )  # fmt: skip
+    for threshold, expected in case["expected"][way].items():
+        given = {"threshold": float(threshold)} if float(threshold) else {}
+        for grouping, columns in GROUPINGS.items():
+            found = [
+                one
+                for one in run.findings.findings
+                if one.name == "household_hit_rate"
+                and one.by == list(columns)
+                and one.params.get("threshold") == given.get("threshold")
+            ]
+            assert len(found) == 1
+            values = {key: round(part.value, 6) for key, part in keys_of(found[0], "|").items()}
+            if way == "released_code_no_dedup" or threshold == "0.0":
+                assert values == expected[grouping]
+    households = dict(run.tables["households"].select("household", pl.col("hit_rate").round(6)).iter_rows())
+    assert households == case["expected"][way]["0.0"]["per_household"]
+
+
+@pytest.mark.parametrize(("kind", "write"), WRITERS.items(), ids=list(WRITERS))
+def test_every_layout_goes_to_findings_with_a_tiny_dual_encoder(kind, write, tmp_path):
+    run = ask("geography", f"hf:{build('clip')}", write(tmp_path / "data"), tmp_path / "run", top=1)
+    finding = run.finding("household_hit_rate", "income_bucket")
+    assert 0 <= finding.value <= 1
+    assert finding.params["ask"] == "zero_shot"
+    assert (tmp_path / "run" / "tables" / "hits.parquet").is_file()
+
+
+def test_a_planted_gap_by_income_is_found(tmp_path):
+    rows, right = planted()
+    run = ask("geography", Classifies(logits_for(rows, right), THINGS), homes(tmp_path, rows), top=1)
+    rate = run.finding("household_hit_rate", "income_bucket")
+    assert {key: part.value for key, part in keys_of(rate).items()} == {"low": 0.25, "high": 0.75}
+    gap = run.finding("household_hit_gap", "income_bucket")
+    assert gap.value == 0.5
+    assert gap.interval.low > 0
+    assert gap.p_value < 0.01
+    worst = run.finding("worst_household_hit_rate", "region")
+    assert worst.value == 0.25
+    assert run.tables["countries"]["hit_rate"].sort().to_list() == [0.25, 0.75]
+    assert {finding.name for finding in run.findings.findings} >= {"country_income_correlation"}
+
+
+def test_what_no_label_names_is_left_out_and_counted(tmp_path):
+    rows, right = planted()
+    labels = ["stove", "bed", "lamp"]
+    model = Classifies(logits_for(rows, right), labels)
+    finding = ask("geography", model, homes(tmp_path, rows), top=1).finding("household_hit_rate", "region")
+    cups = sum(row[1] == "cup" for row in rows)
+    assert finding.n == len(rows) - cups
+    assert {drop.reason: drop.count for drop in finding.dropped} == {"concept not in the label space": cups}
+
+
+def test_a_model_that_never_says_a_thing_hits_nothing(tmp_path):
+    rows, _ = planted()
+    logits = np.tile([0.0, 0.0, 0.0, 5.0], (len(rows), 1))
+    run = ask("geography", Classifies(logits, [*THINGS, "lamp"]), homes(tmp_path, rows), top=1)
+    assert run.finding("household_hit_rate", "income_bucket").value == 0
+
+
+def test_free_answers_hit_where_they_name_the_thing(tmp_path):
+    rows, _ = planted(images=3)
+    texts = [f"I see a {row[1]} and a CUP." if row[3] == "France" else "Hard to say." for row in rows]
+    run = ask("geography", Answers(texts), homes(tmp_path, rows))
+    rate = run.finding("household_hit_rate", "region")
+    assert {key: part.value for key, part in keys_of(rate).items()} == {"Asia": 0, "Europe": 1}
+    assert "top" not in rate.params
+
+
+def test_a_dual_encoder_chooses_among_the_things_of_the_table(tmp_path):
+    rows, right = planted(images=3)
+    words = [row[1] if hit else "moon" for row, hit in zip(rows, right, strict=True)]
+    (tmp_path / "more.txt").write_text("moon\n")
+    run = ask(
+        "geography",
+        Compares([*THINGS, "moon"], words),
+        homes(tmp_path, rows),
+        top=1,
+        labels=tmp_path / "more.txt",
+    )
+    assert run.finding("household_hit_rate", "income_bucket").part("low").value == pytest.approx(1 / 3)
+
+
+def test_the_improvement_over_another_run(tmp_path):
+    rows, right = planted(poor=0.25, rich=0.5)
+    data = homes(tmp_path, rows)
+    ask("geography", Classifies(logits_for(rows, right), THINGS), data, tmp_path / "first", top=1)
+    better = planted(poor=0.5, rich=0.5)[1]
+    run = ask(
+        "geography", Classifies(logits_for(rows, better), THINGS), data, top=1, reference=tmp_path / "first"
+    )
+    finding = run.finding("household_hit_improvement", "income_bucket")
+    assert {key: part.value for key, part in keys_of(finding).items()} == pytest.approx({"low": 1, "high": 0})
+    with pytest.raises(InputError, match="is no run of indicators/geography"):
+        ask("geography", Classifies(logits_for(rows, right), THINGS), data, top=1, reference=tmp_path)
+
+
+def test_the_first_images_only(tmp_path):
+    rows, right = planted()
+    run = ask(
+        "geography", Classifies(logits_for(rows, right), THINGS), homes(tmp_path, rows), limit=10, top=1
+    )
+    assert run.finding("household_hit_rate", "income_bucket").n == 10
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"by": "continent"}, UnknownName, "attribute of these households"),
+        ({"by": "region+region"}, ParameterError, "with itself"),
+        ({"top": "0"}, ParameterError, "give 1 or more"),
+        ({"threshold": "2"}, ParameterError, "numbers from 0 to 1"),
+        ({"concept_map": "nothing.json"}, InputError, "there is no concept map"),
+    ],
+)
+def test_what_is_not_possible_is_refused(given, error, message, tmp_path):
+    rows, right = planted(households=4)
+    with pytest.raises(error, match=message):
+        ask("geography", Classifies(logits_for(rows, right), THINGS), homes(tmp_path, rows), **given)

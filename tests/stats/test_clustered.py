@@ -1,0 +1,191 @@
+"""Means of clusters: intervals against textbook forms, resamples and exchanges against brute force."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenhand.stats.clustered import (
+    Cells,
+    ClusterMean,
+    apart,
+    correlation_of,
+    difference_error,
+    difference_interval,
+    exchanged_means,
+    ratio_interval,
+    resampled_means,
+)
+from evenhand.stats.correlation_intervals import fisher_interval, spearman
+from evenhand.stats.effect_intervals import wilson_interval
+
+
+def mean_of(values, weights=None, sizes=None, code=None, width=None):
+    values = np.asarray(values, dtype=float)
+    weights = np.ones(values.size) if weights is None else np.asarray(weights, dtype=float)
+    sizes = np.full(values.size, 50.0) if sizes is None else np.asarray(sizes, dtype=float)
+    code = np.arange(values.size) if code is None else np.asarray(code)
+    return ClusterMean.of(values * weights, weights, sizes, code, width or int(code.max(initial=-1)) + 1)
+
+
+def cells_of(values, group, weights=None, cluster=None):
+    values = np.asarray(values, dtype=float)
+    weights = np.ones(values.size) if weights is None else np.asarray(weights, dtype=float)
+    cluster = np.arange(values.size) if cluster is None else np.asarray(cluster)
+    group = np.asarray(group)
+    return Cells(values * weights, weights, np.full(values.size, 5.0), cluster, group, int(group.max()) + 1)
+
+
+VALUES = np.random.default_rng(0).beta(3, 2, 40)
+GROUP = np.repeat([0, 1, 2], [10, 20, 10])
+
+
+def test_equal_weights_give_the_variance_of_a_mean():
+    found = mean_of(VALUES)
+    assert found.value == pytest.approx(VALUES.mean())
+    assert found.variance == pytest.approx(VALUES.var(ddof=1) / 40)
+    assert found.effective == pytest.approx(40)
+    assert found.rows == pytest.approx(40 * 50)
+
+
+def test_unequal_weights_give_the_jackknife():
+    rng = np.random.default_rng(1)
+    weights = rng.integers(1, 200, 40).astype(float)
+    found = mean_of(VALUES, weights)
+    left_out = np.array([np.average(np.delete(VALUES, i), weights=np.delete(weights, i)) for i in range(40)])
+    whole = np.average(VALUES, weights=weights)
+    assert found.variance == pytest.approx(39 / 40 * ((left_out - whole) ** 2).sum())
+    assert found.effective == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+
+
+def test_the_interval_is_that_of_wilson_with_fewer_rows():
+    found = mean_of(VALUES)
+    n = found.value * (1 - found.value) / found.variance
+    level = 2 * stats.norm.cdf(stats.t.ppf(0.975, 39)) - 1
+    low, high = wilson_interval(np.array([found.value * n]), np.array([n]), level)
+    assert found.interval() == pytest.approx((low[0], high[0]))
+    assert n < found.rows
+
+
+def test_equal_households_do_not_make_an_interval_of_zero_width():
+    for value in (0.0, 0.5, 1.0):
+        low, high = mean_of([value] * 8).interval()
+        assert low <= value <= high
+        assert high - low > 0.2
+    capped, free = (mean_of([0.5, 0.5001] * 4).interval(capped=capped) for capped in (True, False))
+    assert capped[1] - capped[0] > free[1] - free[0]
+
+
+@pytest.mark.parametrize("values", [[], [0.5]])
+def test_fewer_than_two_clusters_have_no_interval(values):
+    found = mean_of(values, width=1)
+    assert found.interval() is None
+    assert difference_interval(found, mean_of(VALUES)) is None
+    assert ratio_interval(mean_of([0.5, 0.0]), mean_of([0.0, 0.0])) is None
+
+
+def test_a_difference_of_independent_means_is_mover():
+    first, second = mean_of(VALUES[:20], width=40), mean_of(VALUES[20:], code=np.arange(20, 40), width=40)
+    (low_1, high_1), (low_2, high_2) = (m.interval(capped=False) for m in (first, second))
+    value = first.value - second.value
+    low = value - np.hypot(first.value - low_1, high_2 - second.value)
+    high = value + np.hypot(high_1 - first.value, second.value - low_2)
+    assert difference_interval(first, second) == pytest.approx((low, high))
+    assert correlation_of(first, second) == 0
+    assert difference_error(first, second) == pytest.approx(np.sqrt(first.variance + second.variance))
+
+
+def test_shared_clusters_narrow_a_difference():
+    rng = np.random.default_rng(2)
+    other = np.clip(VALUES - 0.1 + rng.normal(0, 0.01, 40), 0, 1)
+    together = difference_interval(mean_of(VALUES), mean_of(other))
+    apart_ = difference_interval(mean_of(VALUES, width=80), mean_of(other, code=np.arange(40, 80)))
+    assert together[1] - together[0] < 0.2 * (apart_[1] - apart_[0])
+    assert together[0] < VALUES.mean() - other.mean() < together[1]
+    assert difference_error(mean_of(VALUES), mean_of(other)) == pytest.approx(
+        (VALUES - other).std(ddof=1) / np.sqrt(40)
+    )
+
+
+def test_a_ratio_by_its_logarithm():
+    other = VALUES * 0.5
+    low, high = ratio_interval(mean_of(VALUES), mean_of(other))
+    assert low == pytest.approx(2)  # the same in every household: no spread at all
+    assert high == pytest.approx(2)
+    low, high = ratio_interval(mean_of(VALUES), mean_of(np.sort(other)))
+    assert low < 2 < high
+
+
+def test_resamples_have_the_mean_and_the_spread_of_the_clusters():
+    cells = cells_of(VALUES, GROUP)
+    draws = resampled_means(cells, np.random.default_rng(0), 20_000)
+    for code, mean in enumerate(cells.means()):
+        size = (code == GROUP).sum()
+        assert draws[:, code].mean() == pytest.approx(mean.value, abs=0.005)
+        assert draws[:, code].var() == pytest.approx(mean.variance * (size - 1) / size, rel=0.05)
+
+
+def test_resamples_of_clusters_in_several_groups_keep_them_together():
+    values = np.concatenate([VALUES[:20], VALUES[:20]])
+    cells = cells_of(values, np.repeat([0, 1], 20), cluster=np.tile(np.arange(20), 2))
+    assert not cells.nested
+    draws = resampled_means(cells, np.random.default_rng(0), 200)
+    assert draws[:, 0] == pytest.approx(draws[:, 1])
+    mixed = cells_of([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1], cluster=[0, 1, 1, 2])
+    draws = resampled_means(mixed, np.random.default_rng(0), 500)
+    assert np.isfinite(draws).all()
+
+
+def test_exchanges_are_those_of_a_plain_permutation():
+    weights = np.random.default_rng(3).integers(1, 20, 40).astype(float)
+    cells = cells_of(VALUES, GROUP, weights)
+    found = exchanged_means(cells, np.random.default_rng(0), 4_000)
+    rng = np.random.default_rng(9)
+    plain = np.empty((4_000, 3))
+    for row in plain:
+        order = rng.permutation(40)
+        row[:] = [np.average(VALUES[order][g == GROUP], weights=weights[order][g == GROUP]) for g in range(3)]
+    assert found.means.mean(axis=0) == pytest.approx(plain.mean(axis=0), abs=0.01)
+    assert found.means.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.06)
+
+
+def test_apart_is_the_t_of_welch():
+    cells = cells_of(VALUES, GROUP)
+    for code in range(3):
+        inside = code == GROUP
+        expected = stats.ttest_ind(VALUES[inside], VALUES[~inside], equal_var=False).statistic
+        assert apart(cells)[code] == pytest.approx(expected)
+    assert np.isnan(apart(cells_of([0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1]))).all()
+
+
+def test_groups_of_cells_are_chosen_in_order():
+    chosen = cells_of(VALUES, GROUP).only(np.array([2, 0]))
+    assert [mean.value for mean in chosen.means()] == pytest.approx([VALUES[30:].mean(), VALUES[:10].mean()])
+
+
+def test_exchanges_of_fair_groups_of_unlike_spread_keep_their_level():
+    rng, found = np.random.default_rng(5), []
+    for _ in range(300):
+        n = np.repeat([2, 100], [15, 60])  # few images make a household's share vary more
+        cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [15, 60]))
+        draws = exchanged_means(cells, rng, 399).apart[:, 0]
+        found.append((1 + (np.abs(draws) >= abs(apart(cells)[0])).sum()) / 400 <= 0.05)
+    print(f"p <= .05 in {sum(found)} of 300")
+    assert sum(found) <= 32  # 15 expected; an exchange of plain means gives about 85
+
+
+def test_spearman_and_fisher():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=30)
+    y = x + rng.normal(size=30)
+    x[3] = np.nan
+    here = ~np.isnan(x)
+    expected = stats.spearmanr(x[here], y[here])
+    found = spearman(x, y)
+    assert (found.value, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
+    assert found.n == 29
+    plain = stats.pearsonr(x[here], y[here])
+    ends = plain.confidence_interval(0.95)
+    assert fisher_interval(plain.statistic, 29) == pytest.approx((ends.low, ends.high))
+    wide = fisher_interval(plain.statistic, 29, ranks=True)
+    assert wide[0] < ends.low
+    assert fisher_interval(1.0, 29) is fisher_interval(0.5, 3) is fisher_interval(np.nan, 29) is None

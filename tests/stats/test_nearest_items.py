@@ -1,0 +1,80 @@
+"""The first k with ties averaged over their orders, and labels of items exchanged."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from evenhand.stats.nearest_items import TIED, FirstItems, exchanged_labels
+
+
+def by_orders(values, match, k):
+    """Mean precision over every order of tied items."""
+    found = []
+    for order in permutations(range(len(values))):
+        if all(values[a] >= values[b] for a, b in zip(order, order[1:], strict=False)):
+            found.append(np.mean([match[item] for item in order[:k]]))
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+def test_ties_are_averaged_over_all_orders(k):
+    rng = np.random.default_rng(k)
+    for _ in range(20):
+        values = -np.sort(-rng.integers(0, 3, 6) / 4)
+        match = rng.random(6) < 0.5
+        first = FirstItems.of(values[None], k, 6)
+        assert (first.weight[0] * match).sum() / k == pytest.approx(by_orders(values, match, k))
+        assert first.weight.sum() == pytest.approx(k)
+        assert first.tied[0] == (k < 6 and values[k - 1] == values[k])
+        assert not first.unknown[0]
+
+
+def test_a_tie_that_reaches_the_last_known_item_is_unknown_unless_that_is_all():
+    values = np.array([[0.9, 0.5, 0.5, 0.5], [0.9, 0.5, 0.5, 0.4], [0.9, 0.8, 0.5, 0.5]])
+    assert FirstItems.of(values, 2, 100).unknown.tolist() == [True, False, False]
+    assert FirstItems.of(values, 2, 4).unknown.tolist() == [False, False, False]
+    assert FirstItems.of(values, 2, 100).tied.tolist() == [True, True, False]
+
+
+def test_cosines_that_float32_cannot_tell_apart_are_tied():
+    one = np.float32(1)
+    values = np.array([[one, one - np.float32(TIED / 4), 0.5]], dtype=np.float32)
+    assert FirstItems.of(values, 1, 3).tied[0]
+    values[0, 1] = one - np.float32(4 * TIED)
+    assert not FirstItems.of(values, 1, 3).tied[0]
+
+
+def test_in_order_takes_the_first_k_or_what_there_is():
+    assert FirstItems.in_order((2, 3), 2).weight.tolist() == [[1, 1, 0]] * 2
+    assert FirstItems.in_order((1, 3), 9).weight.tolist() == [[1, 1, 1]]
+
+
+def test_moments_of_exchanged_labels_are_exact():
+    items = np.array([[0, 1], [0, 2], [3, 0]])
+    weight = np.array([[1, 0.5], [1, 0.5], [1, 0.5]])
+    asked = np.array([0, 1, 0])
+    labels = np.array([0, 1, 0, -1, 1])
+    values = [
+        (weight * (np.array(order)[items] == asked[:, None])).sum() / 4.5 for order in permutations(labels)
+    ]
+    found = exchanged_labels(items, weight, asked, labels, 4.5)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert found.sd == pytest.approx(np.std(values))
+
+
+def test_hubs_make_the_null_wider():
+    rng = np.random.default_rng(0)
+    labels, asked = rng.integers(0, 2, 1000), np.zeros(200, dtype=np.int64)
+    weight = np.ones((200, 10))
+    same = np.tile(np.arange(10), (200, 1))
+    apart = np.array([rng.choice(1000, 10, replace=False) for _ in range(200)])
+    hubs = exchanged_labels(same, weight, asked, labels, 2000)
+    spread = exchanged_labels(apart, weight, asked, labels, 2000)
+    assert hubs.mean == pytest.approx(spread.mean)
+    assert hubs.sd > 5 * spread.sd
+
+
+def test_a_label_that_no_item_has_is_never_found():
+    found = exchanged_labels(np.array([[0, 1]]), np.ones((1, 2)), np.array([3]), np.array([0, 1, 2]), 2)
+    assert (found.mean, found.sd) == (0, 0)
