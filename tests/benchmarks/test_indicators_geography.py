@@ -31,14 +31,15 @@ def homes(folder, rows):
 
 
 def planted(households=20, images=4, poor=0.25, rich=0.75):
-    """Half of the households are poor; of their images as many are right as it says."""
+    """Half of the households are poor; of their images as many are right as it says, more or less."""
     rows, right = [], []
     for household in range(households):
         low = household % 2 == 0
         for image in range(images):
             country = ("India", "Asia") if low else ("France", "Europe")
             rows.append((f"h{household}", THINGS[image % 3], 50 if low else 5_000, *country))
-            right.append(image < images * (poor if low else rich))
+            more = (-1, 1)[household // 2 % 2] if images == 4 else 0
+            right.append(image < images * (poor if low else rich) + more)
     return rows, right
 
 

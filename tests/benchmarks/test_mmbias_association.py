@@ -109,11 +109,12 @@ def test_the_run_folder_is_whole(data, tmp_path, monkeypatch, capsys):
         "levels": "form set attribute_set mean sd n",
         "attribution": "group reading rank word sentiment value",
         "traps": "kind set item other detail",
+        "lost": "form role set item reason",
     }
     for name, expected in columns.items():
         table = pl.read_parquet(tmp_path / "run" / "tables" / f"{name}.parquet")
         assert table.columns == expected.split(), name
-        assert len(table) or name == "traps", name
+        assert len(table) or name in ("traps", "lost"), name
     items = pl.read_parquet(tmp_path / "run" / "tables" / "contributions.parquet")["item"]
     assert {"left/0", "left0", "bad0", "bad/0"} <= set(items)  # what people know, not prompts
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())

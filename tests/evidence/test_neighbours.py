@@ -144,7 +144,7 @@ def test_content_decides_where_both_have_one():
 
 
 def test_an_empty_database_is_refused():
-    with pytest.raises(InputError, match="no usable sample is left in the database .30 with also a query"):
+    with pytest.raises(InputError, match=r"no usable sample is left in the database \(30 with also a query"):
         Neighbours.from_vectors(Q, Q, QUERIES, QUERIES)
 
 
@@ -166,7 +166,10 @@ def test_to_frame_holds_the_ranking():
 @pytest.mark.parametrize(
     ("problem", "match"),
     [
-        (lambda: Neighbours.from_vectors(Q[:, :8], D, QUERIES, DATABASE), "queries have 8 dimensions and the"),
+        (
+            lambda: Neighbours.from_vectors(Q[:, :8], D, QUERIES, DATABASE),
+            "queries have 8 dimensions and the",
+        ),
         (lambda: Neighbours.from_vectors(Q[0], D, QUERIES, DATABASE), r"shape \(16,\); give one row"),
         (lambda: Neighbours.from_vectors(Q[:5], D, QUERIES, DATABASE), "one row for each of 30 rows"),
         (

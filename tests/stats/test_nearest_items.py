@@ -1,6 +1,6 @@
 """The first k with ties averaged over their orders, and labels of items exchanged."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -10,11 +10,9 @@ from evenhand.stats.nearest_items import TIED, FirstItems, exchanged_labels
 
 def by_orders(values, match, k):
     """Mean precision over every order of tied items."""
-    found = []
-    for order in permutations(range(len(values))):
-        if all(values[a] >= values[b] for a, b in zip(order, order[1:], strict=False)):
-            found.append(np.mean([match[item] for item in order[:k]]))
-    return np.mean(found)
+    orders = permutations(range(len(values)))
+    fitting = [order for order in orders if all(values[a] >= values[b] for a, b in pairwise(order))]
+    return np.mean([match[list(order[:k])].mean() for order in fitting])
 
 
 @pytest.mark.parametrize("k", range(1, 7))

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.cli.summary_associations import has_associations, print_associations
+from evenhand.cli.summary_associations import has_associations, lost_items, print_associations
 from evenhand.cli.summary_indicators import has_indicators, print_indicators
 from evenhand.cli.summary_table import has_settings, print_settings
 from evenhand.cli.summary_text import clean, probability, span
@@ -47,7 +47,7 @@ def print_summary(run: Run, out: Path | None) -> None:
         print_indicators(console, run)
     else:
         _print_groupings(console, run)
-    _print_dropped(console, findings)
+    _print_dropped(console, run)
     if run.manifest.get("repeated_ids"):
         console.print(f"{run.manifest['repeated_ids']:,} rows repeat an id; every row counts")
     console.print("Associations, not causes; which of them harm is a question of context.")
@@ -126,14 +126,18 @@ def _print_contrasts(console: Console, finding: Finding) -> None:
         console.print(f"  SkewSize here is {mine}, in {contrast.label} {value}: {escape(contrast.reason)}")
 
 
-def _print_dropped(console: Console, findings: list[Finding]) -> None:
-    whole = has_settings(findings)
-    dropped = {
-        ("" if whole else f.grouping, d.reason): d.count
-        for f in findings
-        for d in f.dropped
-        if "class:" not in d.reason
-    }
-    for (grouping, reason), count in dropped.items():
+def _print_dropped(console: Console, run: Run) -> None:
+    """Rows left out by reason; where findings of one grouping lost different rows, no count is of them all."""
+    findings = run.findings.findings
+    whole, items = has_settings(findings), lost_items(run)
+    dropped: dict[tuple[str, str], set[float]] = {}
+    for finding in findings:
+        for one in finding.dropped:
+            if "class:" not in one.reason:
+                dropped.setdefault(("" if whole else finding.grouping, one.reason), set()).add(one.count)
+    for (grouping, reason), counts in dropped.items():
         where = f" (by {escape(grouping)})" if grouping else ""
-        console.print(f"dropped: {count:,.0f} rows with {escape(one_line(reason))}{where}")
+        count = items.get(reason, max(counts))
+        least = "up to " if len(counts) > 1 and reason not in items else ""
+        each = " a finding" if least else ""
+        console.print(f"dropped: {least}{count:,.0f} rows{each} with {escape(one_line(reason))}{where}")

@@ -50,6 +50,14 @@ def print_associations(console: Console, run: Run) -> None:
         console.print(f"{more} more findings (single sets, words) stand in report and findings.json.")
 
 
+def lost_items(run: Run) -> dict[str, int]:
+    """How many items association tests left out, by reason: each once, however many tests would have it."""
+    if "lost" not in run.tables:
+        return {}
+    different = run.tables["lost"].unique(["role", "item", "reason"])
+    return Counter(different["reason"].to_list())
+
+
 def _print_untested(console: Console, run: Run) -> None:
     """Pairs that a form has nothing to test with."""
     rows = run.tables["tests"].to_dicts() if "tests" in run.tables else []

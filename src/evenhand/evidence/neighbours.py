@@ -141,8 +141,8 @@ class Neighbours:
             array = given if isinstance(given, np.ndarray) else np.asarray(given)
             if array.ndim != 2 or len(array) != table.height:
                 raise InputError(
-                    f"vectors of {what} have shape {array.shape}; give one row for each of {table.height} rows "
-                    "of annotations"
+                    f"vectors of {what} have shape {array.shape}; give one row for each of "
+                    f"{table.height} rows of annotations"
                 )
             if "sample" not in table.columns:
                 raise UnknownName("column of annotations", "sample", table.columns)
@@ -312,8 +312,9 @@ def _shared(queries: pl.DataFrame, database: pl.DataFrame) -> pl.Series:
     if CONTENT not in queries.columns or CONTENT not in database.columns:
         return named
     known = queries.filter(pl.col(CONTENT).is_not_null())
-    hashed = database[CONTENT].is_not_null()
-    equal = database[CONTENT].is_in(known[CONTENT].to_list()).fill_null(False)
+    hashes = database[CONTENT].cast(pl.String)
+    hashed = hashes.is_not_null()
+    equal = hashes.is_in(known[CONTENT].cast(pl.String).to_list()).fill_null(False)
     doubtful = named & ~(hashed & database["sample"].is_in(known["sample"].to_list()))
     return equal | doubtful
 

@@ -26,7 +26,8 @@ def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
     """Samples and their vectors, in blocks; rows without a vector, and vectors of texts, are left out.
 
     Args:
-        embeddings: Embeddings(sample, modality, vector); without ``modality`` all are taken.
+        embeddings: Embeddings(sample, modality, vector) in a fixed order, best a scan of Parquet files;
+            without ``modality`` all are taken.
 
     Yields:
         Names, and an array of shape (rows, D).
@@ -42,17 +43,20 @@ def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
     kind = schema["vector"]
     if not isinstance(kind, pl.List | pl.Array) or not getattr(kind.inner, "is_numeric", bool)():
         raise InputError(f"the column 'vector' holds {kind!s}, not lists of numbers")
-    if "modality" in schema:
-        embeddings = embeddings.filter(pl.col("modality") == "image")
-    chosen = embeddings.select(pl.col("sample").cast(pl.String), "vector").drop_nulls()
-    first = chosen.head(1).collect()
+    wanted = pl.col("modality") == "image" if "modality" in schema else pl.lit(True)
+    first = embeddings.filter(wanted, pl.col("vector").is_not_null()).select("vector").head(1).collect()
     if first.is_empty():
         return
     width = len(first["vector"][0])
     rows = max(1, _CELLS // max(1, width))
-    for batch in chosen.collect_batches(chunk_size=rows, maintain_order=True):
-        for part in batch.iter_slices(rows):
-            yield part["sample"], _matrix(part["vector"], width)
+    columns = [name for name in ("sample", "modality", "vector") if name in schema]
+    start, height = 0, 2 * rows
+    while height == 2 * rows:
+        # in slices: a stream reads ahead without bound while the search takes its time
+        part = embeddings.slice(start, 2 * rows).select(columns).collect()
+        start, height = start + part.height, part.height
+        for block in part.filter(wanted).drop_nulls(["sample", "vector"]).iter_slices(rows):
+            yield block["sample"].cast(pl.String), _matrix(block["vector"], width)
 
 
 def vectors_of_array(samples: pl.Series, vectors: npt.NDArray[Any]) -> Blocks:

@@ -54,13 +54,14 @@ ATTRIBUTION = {
 
 
 def association_tables(
-    evidence: Similarities, tests: Iterable[Test], *, seed: int = 0
+    evidence: Similarities, tests: Iterable[Test], *, ddof: int = 1, seed: int = 0
 ) -> dict[str, pl.DataFrame]:
     """What lies behind the effect sizes of some tests.
 
     Args:
         evidence: Similarities.
         tests: Names (x, y, a, b) of the sets of each test.
+        ddof: Of the standard deviation in d without an item, 1 or 0.
         seed: Of partitions of the attributes too many to list.
 
     Returns:
@@ -77,7 +78,7 @@ def association_tables(
     Source: Caliskan et al. 2017 (SC-WEAT); ML-EAT, arXiv 2408.01966 (levels).
     """
     wanted = list(dict.fromkeys(tests))
-    contributions = [_contributions(evidence, test) for test in wanted]
+    contributions = [_contributions(evidence, test, ddof) for test in wanted]
     sides = dict.fromkeys((name, a, b) for x, y, a, b in wanted for name in (x, y))
     single = [_single(evidence, name, (a, b), seed) for name, a, b in sides]
     levels = dict.fromkeys((name, each) for name, a, b in sides for each in (a, b))
@@ -123,7 +124,7 @@ def attribution_table(
     return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
 
 
-def _contributions(evidence: Similarities, test: Test) -> pl.DataFrame:
+def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFrame:
     x, y, a, b = test
     asked = Comparison.make(
         "association_effect_size", evidence, (x, y), (a, b), mode="default", inference="none", seed=0
@@ -142,7 +143,7 @@ def _contributions(evidence: Similarities, test: Test) -> pl.DataFrame:
             "item": [*asked.items, *asked.words],
             "association": np.concatenate([asked.phi, nearer]),
             "contribution": np.concatenate([target_contributions(asked.x, asked.y), added]),
-            "without": np.concatenate(effects_without(asked, 1)),
+            "without": np.concatenate(effects_without(asked, ddof)),
         },
         CONTRIBUTIONS,
     )

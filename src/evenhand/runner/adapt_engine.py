@@ -336,7 +336,8 @@ def _fine_tuned(work: _Work, seed: int, room: Path) -> _Fitted:
         torch.manual_seed(seed)  # the new head starts at random
         trainable = open_trainable(work.uri, options, [one.label for one in training.classes])
     halves = training.halves(work.recipe["validation"], seed)
-    tuning = FineTuning(trainable, training, halves, work.recipe, seed, options, work.progress)
+    workers = work.options.n_workers()
+    tuning = FineTuning(trainable, training, halves, work.recipe, seed, options, work.progress, workers)
     facts = tuning.run()
     kept = [row for row in range(len(training)) if row not in tuning.unreadable]
     dropped: dict[str, int] = {}

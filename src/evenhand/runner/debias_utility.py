@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.classification.ways import Labels
-from evenhand.core.errors import InputError, UserError
+from evenhand.core.errors import InputError
 from evenhand.core.seeds import stream
 from evenhand.evidence.derive import normalised, prototypes
 from evenhand.evidence.run_folder import Run
@@ -19,12 +18,12 @@ from evenhand.mitigate.mitigation import Mitigation
 from evenhand.runner import utility
 from evenhand.runner.debias_halves import Half, part_of
 from evenhand.runner.debias_items import Items, Source, Test
+from evenhand.runner.debias_labels import LabelTexts
 
 NEAREST = (1, 5)  # texts of retrieval
 MOST_IMAGES = 20_000  # of a classification run; more are sampled
 GROUPS = "groups"
 NO_PHRASES = "the run has no texts of the groups"
-NO_PROMPTS = "the run has no texts of the labels"
 TOO_FEW = "too few items or labels"
 Change = Mitigation | None
 
@@ -188,14 +187,25 @@ def _stability(before: GroupViews, after: GroupViews) -> Utility:
 
 @dataclass(frozen=True, eq=False)
 class LabelledImages:
-    """Images with a true label from a classification run, and texts of the labels where it asked for them."""
+    """Images with a true label from a classification run, and texts of the labels where it asked for them.
+
+    Attributes:
+        name: Of the run folder.
+        images: Vectors, shape (N, D).
+        labels: True label of each, a place in ``names``.
+        in_train: Which a probe learns on.
+        names: Every label: those that the run chose among, then true ones that it could not choose.
+        texts: What it chose among.
+        model: As its manifest has it.
+    """
 
     name: str
     images: Floats
     labels: Ints
     in_train: np.ndarray
-    texts: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    templates: int = 1
+    names: tuple[str, ...]
+    texts: LabelTexts
+    model: str = ""
 
     @classmethod
     def read(cls, folder: str | Path, seed: int) -> LabelledImages:
@@ -212,16 +222,18 @@ class LabelledImages:
                 f"{str(folder)!r} has no true labels; give --utility a folder of evenhand run classification"
             )
         known = truth.filter(pl.col("truth").is_not_null()).select("sample", "truth")
+        texts = LabelTexts.read(source, known["truth"])
         rng = stream(seed, "utility", "sample")
         if len(known) > MOST_IMAGES:
             known = known[np.sort(rng.permutation(len(known))[:MOST_IMAGES])]
         images, truths = _image_vectors(source, known)
         if not len(images):
             raise InputError(f"{str(folder)!r} has no vector of an image with a true label; give another run")
-        names = sorted(set(truths))
-        labels = np.array([names.index(one) for one in truths], dtype=np.int64)
-        texts, templates = _label_texts(source, names)
-        return cls(Path(folder).name, images, labels, _half_of_each(labels, rng), texts, templates)
+        names = tuple(dict.fromkeys((*texts.names, *sorted(set(truths)))))
+        places = {one: place for place, one in enumerate(names)}
+        labels = np.array([places[one] for one in truths], dtype=np.int64)
+        model = str(source.manifest.get("model", ""))
+        return cls(Path(folder).name, images, labels, _half_of_each(labels, rng), names, texts, model)
 
     def measures(self, change: Change, probe: bool = True) -> dict[str, float]:
         """Linear-probe and zero-shot accuracy, before (None) or after a mitigation.
@@ -238,12 +250,22 @@ class LabelledImages:
         return {"linear_probe_accuracy": learnt, **found}
 
     def _zero_shot(self, images: Floats, change: Change) -> float:
-        if not len(self.texts):
-            return float("nan")
-        centres = prototypes(_changed(self.texts, "text", change), self.templates)
+        """Share of images named rightly among all labels that the run chose among."""
         test = ~self.in_train
+        if not self.texts.names or not test.any():
+            return float("nan")
+        centres = prototypes(_changed(self.texts.vectors, "text", change), self.texts.templates)
         named = (normalised(images[test]) @ centres.T).argmax(axis=1)
-        return float(np.mean(named == self.labels[test]))
+        said = np.array([self.names.index(name) for name in self.texts.names])  # two may be renamed to one
+        return float(np.mean(said[named] == self.labels[test]))
+
+    def _zero_shot_chance(self) -> float:
+        """What naming each image by lot among the labels gives."""
+        if not self.texts.names:
+            return float("nan")
+        said = np.array([self.names.index(name) for name in self.texts.names])
+        often = np.bincount(said, minlength=len(self.names)) / len(said)
+        return float(often[self.labels[~self.in_train]].mean())
 
     def compared(self, change: Mitigation) -> list[Utility]:
         """Each measure before and after."""
@@ -251,8 +273,9 @@ class LabelledImages:
         train, test = self.labels[self.in_train], self.labels[~self.in_train]
         chances: Mapping[str, Callable[[], float]] = {
             "linear_probe_accuracy": lambda: utility.chance_level(train, test),
-            "zero_shot_accuracy": lambda: 1 / len(np.unique(self.labels)),
+            "zero_shot_accuracy": self._zero_shot_chance,
         }
+        reasons = {"zero_shot_accuracy": self.texts.reason or TOO_FEW}
         return [
             Utility(
                 self.name,
@@ -261,9 +284,9 @@ class LabelledImages:
                 "",
                 value,
                 after[name],
-                chances[name](),
+                chances[name]() if len(test) else float("nan"),
                 len(test),
-                None if np.isfinite(value) else NO_PROMPTS if name == "zero_shot_accuracy" else TOO_FEW,
+                None if np.isfinite(value) else reasons.get(name, TOO_FEW),
             )
             for name, value in before.items()
         ]
@@ -284,29 +307,6 @@ def _image_vectors(source: Source, known: pl.DataFrame) -> tuple[Floats, list[st
     vectors = np.stack([np.asarray(vector, dtype=np.float64) for vector in rows["vector"]])
     usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
     return vectors[usable], rows["truth"].filter(pl.Series(usable)).to_list()
-
-
-def _label_texts(source: Source, names: Sequence[str]) -> tuple[Floats, int]:
-    """Vectors of every label in every template, as the run asked; empty where it asked for none."""
-    nothing = np.zeros((0, 0)), 1
-    given = source.manifest.get("parameters", {})
-    templates = [part.strip() for part in str(given.get("templates", "")).split("|") if part.strip()]
-    try:
-        labels = Labels.read(str(given.get("labels", "")), pl.Series(names, dtype=pl.String))
-    except UserError:
-        return nothing
-    said = dict(zip(labels.names, labels.texts, strict=True))
-    if not templates or not set(names) <= set(said):
-        return nothing
-    wanted = [template.replace("{label}", said[name]) for name in names for template in templates]
-    found: dict[str, np.ndarray] = {}
-    for table in source.embeddings():
-        mine = table.filter((pl.col("modality") == "text") & pl.col("sample").is_in(wanted))
-        for sample, vector in mine.select("sample", "vector").drop_nulls().collect().iter_rows():
-            found.setdefault(sample, np.asarray(vector, dtype=np.float64))
-    if not set(wanted) <= set(found):
-        return nothing
-    return np.stack([found[text] for text in wanted]), len(templates)
 
 
 def _half_of_each(labels: Ints, rng: np.random.Generator) -> np.ndarray:

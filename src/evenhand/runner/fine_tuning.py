@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.capabilities import Pixels
+from evenhand.core.capabilities import NotAnswered, Pixels
 from evenhand.core.errors import ParameterError, UserError, one_line
-from evenhand.core.questions import UnreadableImage
 from evenhand.core.seeds import stream
 from evenhand.models.hf.towers import by_size
 from evenhand.models.hf.trainable import TrainableNetwork
 from evenhand.models.hub_weights import import_library
 from evenhand.models.source import LoadOptions
 from evenhand.models.torch_device import choose_device, import_torch, to_numpy
+from evenhand.runner.answering import is_out_of_memory
 from evenhand.runner.heads import accuracies
+from evenhand.runner.images_ahead import load
 from evenhand.runner.training_images import TrainingImages
 
 Ints = npt.NDArray[np.int64]
@@ -39,7 +41,8 @@ class FineTuning:
         recipe: Parameters of the method.
         seed: Of order, crops, mirroring and dropout.
         options: Where it computes.
-        progress: Called with a name, steps done, and steps in all.
+        progress: Called with a name, images done, and images in all.
+        workers: Threads that read images.
         unreadable: Reason to the rows that could not be read.
         history: Each epoch: epoch, fit_loss, validation_loss, validation_accuracy, learning_rate.
     """
@@ -51,6 +54,7 @@ class FineTuning:
     seed: int
     options: LoadOptions
     progress: Progress
+    workers: int = 1
     unreadable: dict[int, str] = field(default_factory=dict, init=False)
     history: list[dict[str, Any]] = field(default_factory=list, init=False)
 
@@ -64,7 +68,15 @@ class FineTuning:
         torch = import_torch()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            return self._run(torch)
+            try:
+                return self._run(torch)
+            except RuntimeError as problem:
+                if not is_out_of_memory(problem):
+                    raise
+                raise UserError(
+                    f"memory does not hold {self.recipe['batch']} images at once with all that training "
+                    f"keeps: {one_line(problem)[:200]}; give a smaller -p batch"
+                ) from problem
 
     def _run(self, torch: Any) -> dict[str, Any]:
         accelerator = _accelerator(self.options, str(self.recipe["precision"]))
@@ -125,10 +137,10 @@ class FineTuning:
         """One pass over the rows to fit on; the mean loss."""
         network.train()
         order = stream(self.seed, "adapt", "order", epoch).permutation(self.halves[0])
+        several = np.array_split(order, self._steps())  # never one image alone, which norms cannot take
         total, count, looked_at = 0.0, 0, 0
-        for rows in np.array_split(order, self._steps()):  # never one image alone, which norms cannot take
+        for rows, ready in zip(several, self._batches(several, epoch), strict=True):
             optimizer.zero_grad()
-            ready = self._prepared(rows, epoch)
             for images, codes in _alike(ready):
                 with accelerator.autocast():
                     logits = network(**self.trainable.inputs.batch(images)).logits
@@ -152,27 +164,41 @@ class FineTuning:
     def _codes(self, codes: Sequence[int], logits: Any) -> Any:
         return import_torch().tensor(list(codes), device=logits.device)
 
-    def _prepared(self, rows: Ints, epoch: int) -> list[tuple[Any, int]]:
-        """Inputs and class of each readable row; epoch 0 changes nothing in the images."""
-        made = []
-        for row in rows.tolist():
-            try:
-                pixels = self.training.images.load(row)
-            except UnreadableImage as problem:
-                self.unreadable[row] = problem.reason
-                continue
+    def _batches(self, several: Sequence[Ints], epoch: int) -> Iterator[list[tuple[Any, int]]]:
+        """Inputs and class of the readable rows of each batch; the next batch is read meanwhile."""
+        with ThreadPoolExecutor(self.workers, "images") as pool:
+            coming = [[pool.submit(self._input, row, epoch) for row in rows.tolist()] for rows in several[:1]]
+            for number, rows in enumerate(several):
+                coming += [
+                    [pool.submit(self._input, row, epoch) for row in following.tolist()]
+                    for following in several[number + 1 : number + 2]
+                ]
+                made = [one.result() for one in coming.pop(0)]
+                ready = []
+                for row, one in zip(rows.tolist(), made, strict=True):
+                    if isinstance(one, NotAnswered):
+                        self.unreadable[row] = one.reason
+                    else:
+                        ready.append((one, int(self.training.codes[row])))
+                yield ready
+
+    def _input(self, row: int, epoch: int) -> Any:
+        """An image as the network takes it, or why there is none; epoch 0 changes nothing in it."""
+
+        def prepare(pixels: Pixels) -> Any:
             if epoch:
                 rng = stream(self.seed, "adapt", epoch, self.training.digests[row])
                 pixels = altered(pixels, rng, float(self.recipe["crop"]), self.recipe["flip"] == "yes")
-            made.append((self.trainable.inputs.prepare(pixels), int(self.training.codes[row])))
-        return made
+            return self.trainable.inputs.prepare(pixels)
+
+        return load(self.training.images, row, prepare)
 
     def _answers(self, network: Any, rows: Ints) -> Iterator[tuple[Any, list[int]]]:
         """Logits, float32, with the classes, batch by batch, of images as they are."""
         network.eval()
         batch = int(self.recipe["batch"])
-        for start in range(0, len(rows), batch):
-            ready = self._prepared(rows[start : start + batch], 0)
+        several = [rows[start : start + batch] for start in range(0, len(rows), batch)]
+        for ready in self._batches(several, 0):
             if not ready:
                 continue
             with import_torch().inference_mode():

@@ -118,7 +118,7 @@ DOLLAR_STREET_MLCOMMONS = _source(
     "Dollar Street of MLCommons: things at home, by income, with classes of ImageNet-1k",
     "CC BY 4.0 or CC BY-SA 4.0, image by image; look at its page",
     "https://mlcommons.org/datasets/dollar-street/",
-    "38,479 images of 63 countries; 4,308 for testing, 11 GB",
+    "38,479 images of 63 countries; the 4,308 for testing are 11 GB",
     "get the archive from https://mlcommons.org/datasets/dollar-street/ and unpack it into one folder: "
     f"{dollar_street.MLCOMMONS_LAYOUT}",
 )

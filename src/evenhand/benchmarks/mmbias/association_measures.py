@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.declaration import Measured, Setting
-from evenhand.benchmarks.mmbias.evidence_sets import AssociationSets, Evidence, told_of
+from evenhand.benchmarks.mmbias.evidence_sets import AssociationSets, Evidence, lost_table, told_of
 from evenhand.benchmarks.mmbias.forms import Form
 from evenhand.benchmarks.mmbias.material import Test
 from evenhand.core.results import Finding
@@ -56,6 +56,7 @@ class AssociationMeasures:
             if form.name == "cross-modal":
                 findings += self._attributions(similarities, singles)
                 found["attribution"] = self._attribution_table(similarities, singles)
+            found["lost"] = lost_table([similarities, *(own for _, own in tests)])
             if self.sets.variants.get(form.name):
                 found["templates"] = templates
             for name, table in found.items():
@@ -74,13 +75,13 @@ class AssociationMeasures:
 
     def _tables(self, similarities: Similarities, tests: Tests) -> dict[str, pl.DataFrame]:
         """Contributions (of the items that a test compares), single sets and levels."""
-        seed = self.setting.seed
-        tables = association_tables(similarities, [_names(test) for test, _ in tests], seed=seed)
+        how: dict[str, int] = {"ddof": int(self.setting.parameters["ddof"]), "seed": self.setting.seed}
+        tables = association_tables(similarities, [_names(test) for test, _ in tests], **how)
         for test, own in tests:
             if own is not similarities:
                 x, y, a, b = _names(test)
                 those = (pl.col("x") == x) & (pl.col("y") == y) & (pl.col("a") == a) & (pl.col("b") == b)
-                again = association_tables(own, [(x, y, a, b)], seed=seed)[_CONTRIBUTIONS]
+                again = association_tables(own, [(x, y, a, b)], **how)[_CONTRIBUTIONS]
                 tables[_CONTRIBUTIONS] = pl.concat([tables[_CONTRIBUTIONS].filter(~those), again])
         return tables
 

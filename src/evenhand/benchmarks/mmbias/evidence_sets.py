@@ -32,6 +32,7 @@ MEMBERS = {
     "modality": pl.String,
     "template": pl.String,
 }
+LOST = dict.fromkeys(("form", "role", "set", "item", "reason"), pl.String)
 
 
 @dataclass(frozen=True)
@@ -237,6 +238,22 @@ def _lost(
         if where[item][0] == role:
             found.setdefault(where[item][1], {})[item] = SHARED
     return found
+
+
+def lost_table(similarities: Sequence[Similarities]) -> pl.DataFrame:
+    """form, role, set, item, reason: what was left out of some or all tests, each item of a set once.
+
+    Args:
+        similarities: Of all items, and of single tests.
+    """
+    rows = {
+        (one.form, role, name, item, reason): None
+        for one in similarities
+        for role, losses in zip(ROLES, (one.lost_targets, one.lost_attributes), strict=True)
+        for name, items in losses.items()
+        for item, reason in items.items()
+    }
+    return pl.DataFrame(list(rows), schema=LOST, orient="row")
 
 
 def told_of(finding: Finding, test: Test) -> Finding:

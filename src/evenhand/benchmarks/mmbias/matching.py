@@ -15,6 +15,7 @@ from evenhand.benchmarks.mmbias.evidence_sets import (
     Templates,
     annotations_of,
     chosen_images,
+    lost_table,
     told_of,
 )
 from evenhand.benchmarks.mmbias.forms import FORMS, limited
@@ -95,6 +96,12 @@ class MMBiasMatching:
             "members": sets.members(),
             "tests": sets.test_table().with_columns(form=pl.lit(similarities.form)),
             "traps": sets.data.traps,
+            "lost": lost_table(
+                [
+                    similarities,
+                    *(sets.without_shared(_FORM, similarities, test) for test in sets.tests(_FORM)),
+                ]
+            ),
             "attribution": _words_of_groups(sets, similarities),
         }
         return Measured(findings, tables=tables)
