@@ -35,6 +35,8 @@ HEAVY = [
     "PIL",
     "narwhals",
     "vl_convert",
+    "faiss",
+    "sklearn",
 ]
 
 

@@ -249,6 +249,7 @@ def test_subjects_are_clusters(tmp_path):
         ({"top": "0"}, ParameterError, "give 1 or more"),
         ({"taxonomy": "nothing"}, UnknownName, "taxonomy"),
         ({"ask": "guess"}, ParameterError, "guess"),
+        ({"labels": "none.txt"}, InputError, "cannot be read"),
     ],
 )
 def test_what_is_not_possible_is_refused_before_anything_is_asked(given, error, message, tmp_path):
@@ -262,3 +263,28 @@ def test_what_is_not_possible_is_refused_before_anything_is_asked(given, error, 
 def test_without_data_it_says_what_to_give():
     with pytest.raises(InputError, match="give --data FOLDER, or --data TABLE"):
         ask("label_association", Classifies(sure_of([0]), LABELS, IDS), None)
+
+
+def test_hyponyms_need_labels_with_ids(tmp_path):
+    data = faces(tmp_path, ["female", "male"] * 3)
+    model = Answers(["a dog"] * 6)
+    with pytest.raises(ParameterError, match="needs labels with WordNet ids"):
+        ask("label_association", model, data, hyponyms="imagenet-1k")
+    assert not model.prompts
+
+
+def test_an_imagenet_21k_head_can_say_every_kind(tmp_path):
+    """With the names and ids that timm gives to its 21,843 classes, of which many names occur twice."""
+    timm_hub = pytest.importorskip("evenhand.models.timm_hub")
+    labels, ids = timm_hub._labels(pytest.importorskip("timm"), {}, 21_843)
+    data = faces(tmp_path, ["female", "male"])
+    logits = np.zeros((2, len(labels)))
+    logits[0, ids.index("n09618957")] = logits[1, ids.index("n01945685")] = 20
+    run = ask("label_association", Classifies(logits, labels, ids), data, top=1, by="gender")
+    space = run.tables["label_space"]
+    assert space["label"].null_count() == 0
+    assert dict(space.group_by("association").len().iter_rows()) == {
+        "human": 2, "possibly_human": 3, "non_human": 18, "crime": 1,
+    }  # fmt: skip
+    finding = run.finding("label_association_rate", "gender", association="non_human")
+    assert {key: part.value for key, part in keys_of(finding).items()} == {"female": 0, "male": 1}

@@ -174,3 +174,18 @@ def test_what_is_not_possible_is_refused(given, error, message, tmp_path):
     genders = ["female", "male"] * 10
     with pytest.raises(error, match=message):
         ask("retrieval", Embeds(by_gender(genders)), table(tmp_path, genders), **given)
+
+
+def test_vectors_made_elsewhere_and_a_mitigation(tmp_path):
+    """The evidence of one run as a table of answers; and a change of vectors before the search."""
+    genders = ["female", "male"] * 30
+    data = table(tmp_path, genders)
+    first = ask("retrieval", Embeds(by_gender(genders)), data, tmp_path / "run", k=5)
+    again = ask("retrieval", f"table:{tmp_path / 'run' / 'evidence'}", data, k=5)
+    assert [one.value for one in again.findings.findings] == [one.value for one in first.findings.findings]
+    keep = np.diag([0.0, 0.0, 1.0, 1.0])  # without the two axes that hold gender
+    blind = Mitigation("projection", {}, {"image": LinearMap(keep)})
+    vectors = Embeds(by_gender(genders))
+    run = eh.run("indicators/retrieval", model=vectors, data=data, parameters={"k": "5"}, mitigation=blind)
+    assert first.finding("precision_at_k", "gender", k=5).value > 0.9
+    assert run.finding("precision_at_k", "gender", k=5).value < 0.7

@@ -144,6 +144,7 @@ def test_auto_tests_what_the_model_can(data, model, forms):
         ("Both", {"k": "0"}, "k=0 is not possible"),
         ("Both", {"scale": "-1"}, "give auto or a positive number"),
         ("Both", {"alternative": "both"}, "choose one of"),
+        ("Both", {"alternative": "less", "mode": "paper"}, "leave one of the two out"),
         ("Both", {"pairs": "left:rihgt"}, "did you mean 'right'"),
         ("Both", {"tepmlates": "x"}, "did you mean 'templates'"),
     ],
@@ -284,6 +285,9 @@ def test_ddof_alternative_and_paper_mode_say_what_they_should(data):
     plain = associate(own(data), data, form="textual").finding("association_effect_size")
     zero = associate(own(data), data, form="textual", ddof="0").finding("association_effect_size")
     assert zero.value == pytest.approx(plain.value * np.sqrt(10 / 9), abs=1e-12)
+    without = associate(own(data), data, form="textual", ddof="0").tables["contributions"]["without"]
+    assert without.min() == pytest.approx(zero.details["without_low"], abs=1e-12)
+    assert without.max() == pytest.approx(zero.details["without_high"], abs=1e-12)
     less = associate(own(data), data, form="textual", alternative="less").finding("association_effect_size")
     assert less.p_value == pytest.approx(plain.details["p_left"], abs=1e-12)
     paper = associate(own(data), data, form="textual", mode="paper").finding("association_effect_size")
@@ -345,6 +349,8 @@ def test_without_a_logit_scale_softmax_is_not_made_up(data, tmp_path):
     again = associate(f"table:{tmp_path / 'first' / 'evidence'}", data, form="cross-modal")
     assert set(again.tables["attribution"]["reading"]) == {"argmax", "cosine"}
     assert again.finding("pleasant_at_k").params["reading"] == "cosine"
+    assert any("give -p scale=100" in note for note in again.finding("pleasant_at_k").notes)
+    assert not any("scale" in note for note in first.finding("pleasant_at_k").notes)
     assert first.finding("pleasant_at_k").params["reading"] == "softmax"
 
 
@@ -362,6 +368,11 @@ def test_seat_lines_of_the_users_own_are_corrected_together(data, tmp_path):
     assert one.value == pytest.approx(-other.value, abs=1e-12)
     assert (one.details["test"], other.details["test"]) == ("seat#1", "seat#2")
     assert one.p_adjusted == pytest.approx(min(1.0, 2 * one.p_value))
+    (tmp_path / "twice.jsonl").write_text(f"{json.dumps(test)}\n{json.dumps(turned)}\n{json.dumps(test)}\n")
+    run = associate(own(data), tmp_path / "twice.jsonl", form="textual")
+    assert run.tables["tests"]["name"].to_list() == ["twice#1 | twice#3", "twice#2"]
+    names = [f.details["test"] for f in run.findings.findings if f.name == "association_effect_size"]
+    assert names == ["twice#1 | twice#3", "twice#2"]
 
 
 def test_tiny_clip_runs_over_images_of_the_users_own(tmp_path):

@@ -128,6 +128,30 @@ def test_zips_beside_what_was_unpacked_from_them_count_once(tmp_path):
     assert not traps_of(data, "same image in two sets")
 
 
+def test_a_group_in_two_folders_loses_no_image_and_takes_none_twice(tmp_path):
+    (tmp_path / "textual_phrases.txt").write_text(json.dumps(phrase_file()))
+    for place, numbers in (("part1/Muslim", range(1, 6)), ("part2/MUSLIM", range(4, 9))):
+        (tmp_path / place).mkdir(parents=True)
+        for number in numbers:
+            other = 9 if (place, number) == ("part2/MUSLIM", 5) else 1
+            (tmp_path / place / f"{number}.jpg").write_bytes(picture(number, other, other) + b"x" * other)
+    data = read_association_data(tmp_path)
+    assert data.target_images["muslim"] == tuple(f"muslim/{number}" for number in range(1, 9))
+    assert data.notes["image in a second place of its group"] == 1  # 4 is there twice
+    (reason,) = [reason for reason in data.dropped if "second place" in reason]
+    assert reason.endswith("of a name that the first has for another image")
+    assert data.dropped[reason] == 1  # 5
+
+
+def test_photos_without_any_phrases_say_what_is_missing(tmp_path):
+    write_zip_of(tmp_path / "mine", "Muslim", "Christian")
+    for pairs in ("paper", "all", "muslim:christian"):
+        with pytest.raises(
+            InputError, match=r"no phrases \(textual_phrases.txt\).*evenhand data fetch mmbias"
+        ):
+            read_association_data(tmp_path / "mine", pairs=pairs)
+
+
 def test_one_zip_of_one_group_and_other_endings(tmp_path):
     folder = tmp_path / "images"
     folder.mkdir()
@@ -481,7 +505,7 @@ def test_files_whose_names_are_no_text_are_counted(tmp_path):
         (folder / "hindu" / os.fsdecode(name)).write_bytes(picture(5, 5, 5))
     data = read_association_data(folder)
     assert data.notes["name of a file that is not UTF-8"] == 2
-    assert len(data.target_images["hindu"]) == 3
+    assert len(data.target_images["hindu"]) == 5
 
 
 def test_pipes_are_not_waited_for(tmp_path):

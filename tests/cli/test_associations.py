@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.benchmarks.mmbias_planted import planted
@@ -48,3 +49,29 @@ def test_a_single_item_says_why_there_is_no_effect_size(tmp_path, monkeypatch, c
     assert type_in(monkeypatch, *words, "-o", tmp_path / "run") == 0
     told = capsys.readouterr().out
     assert "one_member" in told
+
+
+def test_what_several_tests_lost_is_counted_once_and_all_of_it(tmp_path, monkeypatch, capsys):
+    release(tmp_path / "data", phrases=4)
+    words = ["--data", tmp_path / "data", "-p", "form=textual", "-p", "pairs=muslim:christian,arab:american"]
+    model = f"hf:{build('clip')}"
+    assert (
+        type_in(monkeypatch, "run", "mmbias/association", *words, "--model", model, "-o", tmp_path / "run")
+        == 0
+    )
+    whole = pl.read_parquet(tmp_path / "run" / "evidence" / "texts" / "*.parquet")
+    members = pl.read_parquet(tmp_path / "run" / "tables" / "members.parquet")
+    gone = [
+        members.filter(pl.col("set") == name)["sample"].to_list()[:few]
+        for name, few in (("muslim", 1), ("arab", 2), ("american", 1))
+    ]
+    kept = whole.filter(~pl.col("sample").is_in([sample for samples in gone for sample in samples]))
+    kept.write_parquet(tmp_path / "kept.parquet")
+    capsys.readouterr()
+    scored = ["score", "mmbias/association", *words, "--evidence", tmp_path / "kept.parquet"]
+    assert type_in(monkeypatch, *scored, "-o", tmp_path / "scored") == 0
+    told = capsys.readouterr().out
+    assert "dropped: 4 rows with no answer" in told
+    lost = pl.read_parquet(tmp_path / "scored" / "tables" / "lost.parquet")
+    assert sorted(lost["set"].to_list()) == ["american", "arab", "arab", "muslim"]
+    assert set(lost["reason"].to_list()) == {"no answer"}

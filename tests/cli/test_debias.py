@@ -98,6 +98,53 @@ def test_zero_shot_beside_is_that_of_the_benchmark(folder, monkeypatch, capsys) 
     assert told["before"][0] == 1.0
 
 
+def zero_shot_of(out: str, on: str) -> dict:
+    utility = pl.read_parquet(Path(out) / "tables" / "utility.parquet")
+    return utility.filter((pl.col("on") == on) & (pl.col("measure") == "zero_shot_accuracy")).row(
+        0, named=True
+    )
+
+
+@pytest.mark.parametrize("spelled", [False, True])
+def test_zero_shot_chooses_among_all_labels_of_the_run(folder, monkeypatch, capsys, spelled) -> None:
+    # texts of later kinds hold those of earlier ones: images are named by labels without images too
+    (folder / "own.py").write_text(
+        OWN_MODEL.replace("np.eye(32)[int(text[-1])]", "1.0 * (np.arange(32) <= int(text[-1]))")
+    )
+    lines = [f"kind {number}" + (f"\tsort {number}" if spelled else "") for number in range(8)]
+    (folder / "labels.txt").write_text("\n".join(lines))
+    assert type_in(monkeypatch, *CLASSIFY, "-p", "labels=labels.txt", "-o", "plain", "-q") == 0
+    words = ["debias", folder / "run", "--method", "mean_difference", "--utility", folder / "plain", "-q"]
+    assert type_in(monkeypatch, *words, "-o", folder / "out") == 0
+    told = zero_shot_of("out", "plain")
+    predictions = eh.Run.read("plain").finding("accuracy", "g").value
+    assert told["chance"] == pytest.approx(1 / 8)
+    assert told["before"] == pytest.approx(predictions, abs=0.2)
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")  # where labels.txt is not
+    capsys.readouterr()
+    assert type_in(monkeypatch, *[word for word in words if word != "-q"], "-o", folder / "again") == 0
+    again = zero_shot_of(folder / "again", "plain")
+    if spelled:
+        assert again["before"] is None
+        assert "the file of labels 'labels.txt' is not there" in capsys.readouterr().out
+    else:
+        assert again == told
+
+
+def test_vectors_of_another_model_are_told(folder, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
+    words = ["debias", "run", "--method", "mean_difference", "--utility", "plain", "-o", "out"]
+    assert type_in(monkeypatch, *words) == 0
+    told = capsys.readouterr().out
+    assert "utility is of vectors of own.py:Encoder, the mitigation of planted" in told
+    assert Mitigation.load("out/mitigation.safetensors").facts["model"] == "planted"
+    command = [*CLASSIFY, "--mitigation", "out/mitigation.safetensors", "-o", "after"]
+    assert type_in(monkeypatch, *command) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "fitted on vectors of planted, and own.py:Encoder was asked" in told
+
+
 def test_each_pair_and_gates(folder, monkeypatch, capsys) -> None:
     words = ["debias", "run", "--method", "mean_difference", "--pairs", "each", "--test", "north:south"]
     assert type_in(monkeypatch, *words, "-o", "out", "--fail-if", "association_reduction<0") == 0

@@ -262,7 +262,7 @@ def test_notes_tell_what_one_must_know():
     notes = metrics.association_effect_size(shared, **SETS).notes
     assert "'X' and 'Y' share 1 of their targets; they count in both" in notes
     assert "'A' and 'B' share 1 of their attributes; they count in both" in notes
-    assert "targets that are attributes too, compared with themselves: 1" in notes
+    assert "targets that are attributes too, and so look tied to these: 1" in notes
 
 
 def test_what_was_lost_is_counted_for_the_sets_at_hand():

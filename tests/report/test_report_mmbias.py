@@ -1,6 +1,7 @@
 """Reports on associations and on mitigations: in words, with pairs told apart, and what they cannot show."""
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,41 @@ def test_a_chapter_for_each_form_says_who_is_tied_to_what(run):
         rows.row(one, with_level=False, shown=facets.varying(textual.findings)) for one in textual.findings
     ]
     assert [line.params for line in lines[:2]] == ["muslim – christian", "arab – american"]
+
+
+def test_p_of_one_side_says_nothing_of_the_other(run):
+    (textual,) = [one for one in in_chapters(run.findings.findings) if one.title.startswith("Phrases")]
+    turned = [
+        one.model_copy(
+            update={
+                "params": {**one.params, **how},
+                "value": -(one.value or 0),
+                "p_value": 1.0,
+                "p_adjusted": 1.0,
+            }
+        )
+        for one in textual.findings
+        for how in [{"alternative": "greater"}]
+        if one.name == "association_effect_size"
+    ]
+    verdict = association_words.verdict(replace(textual, findings=turned), 0.05)
+    assert "p looks at that side only" in verdict
+    assert "In none of 2 pairs is the first group tied more to “unpleasant”" in verdict
+
+
+def test_readings_of_matches_are_not_counted_as_pairs(run):
+    (textual,) = [one for one in in_chapters(run.findings.findings) if one.title.startswith("Phrases")]
+    several = [
+        one.model_copy(update={"name": "match_association", "params": {**one.params, "reading": reading}})
+        for reading in ("per_image_joint", "per_group")
+        for one in textual.findings
+        if one.name == "association_effect_size"
+    ]
+    chapter = replace(textual, findings=several)
+    assert "in 1 of 2 pairs: muslim (against christian)." in association_words.verdict(chapter, 0.05)
+    told = " ".join(association_words.found(chapter, 0.05))
+    assert "of the 2 pairs tested" in told
+    assert "All this is of one reading (per image joint); 1 more stand in the table below." in told
 
 
 def test_every_metric_and_reason_has_words(run):

@@ -24,6 +24,7 @@ from evenhand.runner.head_classes import Wanted
 from evenhand.runner.lasting_uris import lasting_uri
 from evenhand.runner.overlap import hashes_of, refuse_training_images
 from evenhand.runner.training_images import read_training
+from tests.benchmarks.people_layouts import casual_conversations
 from tests.models.tiny import build
 from tests.runner.adapting import picture, write_extractor, write_folders, write_tars
 
@@ -388,3 +389,36 @@ def test_uris_hold_wherever_they_are_typed(tmp_path, monkeypatch):
     assert lasting_uri("timm:resnet50@w.safetensors") == f"timm:resnet50@{tmp_path}/w.safetensors"
     assert lasting_uri("openclip:ViT-B-32/w.safetensors") == f"openclip:ViT-B-32/{tmp_path}/w.safetensors"
     assert lasting_uri("py:package.module:Model") == "py:package.module:Model"
+
+
+def test_an_adapted_extractor_answers_label_association(tmp_path, extractor):
+    """From an extractor without any label to rates by group: the point of it all."""
+    train = write_folders(tmp_path / "in21k", {"n07942152": 12, SWINE: 12, "n04005630": 12})
+    (made,) = eh.adapt(extractor, train=train, out=tmp_path / "m", classes="casual-conversations")
+    people = casual_conversations(tmp_path / "people")
+    run = eh.run("indicators/label_association", model=made.uri, data=people, parameters={"threshold": "0"})
+    found = {one.params.get("association"): one for one in run.findings.findings if one.value is not None}
+    assert {"human", "non_human", "crime"} <= set(found)
+    assert run.manifest["model_identity"]["adaptation"] == "probe"
+    test = write_folders(tmp_path / "test", {"n07942152": 5, SWINE: 4}, seed=5)
+    assert eh.run("classification", model=made.uri, data=test).finding("accuracy").value == 1.0
+    shutil.copy(next(people.rglob("*.jpg")), train / SWINE / "a face.jpg")
+    (again,) = eh.adapt(extractor, train=train, out=tmp_path / "m2", classes="casual-conversations")
+    with pytest.raises(InputError, match="was fitted on 1 of these images"):
+        eh.run("indicators/label_association", model=again.uri, data=people)
+
+
+def test_vectors_are_asked_for_once_for_all_heads(tmp_path, extractor, train):
+    test = write_folders(tmp_path / "test", {"red": 8, "green": 8, "blue": 8}, seed=1)
+    made = eh.adapt(extractor, train=train, out=tmp_path / "m", seeds=2, parameters={"validation": ".4"})
+    runs = [eh.run("classification", model=one.uri, data=test) for one in made]
+    assert [run.manifest["asking"]["questions"][0]["asked"] for run in runs] == [24, 0]
+    evidence = runs[0].evidence["predictions"].collect().sort("sample")
+    model = resolve(made[0].uri).load()
+    images = [np.asarray(Image.open(test / sample)) for sample in evidence["sample"]]
+    said = [model.labels[code] for code in model.classify(images).argmax(1)]
+    assert evidence["prediction"].to_list() == said
+    logits = model.classify(images).astype(np.float64)
+    share = np.exp(logits - logits.max(1, keepdims=True))
+    expected = share.max(1) / share.sum(1)
+    np.testing.assert_allclose(evidence["confidence"].to_numpy(), expected, rtol=1e-5)

@@ -7,7 +7,7 @@ from scipy import stats
 from evenhand.stats.clustered import (
     Cells,
     ClusterMean,
-    apart,
+    Standing,
     correlation_of,
     difference_error,
     difference_interval,
@@ -153,8 +153,23 @@ def test_apart_is_the_t_of_welch():
     for code in range(3):
         inside = code == GROUP
         expected = stats.ttest_ind(VALUES[inside], VALUES[~inside], equal_var=False).statistic
-        assert apart(cells)[code] == pytest.approx(expected)
-    assert np.isnan(apart(cells_of([0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1]))).all()
+        assert Standing.of(cells).t[code] == pytest.approx(expected)
+    assert np.isnan(Standing.of(cells_of([0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1])).t).all()
+
+
+def test_nulls_have_the_spread_of_each_group():
+    rng = np.random.default_rng(4)
+    n = np.repeat([1, 100], [20, 200])
+    cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [20, 200]))
+    found = exchanged_means(cells, rng, 4_000)
+    nulls = Standing.of(cells).nulls(cells, found)
+    whole = cells.sums.mean()
+    assert nulls.mean(axis=0) == pytest.approx([whole, whole], abs=0.02)
+    own = cells.means()[0].variance ** 0.5 * 200 / 220
+    assert nulls[:, 0].std() == pytest.approx(own, rel=0.15)
+    assert found.means[:, 0].std() < 0.6 * own
+    same = cells_of([0.5] * 6, [0, 0, 0, 1, 1, 1])
+    assert (Standing.of(same).nulls(same, exchanged_means(same, rng, 9)) == 0.5).all()
 
 
 def test_groups_of_cells_are_chosen_in_order():
@@ -168,7 +183,7 @@ def test_exchanges_of_fair_groups_of_unlike_spread_keep_their_level():
         n = np.repeat([2, 100], [15, 60])  # few images make a household's share vary more
         cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [15, 60]))
         draws = exchanged_means(cells, rng, 399).apart[:, 0]
-        found.append((1 + (np.abs(draws) >= abs(apart(cells)[0])).sum()) / 400 <= 0.05)
+        found.append((1 + (np.abs(draws) >= abs(Standing.of(cells).t[0])).sum()) / 400 <= 0.05)
     print(f"p <= .05 in {sum(found)} of 300")
     assert sum(found) <= 32  # 15 expected; an exchange of plain means gives about 85
 

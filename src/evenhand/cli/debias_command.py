@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,6 +59,8 @@ def debias_run(
         seed=seed,
         out=out,
     )
+    if run.manifest.get("utility_note"):
+        print(run.manifest["utility_note"], file=sys.stderr)
     if not quiet:
         print_debias(run, out)
     check_gates(run.findings.findings, gates)
@@ -105,7 +108,7 @@ def _associations(table: pl.DataFrame) -> Table:
         shown.add_row(
             f"{clean(row['x'], 20)} : {clean(row['y'], 20)}",
             *(_number(row[name]) for name in ("held_out_before", "held_out_after", "reduction")),
-            "–" if low is None else f"{low:.3f} … {high:.3f}",
+            "–" if low is None else f"{_number(low)} … {_number(high)}",
             *(_number(row[name]) for name in ("random_after", "fit_before", "fit_after")),
             str(row["removed"]),
         )
@@ -140,6 +143,9 @@ def _notes(run: DebiasRun) -> list[str]:
     for note in dict.fromkeys(note for one in reductions for note in one.notes):
         count = sum(note in one.notes for one in reductions)
         said.append(note if len(reductions) == 1 else f"{count} of {len(reductions)} tests: {note}")
+    missing = [one.reason for one in reductions if one.value is None and one.reason]
+    said += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
+    said += _of_mitigations(run)
     for name, mitigation in run.mitigations.items():
         why = mitigation.facts.get("stopped_because")
         if why is not None and (len(run.mitigations) == 1 or name == JOINT):
@@ -150,5 +156,21 @@ def _notes(run: DebiasRun) -> list[str]:
     return [*said, *(f"–: {reason}" for reason in reasons)]
 
 
+def _of_mitigations(run: DebiasRun) -> list[str]:
+    """What is not changed, and how prompts were paired."""
+    said = []
+    for mitigation in run.mitigations.values():
+        others = sorted({"image", "text"} - set(mitigation.maps))
+        if mitigation.maps and others:
+            said.append(f"vectors of {' and '.join(others)} stay as they are: {mitigation.name} changes others")
+        if "such_as" in mitigation.facts:
+            one, other = (clean(text, 40) for text in mitigation.facts["such_as"])
+            said.append(
+                f"prompts at the same place of X and Y are pairs, such as {one!r} and {other!r}; right only "
+                "where both lists were made from one list"
+            )
+    return list(dict.fromkeys(said))
+
+
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value + 0.0:.3f}"
+    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"  # + 0.0: no minus before 0

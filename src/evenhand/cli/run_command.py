@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,9 @@ def run_benchmark(
             out=folder,
             progress=progress,
         )
+    note = (made.manifest.get("mitigation") or {}).get("note")
+    if note:
+        print(note, file=sys.stderr)
     if not quiet:
         print_summary(made, folder)
         if applied is not None:

@@ -127,7 +127,7 @@ def _print_contrasts(console: Console, finding: Finding) -> None:
 
 
 def _print_dropped(console: Console, run: Run) -> None:
-    """Rows left out by reason; where findings of one grouping lost different rows, no count is of them all."""
+    """Rows left out by reason; where findings of one grouping lost different ones, the most of any."""
     findings = run.findings.findings
     whole, items = has_settings(findings), lost_items(run)
     dropped: dict[tuple[str, str], set[float]] = {}
@@ -141,3 +141,4 @@ def _print_dropped(console: Console, run: Run) -> None:
         least = "up to " if len(counts) > 1 and reason not in items else ""
         each = " a finding" if least else ""
         console.print(f"dropped: {least}{count:,.0f} rows{each} with {escape(one_line(reason))}{where}")
+

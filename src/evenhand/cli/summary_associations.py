@@ -36,7 +36,7 @@ def print_associations(console: Console, run: Run) -> None:
     beside = {_pair(one): one for one in findings if one.name in _BESIDE}
     for key in dict.fromkeys(map(_heading, effects)):
         mine = [finding for finding in effects if _heading(finding) == key]
-        console.print(clean(", ".join(key), 100), style="bold")
+        console.print(clean(", ".join(key), 400), style="bold")
         console.print(_table(mine, beside))
         for reason in dict.fromkeys(one.reason for one in mine if one.reason):
             console.print(f"  {clean(explain(reason), 200)}")

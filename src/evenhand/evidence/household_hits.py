@@ -196,7 +196,7 @@ class HouseholdHits:
             ]
             self.memo["images"] = (
                 self.table.group_by("household", "image")
-                .agg(pl.col(*_OWN).max(), *(pl.col(name).sort_by("sample").first() for name in rest))
+                .agg(pl.col(*_OWN).max(), pl.col(rest).first())
                 .sort("household", "image")
             )
         images: pl.DataFrame = self.memo["images"]

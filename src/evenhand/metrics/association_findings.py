@@ -338,7 +338,7 @@ class Comparison:
                 )
         twice = set(self.items) & set(self.words) if self.evidence.kind == "cosine" else set()
         if twice:
-            notes.append(f"targets that are attributes too, compared with themselves: {len(twice)}")
+            notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
         if self.infers and self.mode == "paper":
             notes.append("p is that of the right tail: X tied more to the first set of attributes than Y is")
         bound = effect_bound(n, m, 0)

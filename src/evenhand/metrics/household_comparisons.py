@@ -53,6 +53,7 @@ def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits,
 
 def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
     table = here.table.join(there.table.select(_KEYS), on=_KEYS, how="semi", nulls_equal=True)
+    table = table.sort("sample", "concept")
     lost = here.table["sample"].n_unique() - table["sample"].n_unique()
     dropped = {**here.dropped, **({_ELSEWHERE: lost} if lost else {})}
     return replace(here, table=table, dropped=dropped, memo={})

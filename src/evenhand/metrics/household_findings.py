@@ -24,7 +24,7 @@ from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.clustered import (
     ClusterMean,
     Exchanged,
-    apart,
+    Standing,
     difference_error,
     difference_interval,
     exchanged_means,
@@ -85,8 +85,23 @@ class HitQuestion:
 
     @cached_property
     def exchanged(self) -> Exchanged:
-        """Groups whose households changed places."""
-        return exchanged_means(self.bound.cells, self.stream("exchange"))
+        """Groups whose households changed places; the same for every metric of this grouping."""
+        bound = self.bound
+        memo, key = bound.hits.memo, ("exchanged", bound.by, bound.weighting, self.mode, self.seed)
+        if key not in memo:
+            memo[key] = exchanged_means(bound.cells, self.stream("exchange"))
+        found: Exchanged = memo[key]
+        return found
+
+    @cached_property
+    def standing(self) -> Standing:
+        """How each group stands to the other households."""
+        return Standing.of(self.bound.cells)
+
+    @cached_property
+    def nulls(self) -> Floats:
+        """Rates of groups that make no difference, shape (replicates, groups)."""
+        return self.standing.nulls(self.bound.cells, self.exchanged)
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """Random numbers for one purpose."""
@@ -133,12 +148,11 @@ class HitQuestion:
         bound = self.bound
         if not bound.by:
             return []
-        far = apart(bound.cells) if self.infers and bound.compared else None
         found = []
         for code, mean in enumerate(bound.means):
             fields: dict[str, Any] = {"interval": self.interval(mean)} if self.infers else {}
-            if far is not None:
-                fields |= self._against_rest(code, float(far[code]))
+            if self.infers and bound.compared:
+                fields |= self._against_rest(code)
             details: dict[str, float | str | None] = {
                 "households": float(mean.clusters),
                 "coverage": bound.covered[code],
@@ -149,17 +163,12 @@ class HitQuestion:
             )
         return corrected(found)
 
-    def _against_rest(self, code: int, t: float) -> dict[str, Any]:
-        draws = self.exchanged.apart[:, code]
-        cells = self.bound.cells
-        weight = np.bincount(cells.group, cells.weights)
-        rest = 1 - weight[code] / weight.sum()
-        whole = float(cells.sums.sum() / weight.sum())
-        if not np.isfinite(t) or t == 0:
+    def _against_rest(self, code: int) -> dict[str, Any]:
+        t = float(self.standing.t[code])
+        if not np.isfinite(t):
             return {}
-        error = (self.bound.means[code].value - whole) / t  # of the distance from all households
-        null = null_band(whole + draws * error, level=LEVEL, method=_EXCHANGED, seed=self.seed)
-        return {"null": null if rest > 0 else None, "p_value": _p_of(draws, t)}
+        null = null_band(self.nulls[:, code], level=LEVEL, method=_EXCHANGED, seed=self.seed)
+        return {"null": null, "p_value": _p_of(self.exchanged.apart[:, code], t)}
 
 
 def rate_finding(question: HitQuestion) -> Finding:
@@ -232,12 +241,11 @@ def _exchange_two(question: HitQuestion, codes: npt.NDArray[np.int64], error: fl
     if not cells.nested or not error > 0:
         return {}
     draws = exchanged_means(cells, question.stream("exchange", *codes.tolist())).apart[:, 0]
-    t = float(apart(cells)[0])
+    standing = Standing.of(cells)
+    t = float(standing.t[0])
     if not np.isfinite(t):
         return {}
-    # the two ways of estimating the error differ where households have unequal weights
-    scale = (question.bound.means[codes[0]].value - question.bound.means[codes[1]].value) / t if t else error
-    null = null_band(draws * scale, level=LEVEL, method=_EXCHANGED, seed=question.seed)
+    null = null_band(draws * standing.error[0], level=LEVEL, method=_EXCHANGED, seed=question.seed)
     z = float(special.ndtri(1 - _ALPHA / 2) + special.ndtri(_POWER))
     return {"null": null, "p_value": _p_of(draws, t), "mde": number(z * error)}
 
@@ -266,7 +274,7 @@ def _extreme_inference(question: HitQuestion, value: float, best: int, worst: in
     fields: dict[str, Any] = {}
     fair = False
     if bound.compared:
-        draws = np.ptp(question.exchanged.means, axis=1)
+        draws = np.ptp(question.nulls, axis=1)
         p_value = resampled_p(draws, value, "high")
         fair = p_value is not None and p_value > _ALPHA
         fields = {
@@ -303,7 +311,7 @@ def worst_finding(question: HitQuestion) -> Finding:
     fields: dict[str, Any] = {}
     if question.infers:
         if bound.compared:
-            draws = question.exchanged.means.min(axis=1)
+            draws = question.nulls.min(axis=1)
             fields["null"] = null_band(draws, level=LEVEL, method=_EXCHANGED, seed=question.seed)
             fields["p_value"] = resampled_p(draws, value, "low")
         fields["interval"] = _worst_interval(question, value, worst)

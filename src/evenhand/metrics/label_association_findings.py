@@ -129,6 +129,13 @@ class Asked:
         return self._drawn("bootstrap")
 
     def _drawn(self, how: str) -> Floats:
+        key = (self.association, self.threshold, self.seed, how)
+        if key not in self.bound.memo:  # a rate and its gap are of the same draws
+            self.bound.memo[key] = self._draw(how)
+        drawn: Floats = self.bound.memo[key]
+        return drawn
+
+    def _draw(self, how: str) -> Floats:
         inside, bound = self.compared, self.bound
         codes = np.cumsum(bound.known) - 1
         cluster = None if bound.cluster is None else bound.cluster[inside]

@@ -127,7 +127,9 @@ def top_weights(values: Floats, k: int) -> Floats:
     """
     width = values.shape[1]
     last = np.partition(values, width - k, axis=1)[:, width - k, None]
-    near = _ROUNDING * np.maximum(np.abs(last), 1e-6)  # equal means may differ in their last digits
+    # equal means may differ in their last digits: of themselves, or, where terms cancel, of the largest
+    cancel = np.where(values.min(axis=1) < 0, np.abs(values).max(axis=1) / 100, 0)[:, None]
+    near = _ROUNDING * np.maximum(np.maximum(np.abs(last), cancel), 1e-6)
     above, level = values > last + near, np.abs(values - last) <= near
     left = k - above.sum(axis=1, keepdims=True)
     return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))

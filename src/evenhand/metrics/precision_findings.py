@@ -107,7 +107,8 @@ class Asked:
         """Precision of each query, shape (n,)."""
         bound = self.bound
         same = bound.labels[self.ids] == bound.asked[:, None]
-        return np.asarray((self.first.weight * same).sum(axis=1) / self.k)
+        found = (self.first.weight * same).sum(axis=1) / self.k
+        return np.asarray(np.minimum(found, 1))  # sums of shares round
 
     @cached_property
     def ids(self) -> npt.NDArray[np.int64]:

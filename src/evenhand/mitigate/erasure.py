@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
-from evenhand.mitigate.subspaces import Floats, removal_facts
+from evenhand.mitigate.subspaces import Floats, check_something_left, removal_facts
 from evenhand.mitigate.usable import check_amount, check_material
 
 NEGLIGIBLE = 1e-6
@@ -59,7 +59,7 @@ class LEACE:
 
         Raises:
             InputError: Fewer than two groups, an empty one, vectors of length 0 or not finite.
-            ParameterError: ``remove`` below 0.
+            ParameterError: ``remove`` below 0, or nothing would be left.
         """
         del seed
         check_amount(self.remove)
@@ -68,6 +68,7 @@ class LEACE:
         onehot = np.eye(len(names))[codes]
         left, right = erasing(vectors, onehot, shrinkage=self.shrinkage)
         removed = left.shape[1] if self.remove is None else min(self.remove, left.shape[1])
+        check_something_left(removed, material.dimensions, "groups")
         matrix = (np.eye(material.dimensions) - left[:, :removed] @ right[:removed]).T
         centres = {modality: material.mean_of(modality) for modality in MODALITIES} if removed else {}
         maps = {

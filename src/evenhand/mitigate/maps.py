@@ -12,6 +12,7 @@ from evenhand.core.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
+_SMALL, _LARGE = 1e-140, 1e140  # of entries: squares of others are far from the limits of float64
 _NUMBERS = 1 << 19  # of a block, 4 MiB in float64
 
 
@@ -123,6 +124,18 @@ class Map:
 
 def unit(vectors: Floats) -> Floats:
     """Vectors of length 1; one of length 0 stays 0, one that is not finite stays not finite."""
+    vectors = in_range(vectors)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         return vectors / np.where(length == 0, 1, length)
+
+
+def in_range(vectors: Floats) -> Floats:
+    """Vectors whose squared length float64 cannot hold, divided by their largest entry; others as they are.
+
+    Args:
+        vectors: Shape (N, D).
+    """
+    largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
+    extreme = np.isfinite(largest) & (largest > 0) & ((largest < _SMALL) | (largest > _LARGE))
+    return np.divide(vectors, largest, out=vectors.copy(), where=extreme) if extreme.any() else vectors

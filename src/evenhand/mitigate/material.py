@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
+from evenhand.mitigate.maps import in_range
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -133,6 +134,7 @@ def directions_of(vectors: Floats, what: str) -> Floats:
     Raises:
         InputError: Vectors of length 0 or not finite.
     """
+    vectors = in_range(vectors)
     length = np.linalg.norm(np.where(np.isfinite(vectors), vectors, 0), axis=1)
     broken = int((~np.isfinite(vectors).all(axis=1) | (length == 0)).sum())
     if broken:

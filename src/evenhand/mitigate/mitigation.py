@@ -110,7 +110,10 @@ class Mitigation:
             InputError: Vectors of another shape or number of dimensions.
             ParameterError: No modality of evenhand.
         """
-        array = np.asarray(vectors)
+        try:
+            array = np.asarray(vectors)
+        except ValueError:  # numpy's "inhomogeneous shape"
+            raise InputError("vectors have different numbers of dimensions; give (items, dimensions)") from None
         if array.dtype.kind in "iub":
             array = array.astype(np.float64)
         if array.dtype.kind != "f":

@@ -7,10 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.errors import check_choice
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.subspaces import Floats, removal_facts, set_means, span, without
+from evenhand.mitigate.subspaces import (
+    Floats,
+    check_something_left,
+    removal_facts,
+    set_means,
+    span,
+    without,
+)
 from evenhand.mitigate.usable import check_amount, check_material
 
 BASES = ("means", "items")
@@ -41,11 +48,7 @@ def group_span(material: Material, *, remove: int | None, basis: str, centred: b
     spanning = vectors if basis == "items" else means
     possible = span(spanning - means.mean(axis=0) if centred else spanning)
     found = possible[:remove]
-    if len(found) == material.dimensions:
-        raise ParameterError(
-            f"the {basis} span all {len(found)} dimensions and nothing would be left; "
-            f"give remove, a number below {len(found)}"
-        )
+    check_something_left(len(found), material.dimensions, basis)
     return found, len(possible)
 
 
@@ -124,7 +127,7 @@ class MeanDifference:
 
         Raises:
             InputError: Fewer than two groups, an empty one, vectors of length 0 or not finite.
-            ParameterError: ``remove`` below 0.
+            ParameterError: ``remove`` below 0, or nothing would be left.
         """
         del seed
         check_amount(self.remove)
@@ -134,6 +137,7 @@ class MeanDifference:
         tested = dict.fromkeys((x, y) for x, y, _, _ in material.tests)
         possible = span(np.stack([means[x] - means[y] for x, y in tested]))
         basis = possible[: self.remove]
+        check_something_left(len(basis), material.dimensions, "differences of means")
         facts = {
             **removal_facts(len(basis), self.remove, len(possible)),
             "fitted_on": material.described(),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.core.errors import ParameterError
 from evenhand.mitigate.maps import Map
 
 Floats = npt.NDArray[np.float64]
@@ -48,6 +49,24 @@ def removal_facts(removed: int, asked: int | None, possible: int) -> dict[str, A
     if asked is not None and asked > removed:
         facts["note"] = f"{asked} directions were to be removed, and {removed} are there"
     return facts
+
+
+def check_something_left(removed: int, dimensions: int, what: str) -> None:
+    """Refuse to remove the whole space, after which every vector is the same.
+
+    Args:
+        removed: Directions that would go.
+        dimensions: D.
+        what: What spans them, in the plural.
+
+    Raises:
+        ParameterError: Nothing would be left.
+    """
+    if removed >= dimensions:
+        raise ParameterError(
+            f"the {what} span all {dimensions} dimensions and nothing would be left; "
+            f"give remove, a number below {dimensions}"
+        )
 
 
 def without(basis: Floats) -> dict[str, Map]:

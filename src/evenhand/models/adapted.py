@@ -78,25 +78,43 @@ class AdaptedSource:
             seen |= self.extractor.training_hashes()
         return seen
 
-    def load(self) -> AdaptedModel:
-        """Extractor and head.
+    def labels(self) -> tuple[list[str], list[str]]:
+        """Names of the classes in the order of the logits, and their WordNet ids or empty texts."""
+        classes = self.card["classes"]
+        return [one["label"] for one in classes], [one["wordnet_id"] for one in classes]
+
+    def embedder(self) -> ModelSource:
+        """Who makes the vectors: the extractor, or that of the extractor, if it has but a head of its own."""
+        found = self.extractor
+        while isinstance(found, AdaptedSource) and found.card["method"] != FINE_TUNED:
+            found = found.extractor
+        return found
+
+    def head(self) -> Head | None:
+        """The head; None of a fine-tuned model, which has its own.
 
         Raises:
             InputError: The extractor is another one than the head was fitted for, or the head is damaged.
         """
-        classes = self.card["classes"]
-        labels = [one["label"] for one in classes]
-        ids = [one["wordnet_id"] for one in classes]
-        head = None
-        if self.card["method"] != FINE_TUNED:
-            self._check_extractor()
-            head = Head.load(self._folder / HEAD)
-            if len(head.offset) != len(labels):
-                raise InputError(
-                    f"the head of {self.uri!r} has {len(head.offset)} outputs and its card {len(labels)} "
-                    "classes; adapt the model again"
-                )
-        return AdaptedModel(self.extractor.load(), head, labels, ids)
+        if self.card["method"] == FINE_TUNED:
+            return None
+        self._check_extractor()
+        head = Head.load(self._folder / HEAD)
+        if len(head.offset) != len(self.card["classes"]):
+            raise InputError(
+                f"the head of {self.uri!r} has {len(head.offset)} outputs and its card "
+                f"{len(self.card['classes'])} classes; adapt the model again"
+            )
+        return head
+
+    def load(self) -> AdaptedModel:
+        """Extractor and head.
+
+        Raises:
+            InputError: As ``head``.
+        """
+        head = self.head()
+        return AdaptedModel(self.extractor.load(), head, *self.labels())
 
     def _hash(self, path: Path) -> str:
         try:

@@ -50,10 +50,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     if not any(_p(one) is not None for one in known):
         return f"Associations of {plural(len(known), 'pair')} of groups, without tests."
     if not hits:
-        return (
-            f"In none of {plural(len(known), 'pair')} is a group tied more to {_attribute(known[0])} than "
-            "chance explains. That does not prove fairness."
-        )
+        return _none_beyond(known)
     whom = _named([f"{_worse(one)} (against {_better(one)})" for one in _strongest(hits)])
     lead = f"Tied more to {_attribute(hits[0])} than chance explains, in {len(hits)} of"
     return f"{lead} {plural(len(known), 'pair')}: {whom}."
@@ -76,7 +73,8 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
             f"The adjusted p is at most {alpha:g} in {hits or 'none'} of the {plural(len(tested), 'pair')} "
             "tested; pairs share groups, so they do not count as independent."
         )
-    return [*told, *_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_not_estimable(chapter)]
+    told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
+    return [*told, *_not_estimable(chapter)]
 
 
 def null_told(chapter: Chapter) -> str:
@@ -95,11 +93,40 @@ def null_told(chapter: Chapter) -> str:
     )
 
 
+def _none_beyond(known: Sequence[Finding]) -> str:
+    """No p is small; of p that look at one side only, the other side is not spoken of."""
+    first, count, attribute = known[0], plural(len(known), "pair"), _attribute(known[0])
+    side = "greater" if first.params.get("mode") == "paper" else first.params.get("alternative")
+    if side not in ("greater", "less"):
+        told = f"In none of {count} is a group tied more to {attribute} than chance explains."
+        return f"{told} That does not prove fairness."
+    how = "more" if side == "greater" else "less"
+    turned = sum((one.value or 0.0) * (1 if side == "greater" else -1) < 0 for one in known)
+    return (
+        f"In none of {count} is the first group tied {how} to {attribute} than the second beyond chance. p "
+        f"looks at that side only; in {turned or 'none'} of them the tie goes the other way, untested."
+    )
+
+
 def _pairs(chapter: Chapter) -> list[Finding]:
-    """One finding a pair: effect sizes, else match associations that are not divided by their spread."""
+    """One finding a pair: effect sizes, else match associations of one reading, not standardised."""
     effects = [one for one in chapter.findings if one.name == _EFFECT and "stage" not in one.params]
     matches = [one for one in chapter.findings if one.name == _MATCH and not one.params.get("standardised")]
-    return effects or matches
+    readings = _readings(chapter)
+    return effects or [one for one in matches if one.params.get("reading") == readings[0]]
+
+
+def _readings(chapter: Chapter) -> list[object]:
+    """How the words of match associations were chosen, the first first."""
+    return list(dict.fromkeys(one.params.get("reading") for one in chapter.findings if one.name == _MATCH))
+
+
+def _one_reading(chapter: Chapter) -> list[str]:
+    readings = _readings(chapter)
+    if len(readings) < 2:
+        return []
+    first = str(readings[0]).replace("_", " ")
+    return [f"All this is of one reading ({first}); {len(readings) - 1} more stand in the table below."]
 
 
 def _other_half(chapter: Chapter) -> str:

@@ -131,7 +131,11 @@ def run(
         tables = answers.tables(plan)
         evidence = tables if applied is None else applied.tables(tables, plan)
         measured = asked.measure(Answered(plan, setting, evidence, answers.unanswered, answers.facts))
-        extra = {"tags": dict(tags or {})} | ({} if applied is None else applied.settings(plan, source.uri))
+        extra: dict[str, Any] = {"tags": dict(tags or {})}
+        if applied is not None:
+            note = applied.note(source.uri, source.identity())
+            measured = applied.noted(measured, note)
+            extra |= applied.settings(plan, source.uri, note)
         findings, manifest = _assemble(asked, plan, measured, setting, source, answers, extra)
         made = AskedRun(
             findings,

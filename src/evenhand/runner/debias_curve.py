@@ -70,7 +70,8 @@ class Curve:
             chosen: What was fitted; the curve reaches at least as far.
 
         Returns:
-            mitigation, amount, measure, test, on, half, series, value, low, high. ``absolute_effect_size`` is
+            mitigation, amount (in the unit of ``remove``: dimensions, directions, or rounds), measure, test,
+            on, half, series, value, low, high. What was chosen is one of the points. ``absolute_effect_size`` is
             the mean of |d| over the tests, ``association_effect_size`` d of one test. Series: ``mitigation``,
             and ``random`` (as many dimensions or directions drawn at random: mean, lowest and highest of 20).
         """
@@ -86,7 +87,7 @@ class Curve:
         """Amounts with what is fitted for each; a method whose lists are nested is fitted once."""
         material = part_of(dataclasses.replace(self.items.material, tests=self.tests), self.fit)
         fields = {field.name for field in dataclasses.fields(fitter)}  # type: ignore[arg-type]
-        removed = int(chosen.facts.get("removed", 0))
+        removed = amount_of(chosen)
         if "remove" not in fields:
             yield 0, Mitigation(chosen.name, chosen.params, {}, {"removed": 0})
             yield removed, chosen
@@ -99,13 +100,16 @@ class Curve:
         if nested is not None:
             most = min(most, len(nested.dimensions))
         last = -1
-        for amount in np.unique(np.linspace(0, most, min(most, POINTS) + 1).round().astype(int)).tolist():
-            if nested is not None:
+        even = np.linspace(0, most, min(most, POINTS) + 1).round().astype(int)
+        for amount in np.union1d(even, [min(removed, most)]).tolist():
+            if amount == removed:
+                one = chosen
+            elif nested is not None:
                 one = whole.cut(nested, amount)
             else:
                 one = dataclasses.replace(whole, remove=amount).fit(material, seed=self.seed)
-            if int(one.facts.get("removed", amount)) > last:  # asked for more, the same may be all there is
-                last = int(one.facts.get("removed", amount))
+            if amount_of(one, amount) > last:  # asked for more, the same may be all there is
+                last = amount_of(one, amount)
                 yield last, one
 
     def _most(self, fitter: Any, chosen: Mitigation, removed: int) -> int:
@@ -155,6 +159,12 @@ class Curve:
                     "on": on,
                     "value": value,
                 }
+
+
+def amount_of(mitigation: Mitigation, otherwise: int = 0) -> int:
+    """How much was removed, in the unit of the parameter ``remove``: a round may remove several directions."""
+    facts = mitigation.facts
+    return int(facts.get("rounds", facts.get("removed", otherwise)))
 
 
 def name_of_test(test: Test) -> str:

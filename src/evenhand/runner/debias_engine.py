@@ -18,10 +18,11 @@ from evenhand.runner.benchmark_engine import named
 from evenhand.runner.debias_curve import Curve, names_of_tests
 from evenhand.runner.debias_findings import Fitted, measure_association, norm_table, utility_table
 from evenhand.runner.debias_halves import Half, part_of, split_halves
-from evenhand.runner.debias_items import Items, Source, read_items
+from evenhand.runner.debias_items import Items, Source, Test, read_items
 from evenhand.runner.debias_utility import LabelledImages, utility_of_groups
 from evenhand.runner.fitting import make_fitter, parameters_of
 from evenhand.runner.manifest import make_manifest
+from evenhand.runner.mitigating import another_model, model_facts, utility_note
 from evenhand.runner.outcome import Run, check_out
 
 JOINT = "mitigation"
@@ -99,10 +100,13 @@ def debias(
     items = read_items(source, form=form, tests=tests)
     labelled = None if utility is None else LabelledImages.read(utility, seed)
     fit, held_out = split_halves(items, stream(seed, "halves", items.form))
-    everyone = _fitted(fitter, items, fit, pairs, seed)
+    everyone = _fitted(fitter, items, fit, pairs, seed, model_facts(source.manifest))
     findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
     settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
     settings |= {"pairs": pairs, "seed": seed}
+    if labelled is not None:
+        other = another_model(model_facts(source.manifest), labelled.model)
+        settings |= {"utility_model": labelled.model.get("model"), "utility_note": utility_note(other)}
     manifest = make_manifest({}, settings)
     dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
     kept = named(findings, settings["benchmark"], settings["model"], dropped)
@@ -117,7 +121,10 @@ def debias(
     return made
 
 
-def _fitted(fitter: Fitter, items: Items, fit: Half, pairs: str, seed: int) -> list[Fitted]:
+def _fitted(
+    fitter: Fitter, items: Items, fit: Half, pairs: str, seed: int, model: Mapping[str, Any]
+) -> list[Fitted]:
+    """One mitigation, or one a test; each says of which model it is."""
     tests = items.material.tests
     names = names_of_tests(tests)
     groups = [(JOINT, tests)] if pairs == "joint" else [(names[test], (test,)) for test in tests]
@@ -125,10 +132,20 @@ def _fitted(fitter: Fitter, items: Items, fit: Half, pairs: str, seed: int) -> l
     for name, chosen in groups:
         material = part_of(replace(items.material, tests=chosen), fit)
         try:
-            everyone.append(Fitted(name, fitter.fit(material, seed=seed), chosen))
+            found = fitter.fit(material, seed=seed)
+            told = {**found.facts, **model, **_paired(items, found, chosen)}
+            everyone.append(Fitted(name, replace(found, facts=told), chosen))
         except InputError as problem:
             raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
     return everyone
+
+
+def _paired(items: Items, found: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
+    """Two prompts that were taken as a pair, for a reader to see whether the lists are parallel."""
+    if "paired" not in found.facts:
+        return {}
+    one, other = replace(items.material, tests=tuple(tests)).pairs()[0]
+    return {"paired": "by place", "such_as": [items.targets[one], items.targets[other]]}
 
 
 def _measured(

@@ -168,7 +168,7 @@ def _verdict(reduction: Finding) -> list[str]:
     elif interval.high < 0:
         said.append("the association of the held-out items is stronger afterwards: leave this mitigation")
     elif interval.low <= 0:
-        said.append("nothing was gained beyond chance: the interval of the held-out reduction holds 0")
+        said.append("the held-out reduction cannot be told from 0: its interval holds 0")
     if reduction.details.get("sign") == "changed":
         said.append("the association of the held-out items changed its sign")
     return said

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.classification.ways import Labels
-from evenhand.core.errors import UserError, one_line
 from evenhand.mitigate.material import Floats
 from evenhand.runner.debias_items import Source
 
 NO_PROMPTS = "the run has no texts of the labels"
-OTHER_PROMPTS = "the texts that the run asked for are not those of its labels"
+OTHER_PROMPTS = "the run does not say which text is which label's; run classification again"
 Vectors = Mapping[str, np.ndarray]
 
 
@@ -37,7 +34,7 @@ class LabelTexts:
 
     @classmethod
     def read(cls, source: Source, truth: pl.Series) -> LabelTexts:
-        """From the texts that a run asked for; its file of labels is looked at only for other spellings.
+        """From the table of labels that a run keeps; of one without it, from the texts that it asked for.
 
         Args:
             source: The run.
@@ -49,10 +46,9 @@ class LabelTexts:
         if not found or not templates:
             return cls(reason=NO_PROMPTS)
         spelling = _renamed(str(given.get("rename", "")))
-        said = _labels(str(given.get("labels", "")), templates, found, truth.cast(pl.String), spelling)
-        if said is None:
-            file = str(given.get("labels", ""))
-            return cls(reason=_changed_file(file) if file else OTHER_PROMPTS)
+        said = _kept(source) or _said(templates, found, truth.cast(pl.String), spelling)
+        if said is None or not _asked(said.values(), templates) <= set(found):
+            return cls(reason=OTHER_PROMPTS)
         prompts = [template.replace("{label}", text) for text in said.values() for template in templates]
         names = tuple(spelling.get(name, name) for name in said)
         return cls(names, np.stack([found[prompt] for prompt in prompts]), len(templates))
@@ -68,17 +64,18 @@ def _texts(source: Source) -> Vectors:
     return found
 
 
-def _labels(
-    file: str, templates: Sequence[str], found: Vectors, truth: pl.Series, spelling: Mapping[str, str]
+def _kept(source: Source) -> dict[str, str] | None:
+    """Each label and its text, as the run keeps them."""
+    table = source.tables.get("labels")
+    if table is None or not {"label", "text"} <= set(table.columns):
+        return None
+    return dict(table.select("label", "text").iter_rows())
+
+
+def _said(
+    templates: Sequence[str], found: Vectors, truth: pl.Series, spelling: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """Each label and its text: of those that may have been asked for, the ones whose texts are the run's."""
-    try:
-        labels = Labels.read(file, truth)
-        there = dict(zip(labels.names, labels.texts, strict=True))
-        if _asked(there.values(), templates) == set(found):
-            return there
-    except UserError:  # the file lies elsewhere by now, or was changed
-        pass
+    """Each label and its text by the texts alone, where these name every true label; else None."""
     plain = dict.fromkeys(_filled(templates[0], found))
     there = {
         text: text
@@ -108,10 +105,3 @@ def _renamed(given: str) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
     return {name.strip(): true.strip() for name, _, true in pairs}
 
-
-def _changed_file(file: str) -> str:
-    where = "is not there" if not Path(file).expanduser().is_file() else "is another than the run's"
-    return (
-        f"the file of labels {one_line(file)!r} {where}, and the run's texts alone do not say which label is "
-        "which; type the command where the run was made"
-    )

@@ -19,16 +19,35 @@ RANDOM_SETS = 20
 _NOTHING = 1e-12  # of two lengths: below it nothing is left of a vector
 
 
+def changed(vectors: Floats, modality: str, mitigation: Mitigation | None) -> Floats:
+    """Vectors after a mitigation; one of which nothing but rounding is left is 0.
+
+    Args:
+        vectors: Shape (N, D).
+        modality: ``image`` or ``text``.
+        mitigation: None: nothing is changed.
+
+    Returns:
+        Shape (N, D), or (N, dimensions kept).
+    """
+    if mitigation is None or not len(vectors):
+        return vectors
+    after = np.asarray(mitigation.transform(vectors, modality), dtype=np.float64)
+    if mitigation.map_of(modality).unit_before or mitigation.map_of(modality).unit_after:
+        return after
+    size = np.abs(vectors).max(axis=1, initial=0)
+    after[np.abs(after).max(axis=1, initial=0) < _NOTHING * size] = 0
+    return after
+
+
 def cosines(material: Material, mitigation: Mitigation | None = None) -> Floats:
     """Cosine of every target with every attribute, after a mitigation where one is given.
 
     Returns:
         Shape (T, A), in [-1, 1].
     """
-    targets, attributes = material.targets, material.attributes
-    if mitigation is not None:
-        targets = mitigation.transform(targets, material.target_modality)
-        attributes = mitigation.transform(attributes, material.attribute_modality)
+    targets = changed(material.targets, material.target_modality, mitigation)
+    attributes = changed(material.attributes, material.attribute_modality, mitigation)
     return np.clip(normalised(targets) @ normalised(attributes).T, -1, 1)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,8 @@ from evenhand.runner import utility
 from evenhand.runner.debias_halves import Half, part_of
 from evenhand.runner.debias_items import Items, Source, Test
 from evenhand.runner.debias_labels import LabelTexts
+from evenhand.runner.debias_measures import changed
+from evenhand.runner.mitigating import model_facts
 
 NEAREST = (1, 5)  # texts of retrieval
 MOST_IMAGES = 20_000  # of a classification run; more are sampled
@@ -104,11 +107,11 @@ class GroupViews:
         modality = items.material.target_modality
         return cls(
             names,
-            _changed(train, modality, change),
+            changed(train, modality, change),
             train_labels,
-            _changed(test, modality, change),
+            changed(test, modality, change),
             test_labels,
-            _changed(texts, "text", change),
+            changed(texts, "text", change),
             text_labels,
         )
 
@@ -172,12 +175,6 @@ def _phrases(items: Items, fit: Half, names: Sequence[str]) -> tuple[Floats, Int
     return items.phrases[every], np.concatenate(labels) if labels else every
 
 
-def _changed(vectors: Floats, modality: str, change: Change) -> Floats:
-    if change is None or not len(vectors):
-        return vectors
-    return np.asarray(change.transform(vectors, modality), dtype=np.float64)
-
-
 def _stability(before: GroupViews, after: GroupViews) -> Utility:
     value = utility.rank_stability(before.scores(), after.scores()) if len(before.texts) else float("nan")
     reason = None if np.isfinite(value) else TOO_FEW if len(before.texts) else NO_PHRASES
@@ -196,7 +193,7 @@ class LabelledImages:
         in_train: Which a probe learns on.
         names: Every label: those that the run chose among, then true ones that it could not choose.
         texts: What it chose among.
-        model: As its manifest has it.
+        model: Of which model it is: ``model`` and ``model_identity``, as its manifest has them.
     """
 
     name: str
@@ -205,7 +202,7 @@ class LabelledImages:
     in_train: np.ndarray
     names: tuple[str, ...]
     texts: LabelTexts
-    model: str = ""
+    model: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: str | Path, seed: int) -> LabelledImages:
@@ -232,7 +229,7 @@ class LabelledImages:
         names = tuple(dict.fromkeys((*texts.names, *sorted(set(truths)))))
         places = {one: place for place, one in enumerate(names)}
         labels = np.array([places[one] for one in truths], dtype=np.int64)
-        model = str(source.manifest.get("model", ""))
+        model = model_facts(source.manifest)
         return cls(Path(folder).name, images, labels, _half_of_each(labels, rng), names, texts, model)
 
     def measures(self, change: Change, probe: bool = True) -> dict[str, float]:
@@ -241,7 +238,7 @@ class LabelledImages:
         Raises:
             InputError: Vectors of another number of dimensions than the mitigation's.
         """
-        images = _changed(self.images, "image", change)
+        images = changed(self.images, "image", change)
         found = {"zero_shot_accuracy": self._zero_shot(images, change)}
         if not probe:
             return found
@@ -254,7 +251,7 @@ class LabelledImages:
         test = ~self.in_train
         if not self.texts.names or not test.any():
             return float("nan")
-        centres = prototypes(_changed(self.texts.vectors, "text", change), self.texts.templates)
+        centres = prototypes(changed(self.texts.vectors, "text", change), self.texts.templates)
         named = (normalised(images[test]) @ centres.T).argmax(axis=1)
         said = np.array([self.names.index(name) for name in self.texts.names])  # two may be renamed to one
         return float(np.mean(said[named] == self.labels[test]))

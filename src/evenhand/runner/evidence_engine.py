@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
 from evenhand.runner.answer_tables import TableSource
+from evenhand.runner.asked_through import AskedThrough
 from evenhand.runner.asking import BATCHES, Asking, Engine
 from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts
 from evenhand.runner.lazy_model import LazyModel
@@ -72,16 +74,20 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     if isinstance(source, TableSource):
         return _from_tables(plan, source, folder / FOLDER)
     evidence = folder / FOLDER
-    with _store(source, folder, options) as store, closing(LazyModel(source, store)) as model:
+    through = AskedThrough.of(source)
+    with (
+        _store(through.source, folder, options) as store,
+        closing(LazyModel(through.source, store)) as model,
+    ):
         engine = make_engine(model, options)
         written, account = [], []
         for question in plan.questions:
-            parts = EvidenceParts(evidence / question.name, question, model.facts)
+            parts = EvidenceParts(evidence / question.name, question, partial(through.facts, model))
             asking = Asking(
-                question,
+                through.question(question),
                 store,
                 options.batch_size or BATCHES[question.capability],
-                parts.write,
+                through.sink(question, parts.write),
                 lambda done, total, name=question.name: progress(name, done, total),  # type: ignore[misc]
             )
             asking.run(engine)
@@ -89,7 +95,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
             account.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(written, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
-        facts = model.facts()
+        facts = through.facts(model)
         usage = model.usage()
     _write_about(plan, unanswered, evidence)
     how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.results import Finding
@@ -19,7 +19,10 @@ _OPERATORS = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_GATE = re.compile(r"\s*(?P<name>[a-z_]\w*)(?:@(?P<by>.+?))?\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>\S+)\s*")
+_GATE = re.compile(
+    r"\s*(?P<name>[a-z_]\w*)(?:\[(?P<only>[^\]]*)\])?(?:@(?P<by>.+?))?"
+    r"\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>\S+)\s*"
+)
 
 
 def check_gates(findings: Sequence[Finding], gates: Sequence[str]) -> None:
@@ -27,11 +30,12 @@ def check_gates(findings: Sequence[Finding], gates: Sequence[str]) -> None:
 
     Args:
         findings: All findings of a run.
-        gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts.
+        gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts. Parameters in
+            brackets choose among findings of one name: ``association_effect_size[stage=after]>1``.
 
     Raises:
         ParameterError: A gate that cannot be read.
-        UnknownName: No finding has the gate's name and grouping.
+        UnknownName: No finding has the gate's name, grouping and parameters.
         GateBroken: At least one gate is broken; the message lists all.
     """
     broken = [line for gate in gates for line in _broken(findings, gate)]
@@ -60,10 +64,28 @@ def parse_gate(gate: str) -> tuple[str, str | None, str, float]:
         ) from None
 
 
+def chosen_by(gate: str) -> dict[str, str]:
+    """The parameters that a gate names in brackets, and the value that each must have.
+
+    Raises:
+        ParameterError: They cannot be read.
+    """
+    match = _GATE.fullmatch(gate)
+    given = "" if match is None else match["only"] or ""
+    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+    if any(not sign or not key.strip() or not value.strip() for key, sign, value in pairs):
+        raise ParameterError(
+            f"--fail-if {gate!r} cannot be read; write parameters as name[key=value,key=value] OP number, "
+            "for example 'association_effect_size[stage=after,half=held_out]>1'"
+        )
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
 def check_gate_names(gates: Sequence[str]) -> None:
     """Refuse gates that cannot be read or name no metric, before hours of counting."""
     for gate in gates:
         name = parse_gate(gate)[0]
+        chosen_by(gate)
         if name not in DEFINITIONS:
             raise UnknownName("metric", name, sorted(DEFINITIONS), "see: evenhand ls metrics")
 
@@ -74,6 +96,7 @@ def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
     if not chosen:
         known = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
         raise UnknownName("finding", f"{name}@{by}" if by else name, known)
+    chosen = _with_parameters(chosen, chosen_by(gate), gate)
     broken = []
     for finding in chosen:
         if finding.value is None:
@@ -81,3 +104,25 @@ def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
         elif _OPERATORS[symbol](finding.value, number):
             broken.append(f"{finding.metric} = {finding.value:.4f} {symbol} {number:g}")
     return broken
+
+
+def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate: str) -> Sequence[Finding]:
+    """The findings whose parameters a gate asks for; all where it asks for none."""
+    if not only:
+        return findings
+    told = [{key: _printed(value) for key, value in one.params.items()} for one in findings]
+    for key, value in only.items():
+        values = sorted({one[key] for one in told if key in one})
+        if not values:
+            raise UnknownName(f"parameter of {findings[0].name}", key, sorted({k for one in told for k in one}))
+        if value not in values:
+            raise UnknownName(f"{key} of {findings[0].name}", value, values)
+    chosen = [one for one, params in zip(findings, told, strict=True) if only.items() <= params.items()]
+    if not chosen:
+        raise ParameterError(f"--fail-if {gate!r} chooses no finding: none has all of these; leave one out")
+    return chosen
+
+
+def _printed(value: object) -> str:
+    """A parameter as the name of a finding has it."""
+    return "|".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ PENALTIES: tuple[float, ...] = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 _WORSE = 2  # penalties in a row that make validation no better: weaker ones are not tried
 _BLOCK = 8_192  # rows that are looked at together
+_REMEMBERED = 2**30  # bytes of vectors that are standardised once, not in each step
 _LEAST = 1e-12  # a spread below this is none
 Loss = tuple[float, Doubles]
 
@@ -243,6 +244,7 @@ class _Measure:
     mean: Floats
     deviation: Floats
     device: str = "cpu"
+    _kept: dict[int, list[tuple[Floats, Ints, Floats]]] = field(default_factory=dict)
 
     def loss(self, parameters: Doubles, rows: Ints) -> float:
         """The weighted mean of the cross-entropy."""
@@ -257,16 +259,26 @@ class _Measure:
         loss, weight = 0.0, 0.0
         gradient = np.zeros_like(parameters) if slope else np.zeros((0, 0))
         theta = parameters.astype(np.float32)
-        for some in blocks(rows):
-            codes = self.vectors.codes[some]
-            each = self.weights[codes]
-            inputs = (self.vectors.block(some) - self.mean) / self.deviation
-            part, sloped = answer(inputs, codes, each.astype(np.float32), theta, slope, self.device)
-            loss, weight = loss + part, weight + float(each.sum())
+        for inputs, codes, each in self._blocks(rows):
+            part, sloped = answer(inputs, codes, each, theta, slope, self.device)
+            loss, weight = loss + part, weight + float(each.sum(dtype=np.float64))
             if slope:
                 gradient += sloped
         total = weight if weight > 0 else 1.0
         return loss / total, gradient / total
+
+    def _blocks(self, rows: Ints) -> Iterable[tuple[Floats, Ints, Floats]]:
+        """Standardised vectors, classes and weights; remembered where they take little memory."""
+        if self.vectors.values.size * 4 > _REMEMBERED:
+            return map(self._block, blocks(rows))
+        if id(rows) not in self._kept:  # the rows of the two halves, which live as long as this does
+            self._kept[id(rows)] = [self._block(some) for some in blocks(rows)]
+        return self._kept[id(rows)]
+
+    def _block(self, rows: Ints) -> tuple[Floats, Ints, Floats]:
+        codes = self.vectors.codes[rows]
+        inputs = (self.vectors.block(rows) - self.mean) / self.deviation
+        return inputs, codes, self.weights[codes].astype(np.float32)
 
 
 def _by_numpy(

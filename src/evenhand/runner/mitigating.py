@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.declaration import Plan
-from evenhand.core.errors import UserError
+from evenhand.benchmarks.declaration import Measured, Plan
+from evenhand.core.errors import UserError, one_line
 from evenhand.mitigate.mitigation import Mitigation
 
 MODALITIES: Mapping[str, str] = {"embeds_images": "image", "embeds_texts": "text"}
@@ -80,13 +80,73 @@ class Applied:
         if len(first):
             self.mitigation.transform(np.asarray(first["vector"].to_list(), dtype=np.float64), modality)
 
-    def settings(self, plan: Plan, model: str) -> dict[str, Any]:
+    def note(self, model: str, identity: Mapping[str, str]) -> str | None:
+        """One line where it was fitted on vectors of another model than is asked; None where it was not."""
+        other = another_model(self.mitigation.facts, {"model": model, "model_identity": dict(identity)})
+        if other is None:
+            return None
+        return (
+            f"the mitigation ({self.short_name()}) was fitted on vectors of {other}: of another model it "
+            "promises nothing"
+        )
+
+    def noted(self, measured: Measured, note: str | None) -> Measured:
+        """Findings that say so where it is of another model."""
+        if note is None:
+            return measured
+        told = [one.model_copy(update={"notes": [*one.notes, note]}) for one in measured.findings]
+        return replace(measured, findings=told)
+
+    def settings(self, plan: Plan, model: str, note: str | None = None) -> dict[str, Any]:
         """For the manifest: which mitigation acted, on what; and what the model is called with it."""
         asked = {MODALITIES[one.capability] for one in plan.questions if one.capability in MODALITIES}
         acted = {name: "changed" if name in self.mitigation.maps else "as it was" for name in sorted(asked)}
         card = self.mitigation.card()
         said = {**{key: card[key] for key in ("name", "fingerprint", "params")}, "vectors": acted}
+        fitted_on = self.mitigation.facts.get("model")
+        if fitted_on is not None:
+            said |= {"fitted_on": fitted_on, "asked": model, "note": note}
         return {"model": f"{model} + {self.mitigation.name}", "mitigation": said}
+
+
+def model_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Of which model a run is: ``model`` and ``model_identity``, as far as its manifest knows."""
+    return {key: manifest[key] for key in ("model", "model_identity") if manifest.get(key)}
+
+
+def another_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """Whether two runs are of different models: by what identifies them, by name where that is not known.
+
+    Args:
+        one: From ``model_facts``, or facts that hold them.
+        other: As ``one``.
+
+    Returns:
+        In words which model ``one`` is, and how ``other`` differs; None for one model, or where nothing is
+        known.
+    """
+    names = [clean_name(given.get("model")) for given in (one, other)]
+    parts = [given.get("model_identity") or {} for given in (one, other)]
+    if not all(names) or (all(parts) and parts[0] == parts[1]):
+        return None
+    if names[0] != names[1]:
+        return f"{names[0]}, not of {names[1]}"
+    if not all(parts):
+        return None
+    differing = sorted(key for key in {*parts[0], *parts[1]} if parts[0].get(key) != parts[1].get(key))
+    return f"{names[0]} as it was: {', '.join(differing)} differ by now"
+
+
+def clean_name(name: object) -> str:
+    """A model's name in one line; empty for none."""
+    return one_line(str(name)) if name else ""
+
+
+def utility_note(other: str | None) -> str | None:
+    """One line where utility was measured on vectors of another model than the mitigation was fitted on."""
+    if other is None:
+        return None
+    return f"the mitigation was fitted on vectors of {other}: --utility is of another model; give one model's runs"
 
 
 def _and(names: set[str]) -> str:

@@ -9,6 +9,7 @@ from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.material import Floats, Ints
 
 _ITERATIONS = 300
+_NOTHING = 1e-12  # a spread of unit vectors below this is rounding
 
 
 def probe_accuracy(train: Floats, train_labels: Ints, test: Floats, test_labels: Ints) -> float:
@@ -34,7 +35,7 @@ def probe_accuracy(train: Floats, train_labels: Ints, test: Floats, test_labels:
     unit_train, unit_test = normalised(train), normalised(test)
     centre = unit_train.mean(axis=0)
     spread = float((unit_train - centre).std())
-    if spread == 0:
+    if spread < _NOTHING:
         return float(np.mean(test_labels == np.bincount(train_labels).argmax()))
     probe = fitted_classifier(
         (unit_train - centre) / spread, train_labels, penalty=1.0, iterations=_ITERATIONS

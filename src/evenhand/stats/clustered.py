@@ -258,18 +258,49 @@ def exchanged_means(cells: Cells, rng: np.random.Generator, replicates: int | No
     parts, step = [], max(1, _HELD // max(count, 1))
     for start in range(0, replicates, step):
         order = rng.permuted(np.tile(np.arange(count), (min(step, replicates - start), 1)), axis=1)
-        parts.append(_spread_over(cells.sums[order], cells.weights[order], member))
+        parts.append(_spread_over(cells.sums[order], cells.weights[order], member)[:2])
     return Exchanged(*(np.concatenate(found) for found in zip(*parts, strict=True)))
 
 
-def apart(cells: Cells) -> Floats:
-    """How far each group is from the other clusters, in standard errors, shape (groups,)."""
-    member = np.eye(cells.groups)[cells.group]
-    return np.asarray(_spread_over(cells.sums[None], cells.weights[None], member)[1][0])
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """How each group stands to the other clusters.
+
+    Attributes:
+        t: The difference in standard errors, shape (groups,); NaN where there is no such error.
+        error: Standard error of the difference.
+        rest: Share of the weight that lies outside the group.
+    """
+
+    t: Floats
+    error: Floats
+    rest: Floats
+
+    @classmethod
+    def of(cls, cells: Cells) -> Standing:
+        """From the cells of clusters that lie in one group each."""
+        member = np.eye(cells.groups)[cells.group]
+        _, t, error = _spread_over(cells.sums[None], cells.weights[None], member)
+        weight = cells.weights @ member
+        return cls(t[0], error[0], np.asarray(1 - weight / weight.sum()))
+
+    def nulls(self, cells: Cells, exchanged: Exchanged) -> Floats:
+        """Means of groups that make no difference, each with the spread of its own clusters.
+
+        Exchanged means have the spread of all clusters, which is not that of a group whose clusters have
+        fewer rows. So the distance from all clusters is drawn in standard errors. Where there is none, the
+        exchanged means stand in.
+
+        Returns:
+            Shape (replicates, groups).
+        """
+        whole = cells.sums.sum() / cells.weights.sum()
+        own = whole + exchanged.apart * (self.rest * self.error)
+        return np.where(np.isfinite(self.t), own, exchanged.means)
 
 
-def _spread_over(sums: Floats, weights: Floats, member: Floats) -> tuple[Floats, Floats]:
-    """Means by group, and t of each group against the rest, of clusters in rows of shape (R, clusters)."""
+def _spread_over(sums: Floats, weights: Floats, member: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means by group, t of each against the rest, and its error, of clusters in rows (R, clusters)."""
     moments = [sums, weights, sums * sums, sums * weights, weights * weights]
     inside = [moment @ member for moment in moments]
     outside = [moment.sum(axis=1, keepdims=True) - own for moment, own in zip(moments, inside, strict=True)]
@@ -277,8 +308,8 @@ def _spread_over(sums: Floats, weights: Floats, member: Floats) -> tuple[Floats,
     here, error = _moments(inside, count)
     there, other = _moments(outside, len(member) - count)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(error + other > 1e-15, (here - there) / np.sqrt(error + other), np.nan)
-    return here, t
+        both = np.where(error + other > 1e-15, np.sqrt(error + other), np.nan)
+        return here, (here - there) / both, both
 
 
 def _moments(parts: list[Floats], count: Floats) -> tuple[Floats, Floats]:

@@ -101,6 +101,8 @@ class Classification:
             findings += made
             tables.append(prediction_differences(prepared, by=grouping, seed=answered.setting.seed))
         kept = {"mistakes": pl.concat(tables)} if tables else {}
+        if way != "classify":
+            kept["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         return Measured(findings, {"predictions": counts}, kept, unusable)
 
     def card(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.indicators.concept_maps import AUTO, MappedConcepts, map_concepts
+from evenhand.benchmarks.indicators.concept_maps import AUTO, CONCEPT_MAPS, MappedConcepts, map_concepts
 from evenhand.benchmarks.indicators.household_samples import DUPLICATES
 from evenhand.benchmarks.indicators.households import HOUSEHOLD_KINDS, Households, read_households
 from evenhand.benchmarks.indicators.ranked_answers import (
@@ -73,6 +73,7 @@ class Geography:
 
     def plan(self, setting: Setting) -> Plan:
         """Each image once; where labels are texts, each of them once too."""
+        _check_files(setting)
         households = _households(setting)
         top, _ = _top(setting), _thresholds(setting)
         by = _groupings(households, str(setting.parameters["by"]))
@@ -151,6 +152,18 @@ def _reference(folder: str) -> HouseholdHits:
     if not place.is_file():
         raise InputError(f"-p reference={folder!r} is no run of {NAME}; give the folder of one")
     return HouseholdHits.from_hits(pl.read_parquet(place))
+
+
+def _check_files(setting: Setting) -> None:
+    """Refuse files that are not there before anything is asked."""
+    given, reference = (str(setting.parameters[name]) for name in ("concept_map", "reference"))
+    if given not in CONCEPT_MAPS and not Path(given).expanduser().is_file():
+        raise InputError(
+            f"there is no concept map {given!r}; give {', '.join(CONCEPT_MAPS)}, or a JSON file "
+            '{"class": ["concept", ...]}'
+        )
+    if reference:
+        _reference(reference)
 
 
 def _households(setting: Setting) -> Households:

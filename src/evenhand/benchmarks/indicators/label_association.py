@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.classification.ways import choose_way
 from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.people_samples import People
 from evenhand.benchmarks.indicators.ranked_answers import (
@@ -78,7 +79,10 @@ class LabelAssociation:
         top = _top(setting)
         _thresholds(setting)
         by = groupings_of(people, str(setting.parameters["by"]))
-        words = _words(_taxonomy(setting, people), setting)
+        taxonomy, given = _taxonomy(setting, people), setting.parameters
+        if choose_way(str(given["ask"]), setting.capabilities, NAME) != "classify":
+            taxonomy.terms(None, hyponyms=str(given["hyponyms"]))  # refuses any, before the model is asked
+        words = _words(taxonomy, setting)
         samples = people.annotations["sample"].to_list()
         asked = label_questions(setting, samples, people.images, words, kept=top, who=NAME)
         return LabelPlan(people.annotations, asked, by, people.dropped, people.notes, people)

@@ -99,6 +99,8 @@ def label_questions(
     way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
     ids = list(samples)
     if way == "classify":
+        if setting.parameters["labels"]:
+            read_label_names(Path(str(setting.parameters["labels"])))
         return [Question("predictions", "classifies_images", ids, images, top=max(kept, KEPT))]
     if way == "zero_shot":
         texts = list(dict.fromkeys(prompted(choices(setting, words), setting.parameters)))

@@ -106,6 +106,11 @@ class MMBiasAssociation:
         further = parse_templates(str(given["templates"]))
         check_k(given["k"])
         check_scale(str(given["scale"]))
+        if given["mode"] == "paper" and given["alternative"] == "less":
+            raise ParameterError(
+                "-p mode=paper takes p of the right tail, so -p alternative=less is not possible with it; "
+                "leave one of the two out"
+            )
         data = limited(read_data(setting), setting.limit)
         forms = choose_forms(str(given["form"]), capabilities, data)
         variants = {

@@ -22,6 +22,9 @@ TEMPLATES = {
     "d": pl.Float64,
 }
 _CONTRIBUTIONS = "contributions"
+NO_SCALE = (
+    "words are ranked by their mean cosine, as the model's logit scale is not known; give -p scale=100 (CLIP)"
+)
 Tests = Sequence[tuple[Test, Similarities]]
 
 
@@ -118,7 +121,7 @@ class AssociationMeasures:
     ) -> Iterator[Finding]:
         """How many of the words at the top of a group of images are pleasant."""
         for target, attributes in singles:
-            yield attribution.pleasant_at_k(
+            found = attribution.pleasant_at_k(
                 similarities,
                 target=target,
                 attributes=attributes,
@@ -128,6 +131,8 @@ class AssociationMeasures:
                 mode=str(self.setting.parameters["mode"]),
                 seed=self.setting.seed,
             )
+            notes = [*found.notes, *([NO_SCALE] if self.scale is None else [])]
+            yield found.model_copy(update={"notes": notes})
 
     def _attribution_table(
         self, similarities: Similarities, singles: Sequence[tuple[str, tuple[str, str]]]

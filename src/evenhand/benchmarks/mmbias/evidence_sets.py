@@ -74,11 +74,11 @@ class AssociationSets:
 
     @cached_property
     def _different(self) -> list[Test]:
-        """All tests; of several that compare the same sets, the first."""
-        compared: dict[tuple[str, ...], Test] = {}
+        """All tests; several that compare the same sets are one, with all their names."""
+        compared: dict[tuple[str, str, str, str], dict[str, None]] = {}
         for test in self.data.pairs:
-            compared.setdefault((test.x, test.y, test.a, test.b), test)
-        return list(compared.values())
+            compared.setdefault((test.x, test.y, test.a, test.b), {})[test.name] = None
+        return [Test(*sets, " | ".join(filter(None, names))) for sets, names in compared.items()]
 
     def used(self, form: Form, role: str) -> list[str]:
         """Names of the sets that the tests of a form compare, in the order of the data."""

@@ -21,6 +21,7 @@ from evenhand.files.zip_images import ZipImages, ZipMember, zip_members
 JUNK = "file that a file manager left"
 NESTED = "archive in an archive, not opened"
 ELSEWHERE = "image in a second place of its group"
+DIFFERENT = "image in a second place of its group, of a name that the first has for another image"
 TWICE = "file name twice in an archive"
 NO_FILE = "not a file"
 NO_TEXT = "name of a file that is not UTF-8"
@@ -40,6 +41,11 @@ class ImageFile:
     name: str
     path: Path
     member: ZipMember | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self.path.stat().st_size if self.member is None else self.member.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +101,9 @@ def groups_of(
 ) -> tuple[dict[str, Sequence[ImageFile]], Counter[str]]:
     """The images of each group, by the name of the folder that they lie in.
 
-    A group that lies in several places (a zip file and what was unpacked from it) is taken from the one with
-    the most images, of those from the first.
+    A group that lies in several places has the images of the one with the most, of those of the first, and
+    from the others what has a name that is not there yet. Copies (a zip file and what was unpacked from it)
+    count once; an image of a known name with other content is left out, as nobody can say which is meant.
 
     Args:
         layout: Of the data.
@@ -106,7 +113,7 @@ def groups_of(
         Group -> images, and how many images were left out, by reason.
     """
     known = names_by_alias(extra)
-    found: dict[str, Sequence[ImageFile]] = {}
+    places: dict[str, list[Sequence[ImageFile]]] = {}
     left: Counter[str] = Counter()
     for folder, files in layout.images.items():
         name = known.get(
@@ -114,12 +121,25 @@ def groups_of(
         )
         if name is None:
             left[UNNAMED] += len(files)
-            continue
-        better = len(files) > len(found.get(name, ()))
-        left[ELSEWHERE] += len(found.get(name, ())) if better else len(files)
-        if better:
-            found[name] = files
-    return found, +left
+        else:
+            places.setdefault(name, []).append(files)
+    return {name: _together(several, left) for name, several in places.items()}, +left
+
+
+def _together(places: Sequence[Sequence[ImageFile]], left: Counter[str]) -> Sequence[ImageFile]:
+    """The images of one group from all its places; what is left out is counted."""
+    if len(places) == 1:
+        return places[0]
+    found: dict[str, ImageFile] = {}
+    for files in sorted(places, key=len, reverse=True):
+        there = dict(found)
+        for file in files:
+            name = file.name.casefold()
+            if name not in there:
+                found[name if name not in found else f"{name}/{len(found)}"] = file  # two of one folder
+            else:
+                left[ELSEWHERE if file.size == there[name].size else DIFFERENT] += 1
+    return sorted(found.values(), key=_number)
 
 
 def folder_images(folder: Path) -> tuple[list[ImageFile], Counter[str]]:

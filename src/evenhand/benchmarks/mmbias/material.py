@@ -128,6 +128,12 @@ def _gather(place: Path) -> Gathered:
 
 def _assemble(found: Gathered, place: Path, pairs: str, drop_overlap: bool) -> AssociationData:
     """Look across the sets, number the images, choose the tests."""
+    if found.tests is None and not (found.targets and found.attributes):
+        there = ", ".join((*found.targets, *found.attributes))
+        raise InputError(
+            f"{str(place)!r} has {there}, but no phrases (textual_phrases.txt), and groups or words are "
+            "missing without them; type: evenhand data fetch mmbias, or put the file into the folder"
+        )
     tests = choose_tests(pairs, found.targets, found.attributes, found.tests)
     met = {(target, word) for test in tests for target in (test.x, test.y) for word in (test.a, test.b)}
     both = overlaps(

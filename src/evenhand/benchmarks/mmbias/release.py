@@ -9,7 +9,15 @@ from pathlib import Path
 from evenhand.benchmarks.data_source import default_folder
 from evenhand.benchmarks.mmbias.gathered import Gathered
 from evenhand.benchmarks.mmbias.groups import ATTRIBUTES, TARGETS
-from evenhand.benchmarks.mmbias.images import NESTED, UNNAMED, ImageFile, Layout, groups_of, read_layout
+from evenhand.benchmarks.mmbias.images import (
+    DIFFERENT,
+    NESTED,
+    UNNAMED,
+    ImageFile,
+    Layout,
+    groups_of,
+    read_layout,
+)
 from evenhand.benchmarks.mmbias.phrases import Phrases, read_phrases
 from evenhand.benchmarks.mmbias.urls import read_urls
 from evenhand.core.errors import InputError
@@ -79,7 +87,8 @@ def _add_images(layouts: Sequence[Layout], gathered: Gathered) -> None:
         new = {name: files for name, files in groups.items() if name not in found}
         found |= new
         if number == 0:
-            gathered.dropped[UNNAMED] += left.pop(UNNAMED, 0)
+            for reason in (UNNAMED, DIFFERENT):
+                gathered.dropped[reason] += left.pop(reason, 0)
             gathered.notes += Counter(layout.notes) + left
         else:
             gathered.notes[f"images {FETCHED}"] += sum(map(len, new.values()))

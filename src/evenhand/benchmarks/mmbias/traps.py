@@ -65,7 +65,7 @@ def overlaps(
 ) -> list[Trap]:
     """Words that stand in a set of targets and in one of attributes, whatever their case.
 
-    Such a word is compared with itself, which makes it look tied to its attribute.
+    Such a word is compared with itself, or with itself in a sentence: it looks tied to its attribute.
 
     Args:
         targets: Set -> phrases.
@@ -73,7 +73,7 @@ def overlaps(
         dropped: Whether the words are left out of the targets, for the detail.
         tested: Targets and attributes that meet in a test; not given, all do.
     """
-    detail = "left out of the targets" if dropped else "kept; it is compared with itself (see drop_overlap)"
+    detail = "left out of the targets" if dropped else "kept; it looks tied to that set (see drop_overlap)"
     words: dict[str, list[str]] = defaultdict(list)
     for name, phrases in attributes.items():
         for phrase in phrases:
