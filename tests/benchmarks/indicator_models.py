@@ -97,7 +97,10 @@ class Compares:
 def ask(benchmark, model, data, out=None, limit=None, **parameters):
     """A run with parameters as words, so that ``by="gender"`` is ``-p by=gender``."""
     given = {name: str(value) for name, value in parameters.items()}
-    return eh.run(f"indicators/{benchmark}", model=model, data=data, parameters=given, out=out, limit=limit)
+    run = eh.run(f"indicators/{benchmark}", model=model, data=data, parameters=given, out=out, limit=limit)
+    printed = [(finding.metric, finding.grouping) for finding in run.findings.findings]
+    assert len(set(printed)) == len(printed)  # no two findings are called the same
+    return run
 
 
 def keys_of(finding, between="_"):

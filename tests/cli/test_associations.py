@@ -75,3 +75,18 @@ def test_what_several_tests_lost_is_counted_once_and_all_of_it(tmp_path, monkeyp
     lost = pl.read_parquet(tmp_path / "scored" / "tables" / "lost.parquet")
     assert sorted(lost["set"].to_list()) == ["american", "arab", "arab", "muslim"]
     assert set(lost["reason"].to_list()) == {"no answer"}
+
+
+def test_texts_in_other_sentences_than_were_looked_for_are_explained(tmp_path, monkeypatch, capsys):
+    data = planted(tmp_path, images=False)
+    model = f"{tmp_path / 'own.py'}:Words"
+    words = ["run", "mmbias/association", "--data", data, "--model", model, "-p", "target_template={}"]
+    assert type_in(monkeypatch, *words, "-o", tmp_path / "run", "-q") == 0
+    scored = ["score", "mmbias/association", "--data", data, "--evidence", tmp_path / "run" / "evidence"]
+    capsys.readouterr()
+    assert type_in(monkeypatch, *scored, "-o", tmp_path / "scored") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "looked for texts such as 'This is left4.', 'This is right4.', 'bad4', 'good4'" in told
+    assert "give -p target_template=... ({} for the bare phrase)" in told
+    assert type_in(monkeypatch, *scored, "-p", "target_template={}", "-o", tmp_path / "right") == 0
+    assert "looked for" not in capsys.readouterr().out

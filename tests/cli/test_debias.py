@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
+from evenhand.cli.debias_command import _number
 from evenhand.mitigate import Mitigation
 from tests.cli.test_audit import type_in
 from tests.runner.debias_runs import planted, write_run
@@ -62,7 +64,8 @@ def test_from_a_run_to_a_mitigation_to_another_benchmark(folder, monkeypatch, ca
     assert type_in(monkeypatch, *words, "--utility", "plain", "-o", "debiased") == 0
     told = capsys.readouterr()
     lines = told.out.splitlines()
-    assert told.err == ""
+    assert told.err.count("\n") == 1
+    assert "--utility is of another model: the mitigation was fitted on vectors of planted" in told.err
     assert lines[0].startswith("pruning, cross-modal  fitted on 40 targets, held out 40 targets")
     assert "held out: before" in lines[1]
     assert lines[2].split()[:3] == ["north", ":", "south"]
@@ -122,27 +125,89 @@ def test_zero_shot_chooses_among_all_labels_of_the_run(folder, monkeypatch, caps
     assert told["before"] == pytest.approx(predictions, abs=0.2)
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # where labels.txt is not
+    (folder / "labels.txt").write_text("another\nlist")  # which the run did not choose among
+    assert type_in(monkeypatch, *words, "-o", folder / "again") == 0
+    assert zero_shot_of(folder / "again", "plain") == told
+    (folder / "plain" / "tables" / "labels.parquet").unlink()  # as runs were before they kept it
     capsys.readouterr()
-    assert type_in(monkeypatch, *[word for word in words if word != "-q"], "-o", folder / "again") == 0
-    again = zero_shot_of(folder / "again", "plain")
+    assert type_in(monkeypatch, *[word for word in words if word != "-q"], "-o", folder / "older") == 0
+    older = zero_shot_of(folder / "older", "plain")
     if spelled:
-        assert again["before"] is None
-        assert "the file of labels 'labels.txt' is not there" in capsys.readouterr().out
+        assert older["before"] is None
+        assert "the run does not say which text is which label's" in capsys.readouterr().out
     else:
-        assert again == told
+        assert older == told
 
 
 def test_vectors_of_another_model_are_told(folder, monkeypatch, capsys) -> None:
     assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
     words = ["debias", "run", "--method", "mean_difference", "--utility", "plain", "-o", "out"]
     assert type_in(monkeypatch, *words) == 0
-    told = capsys.readouterr().out
-    assert "utility is of vectors of own.py:Encoder, the mitigation of planted" in told
+    told = capsys.readouterr().err
+    assert "fitted on vectors of planted, not of own.py:Encoder; give runs of one model" in told
+    assert "utility_note" in eh.Run.read("out").manifest
     assert Mitigation.load("out/mitigation.safetensors").facts["model"] == "planted"
     command = [*CLASSIFY, "--mitigation", "out/mitigation.safetensors", "-o", "after"]
     assert type_in(monkeypatch, *command) == 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "was fitted on vectors of planted, not of own.py:Encoder" in told
+    after = eh.Run.read("after")
+    assert after.manifest["mitigation"]["note"] == told.strip()
+    assert all(told.strip() in one.notes for one in after.findings.findings)
+
+
+def test_the_same_model_is_known_by_its_identity_and_another_version_is_not(folder, monkeypatch, capsys):
+    assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
+    manifest = json.loads((folder / "plain" / "manifest.json").read_text())
+    target = folder / "run" / "manifest.json"
+    own = json.loads(target.read_text())
+    target.write_text(json.dumps({**own, "model": "elsewhere.py:Encoder"} | {
+        "model_identity": manifest["model_identity"]
+    }))  # fmt: skip
+    words = ["debias", "run", "--method", "mean_difference", "--utility", "plain", "-o", "out"]
+    assert type_in(monkeypatch, *words) == 0
+    assert capsys.readouterr().err == ""
+    command = [*CLASSIFY, "--mitigation", "out/mitigation.safetensors", "-o", "after", "-q"]
+    assert type_in(monkeypatch, *command) == 0
+    assert capsys.readouterr().err == ""
+    facts = Mitigation.load("out/mitigation.safetensors").facts
+    assert facts["model_identity"] == manifest["model_identity"]
+    (folder / "own.py").write_text(OWN_MODEL.replace('version = "1"', 'version = "2"'))
+    target.write_text(json.dumps({**own, **{key: manifest[key] for key in ("model", "model_identity")}}))
+    assert type_in(monkeypatch, *words) == 0
+    assert capsys.readouterr().err == ""
+    assert type_in(monkeypatch, *command) == 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "of own.py:Encoder as it was: " in told
+    assert "version" in told
+
+
+def test_a_gate_chooses_by_parameters(folder, monkeypatch, capsys) -> None:
+    words = ["debias", "run", "--method", "mean_difference", "-o", "out", "-q", "--fail-if"]
+    d = "association_effect_size"
+    assert type_in(monkeypatch, *words, f"{d}>1.2") == 4  # before the mitigation it was
+    assert type_in(monkeypatch, *words, f"{d}[stage=before,half=held_out]>1.2") == 4
+    assert type_in(monkeypatch, *words, f"{d}[stage=after,half=held_out]>1.2") == 0
+    assert type_in(monkeypatch, *words, f"{d}[stage=after, targets=north|south] > 1.2") == 0
+    capsys.readouterr()
+    assert type_in(monkeypatch, *words, f"{d}[stage=afterr]>1.2") == 2
+    assert "did you mean 'after'" in capsys.readouterr().err
+
+
+def test_what_is_left_as_it_is_and_what_is_paired_is_said(folder, monkeypatch, capsys) -> None:
+    words = ["debias", "run", "--method", "calibrated_projection", "--form", "textual", "-o", "out"]
+    assert type_in(monkeypatch, *words) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "fitted on vectors of planted, and own.py:Encoder was asked" in told
+    assert "vectors of image stay as they are" in told
+    assert "such as 'This is north target 0.' and 'This is south target 0.'" in told
+    assert "right only where both lists were made from one list" in told
+
+
+def test_numbers_that_round_to_nothing_have_no_minus() -> None:
+    assert _number(-0.0004) == _number(-0.0) == "0.000"
+    assert _number(-0.0006) == "-0.001"
 
 
 def test_each_pair_and_gates(folder, monkeypatch, capsys) -> None:

@@ -1,5 +1,6 @@
 """Words of the first places: every reading against a loop, ties, the null, and the table."""
 
+from fractions import Fraction
 from math import comb
 
 import numpy as np
@@ -124,3 +125,35 @@ def test_options_are_checked():
             metrics.pleasant_at_k(evidence, **SETS, scale=scale)
     with pytest.raises(ParameterError, match=r"target=\['X'\] is not possible; name one set"):
         metrics.pleasant_at_k(evidence, target=["X"], attributes=("A", "B"))
+
+
+@pytest.mark.parametrize("reading", ["cosine", "argmax"])
+def test_words_that_tie_by_their_sums_tie_in_spite_of_rounding(reading):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        whole = rng.integers(-5, 6, (7, 12))
+        evidence = Similarities.from_scores(
+            pl.DataFrame(
+                [(f"t{i}", f"w{j}", whole[i, j] / 10) for i in range(7) for j in range(12)],
+                schema=["sample", "candidate", "score"],
+                orient="row",
+            ).lazy(),
+            {"X": [f"t{i}" for i in range(7)]},
+            {"A": [f"w{j}" for j in range(6)], "B": [f"w{j}" for j in range(6, 12)]},
+            kind="cosine",
+        )
+        sums = [Fraction(0)] * 12
+        for row in whole.tolist():
+            nearest = [j for j in range(12) if row[j] == max(row)]
+            for j in range(12):
+                shared = Fraction(int(j in nearest), len(nearest))
+                sums[j] += row[j] if reading == "cosine" else shared
+        last = sorted(sums)[-4]
+        above, level = sum(one > last for one in sums), sum(one == last for one in sums)
+        chances = [1 if one > last else Fraction(4 - above, level) if one == last else 0 for one in sums]
+        found = metrics.pleasant_at_k(evidence, **SETS, k=4, reading=reading, inference="none")
+        assert found.value == pytest.approx(float(sum(chances[6:])) / 4, abs=1e-12)
+        ranks = {f"w{j}": 1 + sum(one > sums[j] for one in sums) for j in range(12)}
+        assert {part.key: part.details["rank"] for part in found.parts} == {
+            name: rank for name, rank in ranks.items() if chances[int(name[1:])]
+        }

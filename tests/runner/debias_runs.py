@@ -42,7 +42,11 @@ def planted(
 
 
 def write_run(
-    folder: Path, sets: dict[str, dict[str, np.ndarray]], *, pairs: tuple[tuple[str, str], ...] = ()
+    folder: Path,
+    sets: dict[str, dict[str, np.ndarray]],
+    *,
+    pairs: tuple[tuple[str, str], ...] = (),
+    numbers: type[np.floating] = np.float32,
 ) -> Path:
     """A run folder as mmbias/association leaves it: evidence, members and tests, no findings."""
     names = list(sets["images"])
@@ -59,7 +63,7 @@ def write_run(
                 sample = item if role != "target" or modality == "image" else f"This is {item}."
                 template = None if modality == "image" else "This is {}." if role == "target" else "{}"
                 members.append((role, name, item, sample, modality, template))
-                kept.append((sample, modality, vector.astype(np.float32).tolist()))
+                kept.append((sample, modality, vector.astype(numbers).tolist()))
     tests = [(form, x, y, "unpleasant", "pleasant") for form in ("cross-modal", "textual") for x, y in chosen]
     columns = ("role", "set", "item", "sample", "modality", "template")
     manifest = make_manifest({}, {"kind": "run", "benchmark": "mmbias/association", "model": "planted"})
@@ -72,7 +76,11 @@ def write_run(
         },
     )
     run.save(folder)
-    schema = {"sample": pl.String, "modality": pl.String, "vector": pl.List(pl.Float32)}
+    schema = {
+        "sample": pl.String,
+        "modality": pl.String,
+        "vector": pl.List(pl.Float32 if numbers is np.float32 else pl.Float64),
+    }
     for name, rows in (("images", images), ("texts", texts)):
         table = pl.DataFrame(rows, schema=schema, orient="row")
         write_table(table, folder / "evidence" / name / "part-00000.parquet")

@@ -278,6 +278,7 @@ def test_fine_tuning_learns_and_leaves_a_folder_that_hf_opens(tmp_path, train, n
         f"hf:{build(name)}", train=train, method="fine_tuning", out=tmp_path / "m", parameters=recipe
     )
     assert made.card["fit"]["fit_accuracy"] > 0.8
+    assert all("classifier" in weight for weight in made.card["fit"]["new_weights"])
     assert not (tmp_path / "m" / "head.safetensors").exists()
     history = pl.read_parquet(tmp_path / "m" / "history.parquet")
     assert history["fit_loss"][-1] < history["fit_loss"][0]
@@ -315,6 +316,16 @@ def test_fine_tuning_repeats_with_its_seed_and_stops_by_validation(tmp_path):
     assert len(history) == best + 2
     weights = [content_of(tmp_path / out)["network/model.safetensors"] for out in ("one", "two")]
     assert weights[0] == weights[1]
+
+
+def test_a_network_without_its_weights_is_not_fine_tuned(tmp_path, train):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    folder = shutil.copytree(build("vit_features"), tmp_path / "hollow")
+    weights = safetensors.load_file(folder / "model.safetensors")
+    kept = {name: weights[name] for name in list(weights)[:3]}
+    safetensors.save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="more than a new head"):
+        eh.adapt(f"hf:{folder}", train=train, method="fine_tuning", out=tmp_path / "m")
 
 
 def test_only_hf_models_are_fine_tuned(tmp_path, extractor, train):

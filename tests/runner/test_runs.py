@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Findings
-from evenhand.runner.gates import check_gates, parse_gate
+from evenhand.runner.gates import check_gates, chosen_by, parse_gate
 from tests.conftest import make_frame
 
 
@@ -103,15 +103,22 @@ def test_an_audit_needs_an_attribute(by) -> None:
 def test_gates_read_names_groupings_and_numbers() -> None:
     assert parse_gate("skewsize@gender+race <= -0.5") == ("skewsize", "gender+race", "<=", -0.5)
     assert parse_gate("accuracy>.9") == ("accuracy", None, ">", 0.9)
+    assert parse_gate("d[stage=after, half=fit]@g>1") == ("d", "g", ">", 1.0)
+    assert chosen_by("d[stage=after, half=fit]@g>1") == {"stage": "after", "half": "fit"}
+    assert chosen_by("d@g>1") == {}
     for broken in ("", "accuracy", "accuracy>x", "0.5<accuracy", "accuracy=1"):
         with pytest.raises(ParameterError):
             parse_gate(broken)
+    with pytest.raises(ParameterError, match="key=value"):
+        chosen_by("d[after]>1")
 
 
 def test_a_gate_that_names_nothing_lists_what_there_is() -> None:
     findings = eh.audit(predictions(), by="group", inference="none").findings.findings
     with pytest.raises(UnknownName, match="accuracy_gap@group"):
         check_gates(findings, ["accuracy_gap@gruop>0"])
+    with pytest.raises(UnknownName, match="no parameter of accuracy_gap 'stage'"):
+        check_gates(findings, ["accuracy_gap[stage=after]@group>0"])
 
 
 def test_counts_are_evidence_too() -> None:

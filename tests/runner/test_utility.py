@@ -43,6 +43,10 @@ def test_a_probe_without_spread_or_labels_is_chance_or_undefined() -> None:
     assert np.isnan(utility.probe_accuracy(same, np.zeros(6, dtype=int), same, labels))
     assert np.isnan(utility.probe_accuracy(same, labels, same[:0], labels[:0]))
     assert utility.chance_level(labels, np.array([0, 1])) == 0.5
+    rounding = same + 1e-15 * np.arange(6)[:, None] * np.array(
+        [1.0, -1.0, 0.5]
+    )  # tells the labels, if looked at
+    assert utility.probe_accuracy(rounding, labels, rounding, labels) == pytest.approx(4 / 6)
 
 
 def test_nearest_prototype_and_recall_by_hand() -> None:

@@ -164,7 +164,7 @@ def test_nulls_have_the_spread_of_each_group():
     found = exchanged_means(cells, rng, 4_000)
     nulls = Standing.of(cells).nulls(cells, found)
     whole = cells.sums.mean()
-    assert nulls.mean(axis=0) == pytest.approx([whole, whole], abs=0.02)
+    assert nulls.mean(axis=0) == pytest.approx([whole, whole], abs=0.04)
     own = cells.means()[0].variance ** 0.5 * 200 / 220
     assert nulls[:, 0].std() == pytest.approx(own, rel=0.15)
     assert found.means[:, 0].std() < 0.6 * own

@@ -162,7 +162,9 @@ def _of_mitigations(run: DebiasRun) -> list[str]:
     for mitigation in run.mitigations.values():
         others = sorted({"image", "text"} - set(mitigation.maps))
         if mitigation.maps and others:
-            said.append(f"vectors of {' and '.join(others)} stay as they are: {mitigation.name} changes others")
+            said.append(
+                f"vectors of {' and '.join(others)} stay as they are: {mitigation.name} changes others"
+            )
         if "such_as" in mitigation.facts:
             one, other = (clean(text, 40) for text in mitigation.facts["such_as"])
             said.append(

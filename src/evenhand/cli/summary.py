@@ -141,4 +141,3 @@ def _print_dropped(console: Console, run: Run) -> None:
         least = "up to " if len(counts) > 1 and reason not in items else ""
         each = " a finding" if least else ""
         console.print(f"dropped: {least}{count:,.0f} rows{each} with {escape(one_line(reason))}{where}")
-

@@ -40,6 +40,8 @@ def print_associations(console: Console, run: Run) -> None:
         console.print(_table(mine, beside))
         for reason in dict.fromkeys(one.reason for one in mine if one.reason):
             console.print(f"  {clean(explain(reason), 200)}")
+        for note in dict.fromkeys(note for one in mine if one.value is None for note in one.notes):
+            console.print(f"  {clean(note, 300)}")
         console.print()
     _print_pleasant(console, findings)
     _print_untested(console, run)

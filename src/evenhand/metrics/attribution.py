@@ -23,6 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 READINGS = ("softmax", "argmax", "cosine")
 REPLICATES = 1_999
 _CELLS = 8_000_000
+_ROUNDING = 1e-12
 
 
 def pleasant_at_k(
@@ -200,7 +201,19 @@ def _ranked(
     asked: SingleSet, words: npt.NDArray[np.int64], values: Floats
 ) -> list[tuple[int, str, str, float]]:
     names = [asked.words[column] for column in words.tolist()]
-    order = sorted(range(len(names)), key=lambda place: (-values[place], names[place]))
-    rank = np.searchsorted(np.sort(-values), -values, side="left") + 1
+    rank = _ranks(values)
+    order = sorted(range(len(names)), key=lambda place: (rank[place], names[place]))
     sets = [asked.attributes[int(column >= asked.na)] for column in words.tolist()]
     return [(int(rank[place]), names[place], sets[place], float(values[place])) for place in order]
+
+
+def _ranks(values: Floats) -> npt.NDArray[np.int64]:
+    """1 for the largest; means that differ in their last digits share the best rank (``top_weights``)."""
+    order = np.argsort(-values, kind="stable")
+    ordered = values[order]
+    largest = np.abs(values).max(initial=0.0) / 100 if (values < 0).any() else 0.0
+    near = _ROUNDING * np.maximum(np.abs(ordered[1:]), largest)
+    new = np.concatenate([[True], ordered[:-1] - ordered[1:] > near])[: values.size]
+    ranks = np.empty(values.size, dtype=np.int64)
+    ranks[order] = np.maximum.accumulate(np.where(new, np.arange(1, values.size + 1), 0))
+    return ranks

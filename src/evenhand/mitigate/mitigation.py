@@ -16,7 +16,7 @@ import numpy.typing as npt
 from evenhand.core.errors import InputError, check_choice, one_line
 from evenhand.core.registry import Registry
 from evenhand.mitigate.card import KIND, SCHEMA_VERSION, as_json, read_mitigation, write_mitigation
-from evenhand.mitigate.maps import Map, unit
+from evenhand.mitigate.maps import Map, in_range, unit
 from evenhand.mitigate.material import Material
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ class Mitigation:
         try:
             array = np.asarray(vectors)
         except ValueError:  # numpy's "inhomogeneous shape"
-            raise InputError("vectors have different numbers of dimensions; give (items, dimensions)") from None
+            raise InputError(
+                "vectors have different numbers of dimensions; give (items, dimensions)"
+            ) from None
         if array.dtype.kind in "iub":
             array = array.astype(np.float64)
         if array.dtype.kind != "f":
@@ -155,7 +157,7 @@ class Mitigation:
         change = replace(self.map_of(modality), unit_after=False)
         shares = []
         for start in range(0, len(array), 4096):
-            part = array[start : start + 4096]
+            part = in_range(array[start : start + 4096])
             before = unit(part) if change.unit_before else part
             after = np.square(change.transform(part)).sum(axis=1)
             with np.errstate(invalid="ignore"):

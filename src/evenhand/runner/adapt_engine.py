@@ -338,7 +338,7 @@ def _fine_tuned(work: _Work, seed: int, room: Path) -> _Fitted:
     halves = training.halves(work.recipe["validation"], seed)
     workers = work.options.n_workers()
     tuning = FineTuning(trainable, training, halves, work.recipe, seed, options, work.progress, workers)
-    facts = tuning.run()
+    facts = tuning.run() | {"new_weights": sorted(trainable.fresh)}
     kept = [row for row in range(len(training)) if row not in tuning.unreadable]
     dropped: dict[str, int] = {}
     for reason in tuning.unreadable.values():

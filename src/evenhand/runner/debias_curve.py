@@ -71,9 +71,10 @@ class Curve:
 
         Returns:
             mitigation, amount (in the unit of ``remove``: dimensions, directions, or rounds), measure, test,
-            on, half, series, value, low, high. What was chosen is one of the points. ``absolute_effect_size`` is
-            the mean of |d| over the tests, ``association_effect_size`` d of one test. Series: ``mitigation``,
-            and ``random`` (as many dimensions or directions drawn at random: mean, lowest and highest of 20).
+            on, half, series, value, low, high. What was chosen is one of the points.
+            ``absolute_effect_size`` is the mean of |d| over the tests, ``association_effect_size`` d of one
+            test. Series: ``mitigation``, and ``random`` (as many dimensions or directions drawn at random:
+            mean, lowest and highest of 20).
         """
         rows: list[dict[str, Any]] = []
         for amount, mitigation in self._points(fitter, chosen):
@@ -162,7 +163,7 @@ class Curve:
 
 
 def amount_of(mitigation: Mitigation, otherwise: int = 0) -> int:
-    """How much was removed, in the unit of the parameter ``remove``: a round may remove several directions."""
+    """How much was removed, in the unit of ``remove``: a round may remove several directions."""
     facts = mitigation.facts
     return int(facts.get("rounds", facts.get("removed", otherwise)))
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence import run_folder
+from evenhand.mitigate.maps import in_range
 from evenhand.mitigate.material import Floats, Ints, Material
 
 FORMS: Mapping[str, tuple[str, str]] = {
@@ -247,7 +248,7 @@ def _vectors(
         name: np.array([at[sample] for sample in samples if sample in at], dtype=np.int64)
         for name, samples in sets.items()
     }
-    vectors = np.stack([found[sample] for sample in kept]) if kept else np.zeros((0, 0))
+    vectors = in_range(np.stack([found[sample] for sample in kept])) if kept else np.zeros((0, 0))
     return tuple(kept), vectors, rows
 
 

@@ -104,4 +104,3 @@ def _filled(template: str, found: Vectors) -> list[str]:
 def _renamed(given: str) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
     return {name.strip(): true.strip() for name, _, true in pairs}
-

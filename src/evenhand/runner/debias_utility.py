@@ -14,6 +14,7 @@ from evenhand.core.errors import InputError
 from evenhand.core.seeds import stream
 from evenhand.evidence.derive import normalised, prototypes
 from evenhand.evidence.run_folder import Run
+from evenhand.mitigate.maps import in_range
 from evenhand.mitigate.material import Floats, Ints
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.runner import utility
@@ -301,7 +302,12 @@ def _image_vectors(source: Source, known: pl.DataFrame) -> tuple[Floats, list[st
     rows = pl.concat(tables).unique("sample", keep="first").sort("sample")
     if not len(rows):
         return np.zeros((0, 0)), []
-    vectors = np.stack([np.asarray(vector, dtype=np.float64) for vector in rows["vector"]])
+    given = [np.asarray(vector, dtype=np.float64) for vector in rows["vector"]]
+    lengths = {len(vector) for vector in given}
+    if len(lengths) > 1:
+        told = f"vectors of {min(lengths)} and of {max(lengths)} dimensions"
+        raise InputError(f"{told} stand in {source.name!r}; embed all anew")
+    vectors = in_range(np.stack(given))
     usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
     return vectors[usable], rows["truth"].filter(pl.Series(usable)).to_list()
 

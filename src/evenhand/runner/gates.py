@@ -114,7 +114,9 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
     for key, value in only.items():
         values = sorted({one[key] for one in told if key in one})
         if not values:
-            raise UnknownName(f"parameter of {findings[0].name}", key, sorted({k for one in told for k in one}))
+            raise UnknownName(
+                f"parameter of {findings[0].name}", key, sorted({k for one in told for k in one})
+            )
         if value not in values:
             raise UnknownName(f"{key} of {findings[0].name}", value, values)
     chosen = [one for one, params in zip(findings, told, strict=True) if only.items() <= params.items()]

@@ -97,11 +97,29 @@ class AssociationMeasures:
             effect = association.association_effect_size(
                 own, **sets, ddof=int(given["ddof"]), alternative=alternative, mode=mode, seed=seed
             )
+            effect = self._with_prompts(effect, test)
             yield told_of(_with_range(effect, templates, test), test)
             difference = association.association_difference(
                 own, **sets, alternative=alternative, mode=mode, seed=seed
             )
             yield told_of(difference, test)
+
+    def _with_prompts(self, finding: Finding, test: Test) -> Finding:
+        """The finding; where made elsewhere no text of a set is there, with the text looked for."""
+        if (
+            self.told
+            or finding.reason != "empty_set"
+            or MISSING not in {one.reason for one in finding.dropped}
+        ):
+            return finding
+        members = self.sets.members().filter(modality="text")
+        texts = {row["set"]: row["sample"] for row in members.iter_rows(named=True)}
+        sought = [texts[name] for name in (test.x, test.y, test.a, test.b) if name in texts]
+        note = (
+            f"looked for texts such as {', '.join(map(repr, sought))}; where they were embedded in other "
+            "sentences give -p target_template=... ({} for the bare phrase)"
+        )
+        return finding.model_copy(update={"notes": [*finding.notes, *([note] if sought else [])]})
 
     def _single_categories(
         self, similarities: Similarities, singles: Sequence[tuple[str, tuple[str, str]]]

@@ -60,7 +60,7 @@ def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: Gath
         if not isinstance(entry, dict) or "examples" not in entry:
             raise InputError(f"{key!r} of {where}{str(path)!r} has no 'examples'; give {FORMS}")
         sets = own.target_phrases if key.startswith("targ") else own.attribute_phrases
-        category = str(entry.get("category", key))
+        category = key if entry.get("category") is None else str(entry["category"])
         traps: list[Trap] = []
         phrases = clean(entry["examples"], category, path, traps)
         choices = (category, *(f"{category} ({number})" for number in range(2, len(sets) + 3)))

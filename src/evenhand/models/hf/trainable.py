@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
 from evenhand.models.hf.language_models import import_transformers
 from evenhand.models.hf.snapshots import quiet_transformers
 from evenhand.models.hf.source import HfSource, open_hf
 from evenhand.models.hf.towers import ImageInputs
 from evenhand.models.source import LoadOptions
+
+_MOST_FRESH = 16  # weights of a new head, norms and a second head included
 
 
 class TrainableNetwork:
@@ -66,8 +68,13 @@ class _Openable(HfSource):
                 f"{self.uri!r} cannot be given a new head by transformers: {cause}; adapt it with "
                 "--method probe"
             ) from problem
-        fresh = {*report["missing_keys"], *(_name(entry) for entry in report["mismatched_keys"])}
-        return TrainableNetwork(network, inputs, processor, sorted(fresh))
+        fresh = sorted({*report["missing_keys"], *(_name(entry) for entry in report["mismatched_keys"])})
+        if len(fresh) > _MOST_FRESH:
+            raise InputError(
+                f"{self.uri!r} lacks {len(fresh)} weights of {type(network).__name__}, such as {fresh[0]!r}, "
+                "more than a new head; give a complete checkpoint, or adapt it with --method probe"
+            )
+        return TrainableNetwork(network, inputs, processor, fresh)
 
 
 def _name(entry: Any) -> str:
