@@ -77,6 +77,7 @@ def test_predictions_take_the_spelling_of_the_truths(table):
         "red",
     ]
     assert set(run.counts["predictions"].axis("prediction").levels) >= {"Blue", "Green", "Red"}
+    assert "labels" not in run.tables  # the model's own, not the run's
 
 
 def test_a_dual_encoder_is_asked_by_text(table):
@@ -104,6 +105,7 @@ def test_a_dual_encoder_is_asked_by_text(table):
     truth = dict(run.evidence["annotations"].select("sample", "truth").collect().iter_rows())
     right = np.mean([expected[sample] == truth[sample] for sample in expected])
     assert run.finding("accuracy", "light").value == pytest.approx(right)
+    assert run.tables["labels"].to_dict(as_series=False) == {"label": names, "text": names}
 
 
 def test_a_model_that_answers_in_words(table):

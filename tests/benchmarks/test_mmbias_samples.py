@@ -413,6 +413,9 @@ def test_one_test_of_weat(tmp_path, indent):
     assert data.target_phrases == {"Flowers": ("aster", "clover", "rose"), "Insects": ("ant", "flea", "wasp")}
     assert data.attribute_phrases == {"Pleasant": ("love", "peace"), "Unpleasant": ("abuse", "crash")}
     assert (len(data.images), data.target_images, dict(data.names)["Flowers"]) == (0, {}, "Flowers")
+    unnamed = {**SEAT, "targ1": {**SEAT["targ1"], "category": None}}
+    data = read_association_data(write(tmp_path / "weat2.jsonl", json.dumps(unnamed, indent=indent)))
+    assert list(data.target_phrases) == ["targ1", "Insects"]
 
 
 @pytest.mark.parametrize("form", ["lines", "list"])
@@ -473,6 +476,21 @@ def test_sets_of_phrases_and_images_of_the_user(tmp_path):
 def test_two_sets_a_side_need_no_list_of_tests(tmp_path):
     sets = {"targets": {"x": ["a"], "y": ["b"]}, "attributes": {"p": ["c"], "q": ["d"]}}
     assert read_association_data(write(tmp_path / "t.json", sets)).pairs == (Test("x", "y", "p", "q"),)
+
+
+def test_sets_whose_names_hold_colons_and_commas_can_be_chosen(tmp_path):
+    sets = {"age: old": ["old"], "age: young": ["young"], "poor, or rich": ["poor"]}
+    content = {"targets": sets, "attributes": {"bad": ["ugly"], "good": ["fair"]}}
+    content["tests"] = [["age: old", "age: young"]]
+    path = write(tmp_path / "own.json", json.dumps(content))
+    for asked, expected in (
+        ("age: old:age: young", [("age: old", "age: young")]),
+        ("age: young : poor, or rich, age: old:poor, or rich:bad:good", [
+            ("age: young", "poor, or rich"), ("age: old", "poor, or rich"),
+        ]),
+    ):  # fmt: skip
+        pairs = read_association_data(path, pairs=asked).pairs
+        assert [(test.x, test.y) for test in pairs] == expected
 
 
 def test_a_set_of_images_may_be_target_and_attribute(tmp_path):

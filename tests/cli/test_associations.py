@@ -39,6 +39,7 @@ def test_a_fusion_models_differences_are_named(tmp_path: Path, monkeypatch, caps
     told = capsys.readouterr().out
     what = "d" if standardised == "yes" else "difference"
     assert f"matching, {what} of the most probable words of each image > 0: the first set is nearer" in told
+    assert "nearer to bad than to good" in " ".join(told.split())  # whole, whatever its length
     assert "left v right" in told
 
 

@@ -209,6 +209,11 @@ def test_listing_and_unknown_listing(monkeypatch, capsys) -> None:
     assert type_in(monkeypatch, "ls", "benchmarks") == 0
     assert capsys.readouterr().out.split() == [
         "classification",
+        "indicators/geography",
+        "indicators/label_association",
+        "indicators/retrieval",
+        "mmbias/association",
+        "mmbias/matching",
         "sprites",
         "visogender/resolution",
         "visogender/retrieval",

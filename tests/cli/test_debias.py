@@ -37,6 +37,21 @@ class Encoder:
     def embed_texts(self, texts):
         return np.stack([np.eye({DIMENSIONS})[int(text[-1])] for text in texts]).astype("f4")
 """
+NOTHING_LEFT = """
+from dataclasses import dataclass
+import numpy as np
+from evenhand.mitigate import Map, Mitigation
+
+@dataclass(frozen=True)
+class Nothing:
+    \"\"\"Leaves rounding alone.\"\"\"
+    name = "nothing"
+
+    def fit(self, material, *, seed=0):
+        matrix = 1e-16 * np.random.default_rng(0).normal(size=(material.dimensions,) * 2)
+        maps = {name: Map(matrix=matrix) for name in ("image", "text")}
+        return Mitigation(self.name, {}, maps, {"removed": 1})
+"""
 
 
 @pytest.fixture
@@ -203,6 +218,18 @@ def test_what_is_left_as_it_is_and_what_is_paired_is_said(folder, monkeypatch, c
     assert "vectors of image stay as they are" in told
     assert "such as 'This is north target 0.' and 'This is south target 0.'" in told
     assert "right only where both lists were made from one list" in told
+
+
+def test_a_value_that_is_missing_afterwards_is_explained(folder, monkeypatch, capsys) -> None:
+    (folder / "nothing.py").write_text(NOTHING_LEFT)
+    words = ["debias", "run", "--method", "nothing.py:Nothing", "-o", "out"]
+    assert type_in(monkeypatch, *words) == 0
+    told = capsys.readouterr().out
+    reduction = eh.Run.read("out").finding("association_reduction")
+    assert reduction.value is None
+    assert f"1 of 1 tests: –, {reduction.reason}" in told
+    probe = eh.Run.read("out").tables["utility"].filter(measure="linear_probe_accuracy").row(0, named=True)
+    assert probe["after"] == probe["chance"]
 
 
 def test_numbers_that_round_to_nothing_have_no_minus() -> None:

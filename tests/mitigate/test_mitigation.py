@@ -501,3 +501,27 @@ def test_fingerprints_differ_where_anything_does():
     ]
     assert len({one.fingerprint() for one in [mitigation, *others]}) == 7
     assert replace(mitigation, made_with="0.0.1").fingerprint() == mitigation.fingerprint()
+
+
+@pytest.mark.parametrize(
+    "name", ["orthogonal_projection", "mean_difference", "leace"]
+)  # inlp draws by content
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_length_beyond_what_squares_can_hold_changes_no_fit(name, size) -> None:
+    material = planted(3)
+    scaled = replace(material, targets=material.targets * size, attributes=material.attributes * size)
+    plain, other = (MITIGATIONS.get(name)().fit(one) for one in (material, scaled))
+    assert other.maps["image"].matrix == pytest.approx(plain.maps["image"].matrix, abs=1e-9)
+    after = [
+        one.transform(vectors, "image")
+        for one, vectors in ((plain, material.targets), (other, scaled.targets))
+    ]
+    unscaled = after[1] if other.maps["image"].unit_before else after[1] / size
+    assert unscaled == pytest.approx(after[0], rel=1e-6, abs=1e-9)
+    share = other.removed_share(scaled.targets, "image")
+    assert share == pytest.approx(plain.removed_share(material.targets, "image"), abs=1e-9)
+
+
+def test_vectors_of_different_dimensions_are_one_line() -> None:
+    with pytest.raises(InputError, match="different numbers of dimensions"):
+        fitted("mean_difference").transform([[1.0, 2.0], [1.0]], "image")

@@ -204,3 +204,22 @@ def test_spearman_and_fisher():
     wide = fisher_interval(plain.statistic, 29, ranks=True)
     assert wide[0] < ends.low
     assert fisher_interval(1.0, 29) is fisher_interval(0.5, 3) is fisher_interval(np.nan, 29) is None
+
+
+def test_a_planted_gap_is_held_by_household_and_not_by_image():
+    rng, found = np.random.default_rng(6), []
+    group = np.repeat([0, 1], [62, 50])
+    for _ in range(600):
+        n = rng.integers(1, 201, group.size)
+        share = rng.beta(*(np.array([[0.6, 0.8], [0.4, 0.2]])[:, group] * 9))
+        hits = rng.binomial(n, share)
+        cells = Cells(hits.astype(float), n.astype(float), n.astype(float), np.arange(112), group, 2)
+        low, high = difference_interval(*cells.means()[::-1])
+        total = np.bincount(group, n)
+        rate = np.bincount(group, hits) / total
+        reach = 1.96 * np.sqrt((rate * (1 - rate) / total).sum())
+        found.append([low <= 0.2 <= high, abs(rate[1] - rate[0] - 0.2) <= reach])
+    by_household, by_image = np.mean(found, axis=0)
+    print(f"by household {by_household:.3f}, by image {by_image:.3f}")
+    assert 0.925 <= by_household <= 0.975
+    assert by_image < 0.6

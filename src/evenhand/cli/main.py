@@ -166,7 +166,7 @@ def debias(
         list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the method.")
     ] = None,
     remove: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Dimensions, directions or rounds (inlp); -p remove=N.")
+        int | None, typer.Option(min=0, metavar="N", help="Dimensions, directions, or rounds of inlp.")
     ] = None,
     pairs: Annotated[str, typer.Option(help="joint: one for all tests; each: one a test.")] = "joint",
     tests: Annotated[

@@ -75,7 +75,7 @@ def debias(
             ``members`` and ``tests``.
         method: A name of ``evenhand ls mitigations``, or ``file.py:object``.
         parameters: The method's own parameters, as text or as they are.
-        remove: How many dimensions or directions; as the parameter of that name.
+        remove: How many dimensions, directions or rounds; as the parameter of that name.
         pairs: ``joint``: one mitigation for all tests; ``each``: one a test.
         tests: ``X:Y`` or ``X:Y:A:B``; empty: all.
         form: ``cross-modal``, ``textual`` or ``visual``; default: the first of them that the run has.
@@ -145,7 +145,7 @@ def _paired(items: Items, found: Mitigation, tests: Sequence[Test]) -> dict[str,
     if "paired" not in found.facts:
         return {}
     one, other = replace(items.material, tests=tuple(tests)).pairs()[0]
-    return {"paired": "by place", "such_as": [items.targets[one], items.targets[other]]}
+    return {"such_as": [items.targets[one], items.targets[other]]}
 
 
 def _measured(

@@ -92,13 +92,12 @@ def check_gate_names(gates: Sequence[str]) -> None:
 
 def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
     name, by, symbol, number = parse_gate(gate)
-    chosen = [f for f in findings if f.name == name and by in (None, f.grouping)]
-    if not chosen:
+    of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
+    if not of_name:
         known = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
         raise UnknownName("finding", f"{name}@{by}" if by else name, known)
-    chosen = _with_parameters(chosen, chosen_by(gate), gate)
     broken = []
-    for finding in chosen:
+    for finding in _with_parameters(of_name, chosen_by(gate), gate):
         if finding.value is None:
             broken.append(f"{finding.metric} has no value ({finding.reason}), and a gate needs one")
         elif _OPERATORS[symbol](finding.value, number):

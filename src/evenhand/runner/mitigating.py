@@ -146,7 +146,8 @@ def utility_note(other: str | None) -> str | None:
     """One line where utility was measured on vectors of another model than the mitigation was fitted on."""
     if other is None:
         return None
-    return f"--utility is of another model: the mitigation was fitted on vectors of {other}; give runs of one model"
+    told = f"the mitigation was fitted on vectors of {other}; give runs of one model"
+    return f"--utility is of another model: {told}"
 
 
 def _and(names: set[str]) -> str:

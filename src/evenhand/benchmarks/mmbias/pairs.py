@@ -56,7 +56,9 @@ def choose_tests(
     elif asked == ALL:
         chosen = _all(targets, _contrasts(attributes, own))
     else:
-        chosen = tuple(_named(each, targets, attributes, own) for each in asked.split(",") if each.strip())
+        chosen = tuple(
+            _named(each, targets, attributes, own) for each in _split(asked, (*targets, *attributes))
+        )
     if not chosen:
         raise ParameterError(
             f"pairs={pairs!r} leaves no test of the sets that are there ({', '.join(targets) or 'none'}; on "
@@ -85,19 +87,29 @@ def _all(targets: Sequence[str], contrasts: Sequence[tuple[str, str]]) -> tuple[
     return tuple(Test(x, y, a, b) for a, b in contrasts for x, y in ordered)
 
 
-def _named(text: str, targets: Sequence[str], attributes: Sequence[str], own: Sequence[Test] | None) -> Test:
-    parts = [part.strip() for part in text.split(":")]
+def _split(asked: str, names: Sequence[str]) -> list[list[str]]:
+    """Pairs, and the names in each; names of sets that hold a colon or comma stay whole."""
+    whole = sorted({name for name in names if {":", ","} & set(name)}, key=len, reverse=True)
+    marks = {f"\x00{number}\x00": name for number, name in enumerate(whole)}
+    for mark, name in marks.items():
+        asked = asked.replace(name, mark)
+    pairs = [[part.strip() for part in each.split(":")] for each in asked.split(",") if each.strip()]
+    return [[marks.get(part, part) for part in parts] for parts in pairs]
+
+
+def _named(
+    parts: Sequence[str], targets: Sequence[str], attributes: Sequence[str], own: Sequence[Test] | None
+) -> Test:
+    text = ":".join(parts)
     if len(parts) not in (2, 4) or not all(parts):
-        raise ParameterError(
-            f"pairs has {text.strip()!r}; write each pair as x:y, or with its attributes as x:y:a:b"
-        )
+        raise ParameterError(f"pairs has {text!r}; write each pair as x:y, or with its attributes as x:y:a:b")
     x, y = (_known(part, targets, "target set") for part in parts[:2])
     if len(parts) == 4:
         a, b = (_known(part, attributes, "attribute set") for part in parts[2:])
     else:
-        a, b = _only_contrast(text.strip(), _contrasts(attributes, own))
+        a, b = _only_contrast(text, _contrasts(attributes, own))
     if x == y or a == b:
-        raise ParameterError(f"pairs has {text.strip()!r}, which compares a set with itself; name two sets")
+        raise ParameterError(f"pairs has {text!r}, which compares a set with itself; name two sets")
     return Test(x, y, a, b)
 
 
