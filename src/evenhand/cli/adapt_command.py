@@ -65,7 +65,7 @@ def print_adapted(made: Sequence[Adapted]) -> None:
     """Images, accuracy on validation, what was left out, and what to type next."""
     card = made[0].card
     classes, training = card["classes"], card["training"]
-    print(f"{card['method']} of {clean(card['extractor']['uri'], 80)}, {len(classes)} classes")
+    print(f"{card['method']} of {clean(card['extractor']['uri'], 300)}, {len(classes)} classes")
     if training["images"]:
         told = f"{made[0].asked:,} asked about" if card["method"] == "probe" else "each seen in every epoch"
         print(f"{training['images']:,} images, each content once ({told})")
