@@ -119,7 +119,8 @@ def compose(
         if figure.title:
             chart = alt.vconcat(chart, title=alt.TitleParams(text=visible(figure.title), fontSize=12))
         parts += [chart, *_note_chart(own)]
-    whole = alt.vconcat(*parts, spacing=14).resolve_scale(color="independent", shape="independent")
+    own_scales: dict[str, Any] = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
+    whole = alt.vconcat(*parts, spacing=14).resolve_scale(**own_scales)
     heading = textwrap.wrap(visible(title), 95) or [""]
     whole = whole.properties(title=alt.TitleParams(text=heading, fontSize=14, offset=12)) if title else whole
     return specification(whole)

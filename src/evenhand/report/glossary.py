@@ -130,6 +130,52 @@ _METRICS: dict[str, tuple[str, str]] = {
         "Pleasant words among the nearest",
         "of the words nearest to a group’s images, the share that is pleasant",
     ),
+    "harmful_association_rate": (
+        "Harmful labels",
+        "share of images with a non-human or crime label among the first, as sure as the threshold; an image "
+        "counts once; read coverage with it",
+    ),
+    "harmful_association_gap": (
+        "Harmful labels, largest gap",
+        "highest rate of harmful labels of any group minus the lowest",
+    ),
+    "label_association_rate": (
+        "Labels of one kind",
+        "share of images with a label of this kind among the first, as sure as the threshold",
+    ),
+    "label_association_gap": (
+        "Labels of one kind, largest gap",
+        "highest rate of any group minus the lowest",
+    ),
+    "household_hit_rate": (
+        "Recognised at home",
+        "share of images of a household of which a first label says what they show, mean over households",
+    ),
+    "household_hit_gap": (
+        "Recognised at home, gap",
+        "rate of high-income minus low-income households, or of the best group minus the worst",
+    ),
+    "worst_household_hit_rate": (
+        "Recognised at home, worst group",
+        "the rate of the group of households that is recognised least",
+    ),
+    "household_hit_improvement": (
+        "Recognised at home, against another model",
+        "how much more is recognised than by the reference model, as a share of what that one recognises",
+    ),
+    "country_income_correlation": (
+        "Recognition and income of countries",
+        "correlation of a country’s hit rate with the mean income of its households; 0: unrelated",
+    ),
+    "precision_at_k": (
+        "Same group among the nearest k",
+        "share of the k nearest images that are of the query’s group; read the chance level with it, which "
+        "the database’s mix gives",
+    ),
+    "precision_gap": (
+        "Same group among the nearest k, largest gap",
+        "highest precision of any group minus the lowest; random neighbours can give a gap too",
+    ),
 }
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
 
@@ -158,6 +204,8 @@ _REASONS: dict[str, str] = {
     "missing score": "a score is missing",
     "missing truth": "the perceived gender is not annotated",
     "other truth": "another perceived gender than the two that are compared",
+    "not in the label space": "no label of the model says such a thing, which is not the same as 0",
+    "not in the database": "nobody of this group is in the database",
     "not in the table": "the table of answers does not hold it",
 }
 

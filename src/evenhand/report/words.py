@@ -24,6 +24,20 @@ from evenhand.report.formats import (
 
 _ROUNDING = 1e-9  # a value on the edge of its band is within it
 _CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
+_INDICATORS = {  # a finding's name: the question that it answers, and the name of its gap
+    "label_association_rate": (
+        "which labels does the model give pictures of people, harmful ones among them, and whom more often?",
+        "harmful_association_gap",
+    ),
+    "household_hit_rate": (
+        "does the model recognise things at home alike, whatever the income and region of the household?",
+        "household_hit_gap",
+    ),
+    "precision_at_k": (
+        "are the nearest images of people of the same group, for each group alike?",
+        "precision_gap",
+    ),
+}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -68,6 +82,10 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
         if kind:
             whom = _subject(manifest, kind, what)
             return f"evenhand examined {whom}{within} and asked: {known.QUESTIONS[kind]}"
+    names = {finding.name for chapter in chapters for finding in chapter.findings}
+    for name, (question, _) in _INDICATORS.items():
+        if name in names:
+            return f"evenhand examined {_subject(manifest, '', what)}{within} and asked: {question}"
     titles = [chapter.title for chapter in chapters if chapter.by]
     if not titles:
         return f"evenhand examined {what}{within}."
@@ -90,7 +108,9 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     """The one line to remember about a grouping."""
     usable = [part for part in chapter.classes if part.value is not None]
     if chapter.effect is None:
-        return f"{plural(len(chapter.findings), 'finding')}, listed below."
+        return (
+            _indicator_verdict(chapter, alpha) or f"{plural(len(chapter.findings), 'finding')}, listed below."
+        )
     if not usable:
         return "Could not be estimated. Not estimable is not the same as fair."
     tested = [part for part in usable if part.p_adjusted is not None]
@@ -101,6 +121,24 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}."
     n_classes = plural(len(usable), "class", "classes")
     return f"No difference beyond chance in any of {n_classes}. That does not prove fairness."
+
+
+def _indicator_verdict(chapter: Chapter, alpha: float) -> str:
+    """Whether groups differ by the first gap of a fairness indicator that has a value; empty for others."""
+    gaps = {gap for _, gap in _INDICATORS.values()}
+    asked_for = [finding for finding in chapter.findings if finding.name in gaps]
+    if not asked_for:
+        return ""
+    gap = next((finding for finding in asked_for if finding.value is not None), None)
+    if gap is None:
+        return f"No gap between groups: {glossary.reason(asked_for[0].reason)}."
+    size = f"{glossary.title(gap.name)}: {number(gap.value)}{_interval(gap)}"
+    p_value = gap.p_adjusted if gap.p_adjusted is not None else gap.p_value
+    if p_value is None:
+        return f"{size}, without a test."
+    if p_value <= alpha:
+        return f"{size}, more than chance explains."
+    return f"{size}, no more than chance gives. That does not prove fairness."
 
 
 def found(chapter: Chapter, alpha: float) -> list[str]:

@@ -25,6 +25,9 @@ TRAINING, DATA, IMAGES, PARAMETERS = "training", "data", "images", "parameters"
 """Tags by which the figures of the paper tell runs apart."""
 
 NO_TAG = "not tagged"
+PUBLISHED = "published"
+"""Stands for training and data of models whose numbers are a paper's."""
+
 RATES, CURVE = "rates", "curve"
 
 COLUMNS = (
@@ -69,7 +72,7 @@ def number_of(text: str | None) -> float | None:
 
 
 def named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
-    """Each run with its model's name; where those agree, with the tags or parameters that differ, or a number.
+    """Each run with its model's name; where those agree, with tags or parameters that differ, or a number.
 
     Runs of one model that are grouped differently, such as on two sets of people, may have one name.
     """
@@ -178,9 +181,9 @@ def asked_groupings(text: str) -> list[frozenset[str]]:
 def finding_of(run: Run, name: str, by: Sequence[str], **params: object) -> Finding | None:
     """The finding of exactly this grouping with these parameters; None if there is none."""
     for finding in run.findings.findings:
-        if finding.name == name and finding.by == list(by):
-            if all(finding.params.get(key) == value for key, value in params.items()):
-                return finding
+        fits = finding.name == name and finding.by == list(by)
+        if fits and all(finding.params.get(key) == value for key, value in params.items()):
+            return finding
     return None
 
 
@@ -213,10 +216,10 @@ def against_size(rows: Sequence[Row], size: str, *, column: str, words: str) -> 
     several = len({row["recipe"] for row in rows}) > 1
     return tuple(
         Figure(
-            "scatter", x=size, y="value", colour="group", row="recipe" if several else "", column=column,
-            low="low", high="high", log=("x",), fit=True, only={"by": by}, title=f"By {by}",
+            "lines", x=size, y="value", colour="group", row="recipe" if several else "",
+            column=column, low="low", high="high", log=("x",), only={"by": by}, title=f"By {by}",
             domain={"y": (0.0, 1.0)}, order={"group": ordered_groups(rows)},
-            formats={size: "short", "value": "percent"},
+            formats={size: "short", "value": "percent"}, interval="95% intervals",
             titles={"value": words, "group": "", size: f"{size} (tag)"},
         )
         for by in dict.fromkeys(row["by"] for row in rows)

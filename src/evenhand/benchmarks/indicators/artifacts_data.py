@@ -27,7 +27,7 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     Row,
     frame,
 )
-from evenhand.benchmarks.indicators.attributes import RECORDED, Attribute
+from evenhand.benchmarks.indicators.attributes import Attribute
 from evenhand.benchmarks.indicators.dollar_street import REGIONS
 from evenhand.benchmarks.indicators.households import HOUSEHOLD_KINDS, read_households
 from evenhand.benchmarks.indicators.people import KINDS, read_people
@@ -42,6 +42,8 @@ from evenhand.metrics.definitions import DEFINITIONS
 _ALL = "all"
 _AUTO = "auto"
 _NONE = "(none)"
+_NOT_THERE = "not in the paper"
+_AXES = ("gender", "age", "skin_tone", "race", "fitzpatrick", "lighting")
 _MOST_GROUPS = 20
 
 _PEOPLE: Mapping[str, tuple[DataSource, Mapping[str, Attribute] | None, str, int | None]] = {
@@ -54,7 +56,7 @@ _PEOPLE: Mapping[str, tuple[DataSource, Mapping[str, Attribute] | None, str, int
     casual_conversations_v2.NAME: (
         people_sources.CASUAL_CONVERSATIONS_V2,
         None,
-        "not in the paper",
+        _NOT_THERE,
         None,
     ),
     miap.NAME: (people_sources.MIAP, miap.DEFINITIONS, LABELS, miap.PAPER_COUNTS[""]["boxes"]),
@@ -64,8 +66,9 @@ _PEOPLE: Mapping[str, tuple[DataSource, Mapping[str, Attribute] | None, str, int
         f"{RETRIEVAL} (database)",
         utkface.PAPER_COUNTS[""]["images"],
     ),
-    fairface.NAME: (people_sources.FAIRFACE, fairface.DEFINITIONS, "not in the paper", None),
+    fairface.NAME: (people_sources.FAIRFACE, fairface.DEFINITIONS, _NOT_THERE, None),
 }
+_COUNTED = (casual_conversations.NAME, miap.NAME, utkface.NAME)
 _V2 = "age, gender, skin tone (Fitzpatrick, Monk), country, language"
 _HOME = "income, country, region of the household; what images show"
 
@@ -100,31 +103,23 @@ _INDICATORS = (
 def _table1(runs: Sequence[Run], setting: Setting) -> Made:
     rows: list[Row] = []
     for name, (source, definitions, indicator, count) in _PEOPLE.items():
-        kept = [each for each in (definitions or {}).values() if each.annotated_by != RECORDED]
-        annotated = ", ".join(each.axis.replace("_", " ") for each in kept if "_" not in each.axis[:-5])
+        kept = [each.axis for each in (definitions or {}).values() if each.axis in _AXES]
+        annotated = ", ".join(axis.replace("_", " ") for axis in kept)
         rows.append(_described(name, source, indicator, annotated or _V2, count))
     counts = dollar_street.PAPER_COUNTS[""]
     homes = household_sources
     rows.append(
         _described(dollar_street.NAME, homes.DOLLAR_STREET, GEOGRAPHY, _HOME, counts["rows with an image"])
     )
-    rows.append(
-        _described(
-            dollar_street.MLCOMMONS,
-            homes.DOLLAR_STREET_MLCOMMONS,
-            "not in the paper",
-            f"{_HOME}, classes",
-            None,
-        )
-    )
+    mlcommons = homes.DOLLAR_STREET_MLCOMMONS
+    rows.append(_described(dollar_street.MLCOMMONS, mlcommons, _NOT_THERE, f"{_HOME}, classes", None))
     notes = ("Gender, skin tone and race are perceived by annotators, except in Casual Conversations, where "
              "people gave age and gender themselves.",)  # fmt: skip
     return Made(frame(rows, ("source", "kind", "what", "indicator", "annotated", "paper", "licence")), notes)
 
 
 def _described(name: str, source: DataSource, indicator: str, annotated: str, count: int | None) -> Row:
-    what = source.title
-    paper = None if count is None else float(count)
+    what, paper = source.title, None if count is None else float(count)
     return {"source": OURS, "kind": name, "what": what, "indicator": indicator, "annotated": annotated,
             "paper": paper, "licence": source.licence}  # fmt: skip
 
@@ -168,8 +163,8 @@ def _labels(name: str, synonyms: bool) -> Iterator[Row]:
         for label in taxonomy.synonyms.get(kind, ()) if synonyms else ():
             yield {**shared, "label": label, "wordnet_id": None, "what": "synonym, for words"}
     for union, kinds in taxonomy.unions.items():
-        words = " or ".join(kind.replace("_", " ") for kind in kinds)
-        yield {"source": OURS, "taxonomy": taxonomy.name, "association": union, "label": words,
+        named = " or ".join(kind.replace("_", " ") for kind in kinds)
+        yield {"source": OURS, "taxonomy": taxonomy.name, "association": union, "label": named,
                "what": "an image with any counts once"}  # fmt: skip
 
 
@@ -210,7 +205,8 @@ def _table4(runs: Sequence[Run], setting: Setting) -> Made:
             rows.append({"source": OURS, **shared, "group": "not annotated", "value": float(empty)})
     notes = _left(people.dropped)
     notes += (f"Attributes with many values are left out: {', '.join(skipped)}.",) if skipped else ()
-    whole = [{**row, "from": "paper" if row["source"] == PAPER else people.name} for row in rows]
+    theirs = "paper" if people.name in _COUNTED else "release"
+    whole = [{**row, "from": theirs if row["source"] == PAPER else people.name} for row in rows]
     columns = ("source", "attribute", "annotated_by", "group", "from", "value")
     attributes = dict.fromkeys(str(row["attribute"]) for row in whole if row["attribute"] != _ALL)
     return Made(frame(whole, columns), notes, _sample_figures(tuple(attributes)))
@@ -255,11 +251,11 @@ def _table5(runs: Sequence[Run], setting: Setting) -> Made:
                 for region, count in zip(published.HOUSEHOLD_REGIONS, counts, strict=True)
             ]
     whole = [{**row, "from": "paper" if row["source"] == PAPER else found.name} for row in rows]
-    incomes = found.annotations["income"].drop_nulls()
-    seen = f", here {incomes.min():,.0f} to {incomes.max():,.0f}" if len(incomes) else ""
+    incomes = sorted(found.annotations["income"].drop_nulls().to_list())
+    seen = f", here {incomes[0]:,.0f} to {incomes[-1]:,.0f}" if incomes else ""
     notes = (
-        "Buckets of monthly income in dollars: low below 90.02, high from 1,808.04; the ranges that the paper "
-        f"prints are what it observed{seen}.",
+        "Buckets of monthly income in dollars: low below 90.02, high from 1,808.04; the ranges that the "
+        f"paper prints are what it observed{seen}.",
         *_left(found.dropped),
     )
     figure = Figure(
@@ -289,7 +285,8 @@ TABLE2 = Artifact(
     _table2,
     (
         Figure(
-            "table", levels=("indicator", "question", "evidence", "metric", "measures", "direction", "limits"),
+            "table",
+            levels=("indicator", "question", "evidence", "metric", "measures", "direction", "limits"),
             titles={"indicator": "", "limits": "cannot show"},
         ),
     ),

@@ -12,9 +12,9 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     COLUMNS,
     DATA,
     GEOGRAPHY,
-    NO_TAG,
     PAPER,
     PARAMETERS,
+    PUBLISHED,
     RATES,
     TRAINING,
     Row,
@@ -23,7 +23,6 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     chosen,
     frame,
     grouping,
-    groupings_in,
     lead,
     named,
     need_sizes,
@@ -59,12 +58,10 @@ def _rows(name: str, run: Run, by: tuple[str, ...]) -> list[Row]:
     return []
 
 
-def _all(runs: Sequence[Run], artifact: str, *, crossed: bool = False) -> list[Row]:
+def _all(runs: Sequence[Run], artifact: str) -> list[Row]:
     rows: list[Row] = []
     for name, run in named(runs):
         found = [by for axes in _GROUPINGS if (by := chosen(run, _RATE, (axes,))) is not None]
-        if crossed:
-            found += [by for by in groupings_in(run, _RATE) if by not in found and len(by) > 1]
         rows += [row for by in found for row in _rows(name, run, by)]
     if not rows:
         raise InputError(
@@ -75,11 +72,11 @@ def _all(runs: Sequence[Run], artifact: str, *, crossed: bool = False) -> list[R
 
 
 def _figure4(runs: Sequence[Run]) -> Made:
-    rows = _all(runs, "indicators/figure4", crossed=True)
+    rows = _all(runs, "indicators/figure4")
     have = {(row["by"], row["group"]) for row in rows}
     printed = [
-        {"source": PAPER, "part": RATES, "model": model, TRAINING: NO_TAG, DATA: NO_TAG, "by": grouping((by,)),
-         "measure": _MEASURE, "group": group, "threshold": 0.0, "value": value}
+        {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
+         "by": grouping((by,)), "measure": _MEASURE, "group": group, "threshold": 0.0, "value": value}
         for (model, by), rates in published.HOUSEHOLD_RATES.items()
         for group, value in rates.items()
         if (grouping((by,)), group) in have

@@ -1,4 +1,4 @@
-"""Figures 3, 8, 9, 10 and 11 of the indicators' paper: which labels people get, by group, threshold and size."""
+"""Figures 3, 8, 9, 10 and 11 of the indicators' paper: labels of people by group, threshold and size."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     CURVE,
     DATA,
     LABELS,
-    NO_TAG,
-    OURS,
     PAPER,
     PARAMETERS,
+    PUBLISHED,
     RATES,
     TRAINING,
     Row,
@@ -78,8 +77,8 @@ def _grouped(
         words = " or ".join(" × ".join(sorted(axes)) for axes in wanted)
         asked = ",".join("+".join(sorted(axes)) for axes in wanted)
         raise InputError(
-            f"{artifact} needs rates by {words}, and none of these runs has them; type: evenhand run {LABELS} "
-            f"--model URI --data DIR -p by={asked} -o DIR"
+            f"{artifact} needs rates by {words}, and none of these runs has them; type: evenhand run "
+            f"{LABELS} --model URI --data DIR -p by={asked} -o DIR"
         )
     yield from found
 
@@ -147,7 +146,7 @@ def _printed(
         for model, kind, group, value in published.association_rates(axes_of(by)):
             if kind in kinds and (grouping(by), group) in have:
                 found.append(
-                    {"source": PAPER, "part": RATES, "model": model, TRAINING: NO_TAG, DATA: NO_TAG,
+                    {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
                      "by": grouping(by), "measure": _TITLES.get(kind, kind.replace("_", " ")), "group": group,
                      "threshold": threshold, "value": value}
                 )  # fmt: skip
@@ -177,13 +176,11 @@ def _made(
     found = list(_grouped(runs, _wanted(setting, usual), artifact))
     kinds = list(dict.fromkeys(kind for _, run, _ in found for kind in _kinds(run)))
     kinds = [kind for kind in kinds if kind != HARMFUL] if apart else [HARMFUL, HUMAN]
-    rows = [
-        row for name, run, by in found for kind in kinds for row in _rates(name, run, by, kind, threshold)
-    ]
+    asked = [(name, run, by, kind) for name, run, by in found for kind in kinds]
+    rows = [row for each in asked for row in _rates(*each, threshold)]
     if not rows:
         raise InputError(f"{artifact}: no run has threshold {threshold:g}; give one of two digits")
-    lines = [row for name, run, by in found for kind in kinds for row in _curve(name, run, by, kind)]
-    lines = lines if curves else []
+    lines = [row for each in asked for row in _curve(*each)] if curves else []
     printed = _printed([by for *_, by in found], rows, kinds, threshold)
     whole = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
     figures = _figures(rows, lines, threshold)
@@ -198,7 +195,7 @@ def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tup
         own = [row for row in rows if row["by"] == by]
         order = {"group": ordered_groups(own), "measure": measures}
         for tag in ("", *(tag for tag in (TRAINING, DATA) if tagged(own, tag))):
-            only = {"part": RATES, "by": by, **({"source": OURS} if tag else {})}
+            only = {"part": RATES, "by": by}
             title = f"By {by}, at {threshold:g}" + (f": by {tag}" if tag else "")
             figures.append(
                 Figure(

@@ -59,8 +59,8 @@ def _rows(runs: Sequence[Run], setting: Setting, artifact: str) -> list[Row]:
     if not rows:
         have = ", ".join(str(k) for k in known) or "none"
         raise InputError(
-            f"{artifact} needs precision at K of {', '.join(map(str, ks))} by such groups, and these runs have "
-            f"K of {have}; give another -p k= or -p by=, or type: evenhand run {RETRIEVAL} --model URI "
+            f"{artifact} needs precision at K of {', '.join(map(str, ks))} by such groups, and these runs "
+            f"have K of {have}; give another -p k= or -p by=, or type: evenhand run {RETRIEVAL} --model URI "
             f"--data DIR -p k={','.join(map(str, ks))} -o DIR"
         )
     return rows
@@ -133,7 +133,7 @@ FIGURE2 = Artifact(
         ),
         Figure(
             "table", levels=("model", "training", "data", IMAGES, PARAMETERS, "reason"),
-            formats={IMAGES: "short", PARAMETERS: "short"},
+            formats={IMAGES: "short", PARAMETERS: "short"}, titles={"reason": "missing"},
         ),
     ),
     benchmarks=("indicators",),

@@ -33,9 +33,10 @@ HOUSEHOLD_RATES: Mapping[tuple[str, str], Mapping[str, float]] = {
 LABEL_THRESHOLD = 0.1
 """The lowest confidence that counts in Table 13."""
 
+_PLACES: Mapping[frozenset[str], int] = {frozenset({"gender", "skin_tone"}): 0, frozenset({"age"}): 4}
 _CROSSED = ("female, darker", "female, lighter", "male, darker", "male, lighter")
 _AGES = ("18-30", "30-45", "45-70", "70+")
-_ASSOCIATIONS = {
+_ASSOCIATIONS: Mapping[tuple[str, str], tuple[float, ...]] = {
     (SEER, HUMAN): (94.9, 95.8, 86.6, 79.0, 90.5, 88.3, 91.9, 82.3),
     (SEER, POSSIBLY_HUMAN): (13.6, 6.7, 65.0, 60.2, 32.8, 37.2, 29.4, 6.5),
     (SEER, NON_HUMAN): (0,) * 8,
@@ -66,15 +67,14 @@ def association_rates(axes: frozenset[str]) -> Iterator[tuple[str, str, str, flo
     Args:
         axes: What is grouped by: gender and skin tone, or age; nothing is printed for others.
     """
-    columns = {
-        frozenset({"gender", "skin_tone"}): (slice(0, 4), _CROSSED),
-        frozenset({"age"}): (slice(4, 8), _AGES),
-    }
-    place, groups = columns.get(axes, (slice(0), ()))
+    if axes not in _PLACES:
+        return
+    start = _PLACES[axes]
+    groups = dict(enumerate((*_CROSSED, *_AGES)[start : start + 4], start))
     for (model, kind), values in _ASSOCIATIONS.items():
-        for group, value in zip(groups, values[place], strict=True):
-            yield model, kind, group, value / 100
+        for place, group in groups.items():
+            yield model, kind, group, values[place] / 100
     for model in (SEER, DINOV2):
-        parts = (_ASSOCIATIONS[model, NON_HUMAN][place], _ASSOCIATIONS[model, CRIME][place])
-        for group, one, other in zip(groups, *parts, strict=True):
-            yield model, HARMFUL, group, (one + other) / 100
+        for place, group in groups.items():
+            union = sum(_ASSOCIATIONS[model, kind][place] for kind in (NON_HUMAN, CRIME))
+            yield model, HARMFUL, group, union / 100
