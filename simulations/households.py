@@ -227,6 +227,53 @@ def _one_fair(design: Design, rng: np.random.Generator) -> list[bool]:
     return [p <= 0.05, rest <= 0.05, spread <= 0.05]
 
 
+CROSSED = (38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32)
+"""Households by income and region, about as the paper has them; the smallest group has two."""
+
+TINY = (2, 2, 2, 2, 2, 2)
+
+
+def crossed(simulations: int, seed: int) -> None:
+    """How often p is small: p of the gap and of the worst group over many groups, some of two households."""
+    uneven = (-0.4, -0.4, 0, 0, 0, 0, 0, 0.1, 0.1, 0.1, 0.1)
+    designs = [
+        *((CROSSED, level, icc, np.zeros(11)) for level, icc in ((0.7, 0.1), (0.9, 0.02), (0.7, 0.3))),
+        (TINY, 0.7, 0.1, np.zeros(6)),
+        (TINY, 0.9, 0.02, np.zeros(6)),
+        (CROSSED, 0.8, 0.1, np.array(uneven)),
+    ]
+    rows: list[list[str | int | float]] = []
+    for sizes, level, icc, apart in designs:
+        rng = stream(seed, "crossed", sizes, level, icc, float(np.ptp(apart)))
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        found = [_one_crossed(group, level + apart, icc, rng) for _ in range(simulations)]
+        column = np.array(found).T
+        told = "none" if not apart.any() else "two groups 40 points lower, four 10 higher"
+        ends_ = f"{column[3].mean():.2f} ({column[3].max():.2f})"
+        kinds = f"{len(sizes)}, of {min(sizes)} to {max(sizes)} households"
+        rows.append([kinds, level, icc, told, *(share(part == 1) for part in column[:3]), ends_])
+    header = [
+        "groups", "rate", "ICC", "difference", "gap p <= .05, %", "worst p <= .05, %",
+        "gap, households exchanged plainly, %", "null band of the gap ends at (largest)",
+    ]  # fmt: skip
+    show(f"{simulations:,} models a line: many groups", header, rows)
+
+
+def _one_crossed(group: Ints, rates: Floats, icc: float, rng: np.random.Generator) -> list[float]:
+    n = np.clip(np.exp(rng.uniform(0, np.log(151), group.size)), 1, 150).astype(np.int64)
+    scale = 1 / icc - 1
+    hits = rng.binomial(n, rng.beta(rates[group] * scale, (1 - rates[group]) * scale))
+    ones = np.ones(n.size)
+    cells = Cells(hits / n, ones, n.astype(np.float64), np.arange(n.size), group, int(group.max()) + 1)
+    moved, found = exchanged_means(cells, rng, EXCHANGES), np.array([mean.value for mean in cells.means()])
+    nulls = Standing.of(cells).nulls(cells, moved)
+    gaps = np.ptp(nulls, axis=1)
+    above = (gaps >= np.ptp(found) - 1e-9, nulls.min(axis=1) <= found.min() + 1e-9)
+    plain = np.ptp(moved.means, axis=1) >= np.ptp(found) - 1e-9
+    p_values = [(1 + far.sum()) / (1 + EXCHANGES) for far in (*above, plain)]
+    return [*(float(p <= 0.05) for p in p_values), float(np.quantile(gaps, 0.975))]
+
+
 def evidence_of(hits: Ints, n: Ints, group: Ints) -> HouseholdHits:
     """The same as a user would bring it."""
     household = np.repeat(np.arange(n.size), n)
@@ -325,6 +372,7 @@ def main() -> None:
         planted(options.simulations, options.seed)
         rates(options.simulations, options.seed)
         fair(max(options.simulations // 10, FEW), options.seed)
+        crossed(max(options.simulations // 10, FEW), options.seed)
         reported(min(options.simulations, FEW), options.seed)
         beside_others(options.simulations, options.seed)
 

@@ -14,6 +14,7 @@ from evenhand.benchmarks.indicators.artifact_rows import named, number_of
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.report.figures import png, svg
+from evenhand.report.figures_frame import prepare
 from evenhand.runner.artifact_engine import artifact, write_artifact
 from tests.benchmarks import people_layouts as layouts
 from tests.benchmarks.indicator_models import Classifies, Embeds, keys_of, numbered_image
@@ -141,6 +142,9 @@ def test_tags_are_read_as_numbers(text, number):
 
 def test_figure3_has_findings_coverage_curve_and_the_published_rates(made):
     runs = [eh.Run.read(made / f"labels{place}") for place in range(2)]
+    assert set(artifact("indicators/figure3", runs).table["source"]) == {"ours"}  # of other data
+    for run in runs:
+        run.manifest["about"] = {"layout": "casual_conversations"}
     table = artifact("indicators/figure3", runs).table
     ours = table.filter((pl.col("source") == "ours") & (pl.col("part") == "rates"))
     assert set(ours["measure"]) == {"harmful", "human (not harmful)", "coverage"}
@@ -209,10 +213,51 @@ def test_figure4_has_household_rates_beside_the_published_ones(made):
     assert found == {
         key: (part.value, part.interval.low, part.null.high) for key, part in keys_of(finding).items()
     }
-    paper = table.filter(pl.col("source") == "paper")
+    assert set(table["source"]) == {"ours"}  # of these runs one label counts, of the published ones five
+
+
+def judged(folder, name, **parameters):
+    """A run of geography with eight labels; what is right is its first label, or its last."""
+    things = [
+        (f"h{home}", THINGS[image % 3], (50, 500, 5_000)[home % 3], *REGIONS[home % 4])
+        for home in range(12)
+        for image in range(3)
+    ]
+    logits = np.zeros((len(things), 8))
+    for number, row in enumerate(things):
+        logits[number, THINGS.index(row[1])] = (5, -5)[number % 4 == 0]
+    (folder / "data").mkdir(exist_ok=True)
+    return eh.run(
+        "indicators/geography", model=Classifies(logits, [*THINGS, "pot", "rug", "lamp", "tap", "bin"]),
+        data=homes(folder / "data", things), parameters=parameters, out=folder / name,
+    )  # fmt: skip
+
+
+def test_figure4_has_published_rates_only_beside_the_same_threshold_and_top(tmp_path):
+    alike, surer, deeper = (
+        judged(tmp_path, "a"),
+        judged(tmp_path, "b", threshold="0.3"),
+        judged(tmp_path, "c", top=4),
+    )
+    paper = artifact("indicators/figure4", [alike, surer]).table.filter(source="paper")
     assert paper.height == 2 * 7
     africa = paper.filter((pl.col("group") == "Africa") & (pl.col("model") == published.SEER))
     assert africa["value"].to_list() == [0.659]
+    for other in (surer, deeper):
+        assert set(artifact("indicators/figure4", [other]).table["source"]) == {"ours"}
+
+
+def test_figure5_refuses_a_reference_that_was_judged_otherwise(tmp_path):
+    runs = judged(tmp_path, "a", threshold="0,0.3"), judged(tmp_path, "b", threshold="0.3")
+    with pytest.raises(InputError, match=r"another threshold 0.3 \(here 0\) than"):
+        artifact("indicators/figure5", [runs[1], runs[0]])
+    table = artifact("indicators/figure5", runs).table  # the first has that threshold too
+    assert set(table["threshold"]) == {0.3}
+    assert set(table["value"]) == {0}
+    own = judged(tmp_path, "c", threshold="0,0.3", reference=str(tmp_path / "a"))
+    alone = artifact("indicators/figure5", [own]).table
+    assert alone.select("by", "group").is_duplicated().sum() == 0
+    assert set(alone["threshold"]) == {0}
 
 
 def test_figure5_is_the_improvement_over_the_first_run_or_the_one_named(made):
@@ -222,7 +267,8 @@ def test_figure5_is_the_improvement_over_the_first_run_or_the_one_named(made):
         {key: part.value for key, part in keys_of(run.finding("household_hit_rate", "region")).items()}
         for run in runs
     ]
-    for reference, (new, old) in {"": (1, 0), "2": (0, 1), "homes1": (0, 1)}.items():
+    named_last = {"2": (0, 1), "homes1": (0, 1), str(made / "homes1"): (0, 1)}
+    for reference, (new, old) in {"": (1, 0), **named_last}.items():
         table = artifact("indicators/figure5", folders, parameters={"reference": reference}).table
         for row in table.filter(pl.col("by") == "region").to_dicts():
             base = rates[old][row["group"]]
@@ -263,6 +309,58 @@ def test_figure2_has_each_model_once_with_its_sizes(made):
     table = artifact("indicators/figure2", given("indicators/figure2", made)["runs"]).table
     assert sorted(table["model"].to_list()) == ["Classifies"] * 2 + ["Embeds"] * 2
     assert set(table["images"]) == {1e9, 1_281_167.0}
+
+
+def test_models_of_one_last_name_are_told_apart_by_their_folders(made):
+    runs = [eh.Run.read(made / f"homes{place}") for place in (0, 1, 0)]
+    for run, model in zip(runs, ("adapted:M1/seed-0", "adapted:M2/seed-0", "adapted:M2/seed-1"), strict=True):
+        run.manifest["model"], run.manifest["tags"] = model, {}
+    assert [name for name, _ in named(runs)] == ["M1/seed-0", "M2/seed-0", "seed-1"]
+    table = artifact("indicators/figure2", runs).table
+    assert table["model"].to_list() == ["M1/seed-0", "M2/seed-0", "seed-1"]
+    assert set(table["reason"]) == {"no tag images=NUMBER; no tag parameters=NUMBER"}
+
+
+def test_a_tag_that_is_no_number_is_not_called_absent(made):
+    runs = [eh.Run.read(made / f"homes{place}") for place in range(2)]
+    runs[0].manifest["tags"] = {"parameters": "-5"}
+    table = artifact("indicators/figure12", runs).table
+    assert set(table["reason"]) == {None, "tag parameters=-5 is no number above 0"}
+    with pytest.raises(InputError, match="a number above 0 there, not '-5'"):
+        artifact("indicators/figure12", runs[:1])
+
+
+def test_one_model_a_panel_shows_its_interval_and_no_panel_is_empty(made):
+    runs = [eh.Run.read(made / f"homes{place}") for place in (0, 1, 0)]
+    runs[2].manifest["tags"] = {"training": "none"}
+    found = artifact("indicators/figure12", runs)
+    figure = found.figures[0]
+    prepared = prepare(figure, found.table)
+    assert [panel.title for panel in prepared.panels] == [
+        "ssl · instagram · hit rate",
+        "supervised · imagenet · hit rate",
+    ]
+    assert "Thin lines: 95% intervals." in prepared.notes
+    marks = [layer["mark"] for layer in layers_of(found.spec()) if isinstance(layer["mark"], dict)]
+    assert any(mark["type"] == "rule" and mark.get("opacity") == 0.55 for mark in marks)
+
+
+def layers_of(piece):
+    """All parts of a specification that draw a mark."""
+    if isinstance(piece, dict):
+        return [piece] * ("mark" in piece) + [one for part in piece.values() for one in layers_of(part)]
+    return [one for part in piece for one in layers_of(part)] if isinstance(piece, list) else []
+
+
+def test_a_map_without_harmful_and_human_labels_is_sent_to_figure9(tmp_path):
+    (tmp_path / "map.json").write_text('{"animals": ["n02395003", "pig"]}', encoding="utf-8")
+    run = labels_run(people(tmp_path), tmp_path / "run", 0, taxonomy=str(tmp_path / "map.json"))
+    for name in ("figure3", "figure8", "figure11"):
+        with pytest.raises(
+            InputError, match=r"neither \(it has animals\); type: evenhand artifact indicators/figure9"
+        ):
+            artifact(f"indicators/{name}", [run])
+    assert artifact("indicators/figure9", [run]).table.height > 0
 
 
 def test_tables_1_to_3_need_nothing():
@@ -320,6 +418,6 @@ def test_table5_counts_households_beside_the_paper(tmp_path):
 def test_from_the_command_line(made, tmp_path):
     words = ["artifact", "indicators/figure4", str(made / "homes0"), "-o", str(tmp_path / "made.csv")]
     assert CliRunner().invoke(app, words).exit_code == 0
-    assert "DINOv2" in (tmp_path / "made.csv").read_text()
+    assert "Africa" in (tmp_path / "made.csv").read_text()
     failed = CliRunner().invoke(app, ["artifact", "indicators/figure4", str(made / "labels0")])
     assert isinstance(failed.exception, InputError)

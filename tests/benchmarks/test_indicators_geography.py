@@ -159,6 +159,64 @@ def test_the_improvement_over_another_run(tmp_path):
         ask("geography", Classifies(logits_for(rows, right), THINGS), data, top=1, reference=tmp_path)
 
 
+def test_a_reference_that_was_judged_otherwise_is_refused_and_says_in_what(tmp_path):
+    rows, right = planted(households=8)
+    data = homes(tmp_path, rows)
+    model = Classifies(logits_for(rows, right), THINGS)
+    ask("geography", model, data, tmp_path / "first", top=1, threshold="0.3")
+    given = {"top": 1, "reference": tmp_path / "first"}
+    with pytest.raises(InputError, match=r"another threshold 0.3 \(here 0\); run it again"):
+        ask("geography", model, data, **given)
+    with pytest.raises(InputError, match=r"mode default \(here paper\), top 1 \(here 2\)"):
+        ask("geography", model, data, threshold="0.3", mode="paper", **{**given, "top": 2})
+    (tmp_path / "mine.json").write_text(json.dumps({thing: [thing] for thing in THINGS}))
+    with pytest.raises(InputError, match=r"concept_map names \(here mine\)"):
+        ask("geography", model, data, threshold="0.3", concept_map=tmp_path / "mine.json", **given)
+    run = ask("geography", model, data, threshold="0.3", **given)
+    finding = run.finding("household_hit_improvement", "region")
+    assert (finding.value, finding.params["threshold"]) == (0, 0.3)
+    assert finding.reference == f"Classifies ({tmp_path / 'first'})"
+    assert f"the reference is {finding.reference}" in finding.notes
+
+
+def test_each_threshold_has_its_improvement(tmp_path):
+    rows, right = planted(households=8)
+    data = homes(tmp_path, rows)
+    made = logits_for(rows, right)
+    ask("geography", Classifies(made, THINGS), data, tmp_path / "first", top=1, threshold="0,0.95")
+    surer = Classifies(made * 2, THINGS)  # the same labels; of three with 3 and 0 the first is .91 sure
+    run = ask("geography", surer, data, top=1, threshold="0,0.95", reference=tmp_path / "first")
+    found = [one for one in run.findings.findings if one.name == "household_hit_improvement"]
+    by_income = [one for one in found if one.by == ["income_bucket"]]
+    assert [(one.params.get("threshold"), one.value, one.reason) for one in by_income] == [
+        (None, 0, None), (0.95, None, "undefined"),
+    ]  # fmt: skip
+
+
+def test_incomes_that_cannot_be_read_are_told_with_the_findings(tmp_path):
+    rows, right = planted(households=8)
+    rows = [(*row[:2], "$1,200", *row[3:]) for row in rows]
+    run = ask("geography", Classifies(logits_for(rows, right), THINGS), homes(tmp_path, rows), top=1)
+    notes = run.finding("household_hit_rate", "region").notes
+    assert f"income that is no number above 0: {len(rows)}" in notes
+    assert "not grouped by income_bucket: no household has it" in notes
+
+
+def test_one_prediction_an_image_is_not_called_high_by_design(tmp_path):
+    rows, right = planted(households=8)
+    data, labels = homes(tmp_path, rows), [*THINGS, "lamp", "pot", "rug"]
+    (tmp_path / "labels.txt").write_text("\n".join(labels))
+    table = pl.DataFrame({"sample": [f"{n}.png" for n in range(len(rows))],
+                          "prediction": [row[1] for row in rows], "confidence": 0.5})  # fmt: skip
+    table.write_csv(tmp_path / "said.csv")
+    run = ask("geography", f"table:{tmp_path / 'said.csv'}", data, labels=tmp_path / "labels.txt")
+    notes = " ".join(run.finding("household_hit_rate", "region").notes)
+    assert "at most 1 predictions" in notes
+    assert "by design" not in notes
+    every = ask("geography", Classifies(logits_for(rows, right, labels), labels), data)
+    assert "of only 6 labels 5 count" in " ".join(every.finding("household_hit_rate", "region").notes)
+
+
 def test_the_first_images_only(tmp_path):
     rows, right = planted()
     run = ask(

@@ -226,6 +226,15 @@ def test_of_several_tables_the_test_split_is_read(tmp_path):
     assert read_households(tmp_path, split="train").annotations.height == 1
     assert read_households(tmp_path / "images_v2_imagenet_train.csv").annotations.height == 1
     assert read_households(tmp_path, split="all").paper_counts == {}
+    table = tmp_path / "images_v2_imagenet_test.csv"
+    assert (
+        read_households(table, split="test").annotations.height == read_households(table).annotations.height
+    )
+    for split in ("train", "all"):
+        with pytest.raises(InputError, match=f"not the table of split='{split}'; give the folder"):
+            read_households(table, split=split)
+    with pytest.raises(ParameterError, match="choose one of"):
+        read_households(table, split="foo")
     with pytest.raises(UnknownName, match="split 'val'; did you mean 'all'"):
         read_households(tmp_path, split="val")
     with pytest.raises(InputError, match="has no splits"):

@@ -319,3 +319,69 @@ def test_a_curve_over_thresholds():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_no_null_band_leaves_the_range_of_its_metric():
+    rng = np.random.default_rng(3)
+    few = frame(homes=(3, 4, 2), rates=(0.1, 0.9, 0.95))
+    crossed = few.with_columns(region=pl.Series(rng.choice(["Asia", "Europe"], few["household"].n_unique()))
+                               .gather(few["household"].rank("dense").cast(pl.Int64) - 1))  # fmt: skip
+    hits = HouseholdHits.from_hits(crossed)
+    by = ["income_bucket", "region"]
+    gap, worst = metrics.household_hit_gap(hits, by=by), metrics.worst_household_hit_rate(hits, by=by)
+    for piece in (gap, worst, *gap.parts):
+        assert 0 <= piece.null.low <= piece.null.high <= 1
+    two = check(metrics.household_hit_gap(hits))
+    assert -1 <= two.null.low <= two.null.high <= 1
+    least = HouseholdHits.from_hits(few.with_columns(hit=pl.col("sample").str.ends_with("-0").cast(float)))
+    better = check(metrics.household_hit_improvement(least, reference=hits, by="income_bucket"))
+    for piece in (better, *better.parts):
+        assert piece.null is None or piece.null.low >= -1
+
+
+def test_without_rich_households_the_gap_is_that_of_the_incomes_that_are_there():
+    some = HouseholdHits.from_hits(FRAME.filter(pl.col("income_bucket") != "high"))
+    finding = check(metrics.household_hit_gap(some))
+    rates = dict(averages(FRAME, "income_bucket").iter_rows())
+    assert finding.value == pytest.approx(rates["medium"] - rates["low"])
+    assert finding.params == {"groups": ["medium", "low"]}
+    assert finding.notes == ["not every income is there: the gap is that of medium minus low income"]
+    assert [part.key for part in finding.parts] == ["low", "medium"]
+    with pytest.raises(UnknownName, match="'high'"):
+        metrics.household_hit_gap(some, groups=["high", "low"])
+    one = check(metrics.household_hit_gap(HouseholdHits.from_hits(FRAME.filter(income_bucket="low"))))
+    assert (one.reason, len(one.parts)) == ("single_group", 1)
+
+
+def test_by_concept_the_whole_still_counts_images():
+    table = pl.DataFrame(
+        {
+            "sample": ["a", "a", "b", "c"],
+            "concept": ["cups", "plates", "cups", "cups"],
+            "household": ["h", "h", "h", "i"],
+            "hit": [1, 0, 0, 1],
+        }
+    )
+    hits = HouseholdHits.from_hits(table)
+    whole, parted = metrics.household_hit_rate(hits), metrics.household_hit_rate(hits, by="concept")
+    assert (parted.value, parted.n) == (whole.value, whole.n) == (0.75, 3)
+    assert {part.key: (part.value, part.n) for part in parted.parts} == {"cups": (0.75, 3), "plates": (0, 1)}
+    paper = metrics.household_hit_rate(hits, by="concept", mode="paper")
+    assert (paper.value, paper.n) == (pytest.approx((1 / 3 + 1) / 2), 4)
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_three_countries_in_a_line_are_no_proof(method):
+    table = pl.DataFrame(
+        {
+            "sample": [f"{home}-{image}" for home in range(3) for image in range(4)],
+            "household": [str(home) for home in range(3) for _ in range(4)],
+            "country": [("Burundi", "China", "France")[home] for home in range(3) for _ in range(4)],
+            "income": [(50.0, 500.0, 5_000.0)[home] for home in range(3) for _ in range(4)],
+            "hit": [float(image <= home) for home in range(3) for image in range(4)],
+        }
+    )
+    finding = check(metrics.country_income_correlation(HouseholdHits.from_hits(table), method=method))
+    assert finding.value == 1
+    assert finding.interval is None
+    assert finding.p_value == pytest.approx(2 / 6)

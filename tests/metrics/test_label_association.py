@@ -153,7 +153,7 @@ def test_unknown_groups_stand_apart():
     assert finding.part("male").null is not None
     gap = check(metrics.label_association_gap(found, association="non_human", by="gender"))
     assert gap.value == pytest.approx(hit[group == "male"].mean() - hit[group == "female"].mean())
-    assert gap.notes == ["not compared, because annotators could not tell: Unknown, n/a"]
+    assert gap.notes == ["not compared, because their group is not known: Unknown, n/a"]
     less = check(
         metrics.label_association_rate(found, association="non_human", by="gender", unknown="exclude")
     )

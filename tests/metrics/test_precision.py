@@ -155,7 +155,7 @@ def test_unknown_groups_are_kept_apart_or_excluded():
     kept = metrics.precision_at_k(found, match="gender", by="age", k=1)
     assert [part.key for part in kept.parts] == ["18-30", "30-45", "unknown"]
     gap = metrics.precision_gap(found, match="gender", by="age", k=1)
-    assert any("annotators could not tell: unknown" in note for note in gap.notes)
+    assert any("their group is not known: unknown" in note for note in gap.notes)
     out = metrics.precision_at_k(found, match="gender", by="age", k=1, unknown="exclude")
     assert (out.n, [part.key for part in out.parts]) == (2, ["18-30", "30-45"])
     assert [(each.reason, each.count) for each in out.dropped] == [("unknown age", 1)]
@@ -291,3 +291,18 @@ def test_what_does_not_exist_is_refused():
         metrics.precision_at_k(pl.DataFrame(), match="gender")
     with pytest.raises(ParameterError, match="mode="):
         metrics.precision_at_k(found, match="gender", k=1, mode="fast")
+
+
+def test_what_the_database_lacks_is_no_lowest_group_in_paper_mode():
+    r, count = np.random.default_rng(0), 60
+    asked = pl.DataFrame(
+        {"sample": [f"q{i}" for i in range(count)], "gender": ["female", "male", "other"] * 20}
+    )
+    held = pl.DataFrame({"sample": [f"d{i}" for i in range(count)], "gender": ["female", "male"] * 30})
+    found = Neighbours.from_vectors(r.normal(size=(count, 3)), r.normal(size=(count, 3)), asked, held, k=5)
+    rate = metrics.precision_at_k(found, match="gender", by="gender", k=5, mode="paper")
+    gap = metrics.precision_gap(found, match="gender", by="gender", k=5, mode="paper")
+    values = {part.key: part.value for part in rate.parts}
+    assert values["other"] == 0
+    assert gap.value == pytest.approx(abs(values["female"] - values["male"]))
+    assert "not compared, because the database has nobody like them: other" in gap.notes

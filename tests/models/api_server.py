@@ -1,15 +1,18 @@
 """A small OpenAI-compatible server around a tiny chat model, with faults on request.
 
-usage: python -m tests.models.api_server FOLDER   (prints its port, then serves until it is ended)
+usage: python -m tests.models.api_server [FOLDER]   (prints its port, then serves until it is ended)
 
-It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prompt_logprobs``, and decodes the
-image of the request for real. POST /admin/faults [{"kind", "times", "match", "retry_after"}] makes the next
-requests fail whose text contains ``match``; ``times`` -1 is for ever. GET /admin/log tells what was asked.
+It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prompt_logprobs``, and decodes
+the image of the request for real. It answers /v1/images/generations with a picture that follows from prompt
+and seed alone; without a FOLDER it does only that. POST /admin/faults
+[{"kind", "times", "match", "retry_after"}] makes the next requests fail whose text contains ``match``;
+``times`` -1 is for ever. GET /admin/log tells what was asked.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import sys
@@ -31,6 +34,10 @@ STATUSES = {
     "500": (500, {"message": "out of order, key {key}"}),
     "503": (503, {"message": "loading"}),
     "length field": (400, {"message": "use max_completion_tokens", "param": "max_tokens"}),
+    "policy": (400, {"message": "rejected", "code": "content_policy_violation"}),
+    "seed": (400, {"message": "Unknown parameter: 'seed'.", "param": "seed"}),
+    "format": (400, {"message": "Unknown parameter", "param": "response_format"}),
+    "size": (400, {"message": "choose 1024x1024", "param": "size"}),
     "temperature": (400, {"message": "unsupported", "param": "temperature"}),
 }
 
@@ -124,6 +131,24 @@ class TinyChat:
         return rows
 
 
+def draw(body, side=None):
+    """A picture of coloured squares that follows from prompt and seed."""
+    key = f"{body['prompt']} {body.get('seed')}".encode()
+    squares = Image.frombytes("RGB", (4, 4), hashlib.sha384(key).digest()[:48])
+    side = side or int((body.get("size") or "64x64").split("x")[0])
+    written = io.BytesIO()
+    squares.resize((side, side), Image.Resampling.NEAREST).save(written, format="PNG")
+    return {"b64_json": base64.b64encode(written.getvalue()).decode()}
+
+
+DRAWN = {
+    "garbled base64": lambda body: {"b64_json": "@@@@ no base64"},
+    "no image": lambda body: {"b64_json": base64.b64encode(b"<html>busy</html>").decode()},
+    "other size": lambda body: draw(body, side=24),
+    "address": lambda body: {"url": "https://example.org/image.png"},
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     """One connection; faults and the log are the server's."""
 
@@ -146,7 +171,8 @@ class Handler(BaseHTTPRequestHandler):
             with self.server.lock:
                 self.server.log, self.server.faults = new_log(), []
             return self.reply(200, {})
-        if self.path != "/v1/chat/completions" or body["model"] != "tiny":
+        asked = ("/v1/chat/completions", "/v1/images/generations")
+        if self.path not in asked or body["model"] != "tiny":
             return self.reply(404, {"error": {"message": f"no model {body.get('model')!r} here"}})
         with self.server.lock:
             log = self.server.log
@@ -157,7 +183,7 @@ class Handler(BaseHTTPRequestHandler):
             log["most"] = max(log["most"], log["running"])
             fault = self.fault(body)
         try:
-            self.fail(fault) if fault else self.reply(200, self.answer(body))
+            self.fail(fault, body) if fault else self.reply(200, self.answer(body))
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client stopped waiting
         finally:
@@ -165,6 +191,10 @@ class Handler(BaseHTTPRequestHandler):
                 log["running"] -= 1
 
     def answer(self, body):
+        if "prompt" in body:
+            if "SLOW" in body["prompt"]:
+                time.sleep(0.3)
+            return {"created": 0, "data": [draw(body)], "usage": {"input_tokens": 3, "output_tokens": 5}}
         answer = self.server.chat.complete(body)
         words = " ".join(str(message["content"]) for message in body["messages"])
         if "SLOW" in words:
@@ -173,15 +203,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def fault(self, body):
         """The first fault that concerns this request, counted down."""
-        words = json.dumps([m["content"] for m in body["messages"]])
+        words = body["prompt"] if "prompt" in body else json.dumps([m["content"] for m in body["messages"]])
         for fault in self.server.faults:
             if fault["times"] != 0 and fault.get("match", "") in words:
                 fault["times"] -= 1
                 return fault
         return None
 
-    def fail(self, fault):
+    def fail(self, fault, body):
         kind = fault["kind"]
+        if kind in DRAWN:
+            return self.reply(200, {"created": 0, "data": [DRAWN[kind](body)]})
         if kind in STATUSES:
             status, error = STATUSES[kind]
             key = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -243,11 +275,12 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, folder: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.chat, self.faults, self.log, self.lock = TinyChat(folder), [], new_log(), threading.Lock()
+        self.chat = TinyChat(folder) if folder else None
+        self.faults, self.log, self.lock = [], new_log(), threading.Lock()
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    server = Server(sys.argv[1])
+    server = Server("".join(sys.argv[1:]))
     print(server.server_address[1], flush=True)
     server.serve_forever()

@@ -19,7 +19,7 @@ from evenhand.files.cropped_images import CroppedImages
 from evenhand.files.image_chains import ChainedImages
 from evenhand.files.image_sources import ImageFiles
 from evenhand.models.resolve import resolve
-from evenhand.runner.adaptations import adaptation_warnings
+from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.runner.head_classes import Wanted
 from evenhand.runner.lasting_uris import lasting_uri
 from evenhand.runner.overlap import hashes_of, refuse_training_images
@@ -328,8 +328,8 @@ def test_a_network_without_its_weights_is_not_fine_tuned(tmp_path, train):
         eh.adapt(f"hf:{folder}", train=train, method="fine_tuning", out=tmp_path / "m")
 
 
-def test_only_hf_models_are_fine_tuned(tmp_path, extractor, train):
-    with pytest.raises(UserError, match="give an hf: model, or adapt it with --method probe"):
+def test_only_models_of_two_libraries_are_fine_tuned(tmp_path, extractor, train):
+    with pytest.raises(UserError, match="give an hf: or timm: model, or adapt it with --method probe"):
         eh.adapt(extractor, train=train, method="fine_tuning", out=tmp_path / "m")
     with pytest.raises(UserError, match="cannot be given a new head"):
         eh.adapt(f"hf:{build('git')}", train=train, method="fine_tuning", out=tmp_path / "m")

@@ -1,5 +1,7 @@
 """Means of clusters: intervals against textbook forms, resamples and exchanges against brute force."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,10 +14,13 @@ from evenhand.stats.clustered import (
     difference_error,
     difference_interval,
     exchanged_means,
+    expected_variance,
+    likeness,
     ratio_interval,
     resampled_means,
 )
-from evenhand.stats.correlation_intervals import fisher_interval, spearman
+from evenhand.stats.correlation import pearson
+from evenhand.stats.correlation_intervals import exact_for_few, fisher_interval, spearman
 from evenhand.stats.effect_intervals import wilson_interval
 
 
@@ -27,12 +32,13 @@ def mean_of(values, weights=None, sizes=None, code=None, width=None):
     return ClusterMean.of(values * weights, weights, sizes, code, width or int(code.max(initial=-1)) + 1)
 
 
-def cells_of(values, group, weights=None, cluster=None):
+def cells_of(values, group, weights=None, cluster=None, sizes=None):
     values = np.asarray(values, dtype=float)
     weights = np.ones(values.size) if weights is None else np.asarray(weights, dtype=float)
     cluster = np.arange(values.size) if cluster is None else np.asarray(cluster)
     group = np.asarray(group)
-    return Cells(values * weights, weights, np.full(values.size, 5.0), cluster, group, int(group.max()) + 1)
+    sizes = np.full(values.size, 5.0) if sizes is None else np.asarray(sizes, dtype=float)
+    return Cells(values * weights, weights, sizes, cluster, group, int(group.max()) + 1)
 
 
 VALUES = np.random.default_rng(0).beta(3, 2, 40)
@@ -148,19 +154,78 @@ def test_exchanges_are_those_of_a_plain_permutation():
     assert found.means.std(axis=0) == pytest.approx(plain.std(axis=0), rel=0.06)
 
 
-def test_apart_is_the_t_of_welch():
-    cells = cells_of(VALUES, GROUP)
+def test_apart_is_in_errors_that_all_clusters_lead_to_expect():
+    n = np.random.default_rng(8).integers(1, 30, 40)
+    cells = cells_of(VALUES, GROUP, sizes=n)
+    alike, mean = likeness(cells), VALUES.mean()
+    noise = mean * (1 - mean) * (alike + (1 - alike) / n)
+    assert expected_variance(cells) == pytest.approx(noise)
     for code in range(3):
         inside = code == GROUP
-        expected = stats.ttest_ind(VALUES[inside], VALUES[~inside], equal_var=False).statistic
+        error = np.sqrt(noise[inside].sum() / inside.sum() ** 2 + noise[~inside].sum() / (~inside).sum() ** 2)
+        expected = (VALUES[inside].mean() - VALUES[~inside].mean()) / error
         assert Standing.of(cells).t[code] == pytest.approx(expected)
-    assert np.isnan(Standing.of(cells_of([0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1])).t).all()
+        assert Standing.of(cells).error[code] == pytest.approx(error)
+    assert Standing.of(cells_of([0.5, 0.5, 0.5, 0.5], [0, 0, 1, 1])).t.tolist() == [0, 0]
+    assert np.isnan(Standing.of(cells_of([1.0, 1.0, 1.0, 1.0], [0, 0, 1, 1])).t).all()
+
+
+@pytest.mark.parametrize("icc", [0.02, 0.1, 0.5])
+def test_how_alike_the_rows_of_a_cluster_are_is_found(icc):
+    rng = np.random.default_rng(7)
+    n = rng.integers(1, 60, 4_000)
+    scale = 1 / icc - 1
+    hits = rng.binomial(n, rng.beta(0.7 * scale, 0.3 * scale, n.size))
+    cells = cells_of(hits / n, np.zeros(n.size, dtype=int), sizes=n)
+    assert likeness(cells) == pytest.approx(icc, rel=0.1)
+
+
+CROSSED = np.repeat(np.arange(11), [38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32])
+"""Households by income and region, about as the paper has them; the smallest group has two."""
+
+
+def crossed(rng, rates, icc=0.1):
+    n = np.clip(np.exp(rng.uniform(0, np.log(151), CROSSED.size)).astype(int), 1, 150)
+    mean, scale = np.asarray(rates)[CROSSED], 1 / icc - 1
+    hits = rng.binomial(n, rng.beta(mean * scale, (1 - mean) * scale))
+    return cells_of(hits / n, CROSSED, sizes=n)
+
+
+def gap_and_worst(cells, rng, draws=299):
+    nulls = Standing.of(cells).nulls(cells, exchanged_means(cells, rng, draws))
+    rates = np.array([mean.value for mean in cells.means()])
+    far = np.ptp(nulls, axis=1) >= np.ptp(rates) - 1e-9
+    low = nulls.min(axis=1) <= rates.min() + 1e-9
+    return [(1 + far.sum()) / (1 + draws), (1 + low.sum()) / (1 + draws)], nulls
+
+
+def test_crossed_groups_of_two_households_keep_their_level_and_their_range():
+    rng, found = np.random.default_rng(11), []
+    for _ in range(200):
+        p_values, nulls = gap_and_worst(crossed(rng, np.full(11, 0.85)), rng)
+        found.append(p_values)
+        assert 0 <= nulls.min() <= nulls.max() <= 1
+    share = (np.array(found) <= 0.05).mean(axis=0)
+    print(f"gap {share[0]:.3f}, worst group {share[1]:.3f} of 200 fair models have p <= .05")
+    assert (share <= 0.1).all()  # 10 of 200 expected; above 20 once in 700
+
+
+def test_a_planted_gap_of_crossed_groups_is_found():
+    rng = np.random.default_rng(12)
+    rates = [0.4, 0.4, 0.8, 0.8, 0.8, 0.8, 0.8, 0.9, 0.9, 0.9, 0.9]
+    found = np.array([gap_and_worst(crossed(rng, rates), rng)[0] for _ in range(30)])
+    print(f"gap {(found[:, 0] <= 0.05).mean():.2f}")
+    assert (found[:, 0] <= 0.05).mean() >= 0.3
+    few = cells_of([0.02] * 6 + [0.98] * 6, np.repeat(np.arange(2), 6), sizes=np.full(12, 50))
+    p_values, nulls = gap_and_worst(few, rng, 1_999)
+    assert p_values[0] < 0.01
+    assert np.ptp(nulls, axis=1).max() <= 1
 
 
 def test_nulls_have_the_spread_of_each_group():
     rng = np.random.default_rng(4)
     n = np.repeat([1, 100], [20, 200])
-    cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [20, 200]))
+    cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [20, 200]), sizes=n)
     found = exchanged_means(cells, rng, 4_000)
     nulls = Standing.of(cells).nulls(cells, found)
     whole = cells.sums.mean()
@@ -181,7 +246,7 @@ def test_exchanges_of_fair_groups_of_unlike_spread_keep_their_level():
     rng, found = np.random.default_rng(5), []
     for _ in range(300):
         n = np.repeat([2, 100], [15, 60])  # few images make a household's share vary more
-        cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [15, 60]))
+        cells = cells_of(rng.binomial(n, 0.6) / n, np.repeat([0, 1], [15, 60]), sizes=n)
         draws = exchanged_means(cells, rng, 399).apart[:, 0]
         found.append((1 + (np.abs(draws) >= abs(Standing.of(cells).t[0])).sum()) / 400 <= 0.05)
     print(f"p <= .05 in {sum(found)} of 300")
@@ -204,6 +269,40 @@ def test_spearman_and_fisher():
     wide = fisher_interval(plain.statistic, 29, ranks=True)
     assert wide[0] < ends.low
     assert fisher_interval(1.0, 29) is fisher_interval(0.5, 3) is fisher_interval(np.nan, 29) is None
+
+
+@pytest.mark.parametrize(("n", "expected"), [(3, 2 / 6), (4, 2 / 24), (5, 2 / 120), (6, 2 / 720)])
+def test_few_pairs_in_perfect_order_have_the_p_of_their_orders(n, expected):
+    for sign in (1, -1):
+        found = spearman(np.arange(n, dtype=float), sign * np.arange(n) ** 2.0)
+        assert found.value == sign  # not .9999999999999999, which has an interval of no width
+        assert found.p_value == pytest.approx(expected)
+        assert fisher_interval(found.value, n, ranks=True) is None
+    assert fisher_interval(1 - 1e-16, n) is None
+    assert (
+        exact_for_few(pearson(np.arange(3.0), np.arange(3.0)), np.arange(3.0), np.arange(3.0)).p_value > 0.3
+    )
+
+
+@pytest.mark.parametrize("n", [4, 6, 7])
+def test_the_p_of_few_pairs_with_ties_is_that_of_every_order(n):
+    rng = np.random.default_rng(n)
+    x, y = rng.integers(0, 3, n).astype(float), rng.integers(0, 4, n).astype(float)
+    x[:2], y[:2] = (0, 1), (1, 0)
+    ranks = [stats.rankdata(each) for each in (x, y)]
+    every = [np.corrcoef(ranks[0], order)[0, 1] for order in itertools.permutations(ranks[1])]
+    far = np.abs(every) >= abs(stats.spearmanr(x, y).statistic) - 1e-9
+    found = spearman(np.append(x, np.nan), np.append(y, 1.0))
+    assert found.p_value == pytest.approx(far.mean())
+    assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)
+
+
+def test_nine_pairs_have_about_the_p_of_student_and_ten_have_it():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, 10))
+    few, many = spearman(x[:9], y[:9]), spearman(x, y)
+    assert few.p_value == pytest.approx(stats.spearmanr(x[:9], y[:9]).pvalue, abs=0.03)
+    assert many.p_value == pytest.approx(stats.spearmanr(x, y).pvalue)
 
 
 def test_a_planted_gap_is_held_by_household_and_not_by_image():

@@ -179,16 +179,8 @@ def single_category_association(
     }
     fields: dict[str, Any] = {}
     if inference == "auto":
-        words = permutation_test(*sides, rng=asked.stream("words"))
-        items = sign_flip_test(phi, rng=asked.stream("items"))
-        details |= {"z": number(words.z), "method": words.method, "p_items": number(items.two_sided)}
-        fields = {
-            "p_value": number(words.two_sided),
-            "null": partition_null(
-                by_word, a.size, 1, np.inf, asked.stream("band"), seed, "attributes"
-            ),
-            "interval": _items_and_words(phi, *sides),
-        }  # fmt: skip
+        more, fields = _single_inference(asked, phi, by_word)
+        details |= more
     parts = _item_parts(asked, phi, single_category(asked.block[:MOST_PARTS], a, b))
     notes = [f"parts are the first {MOST_PARTS} of {asked.n} items"] if asked.n > MOST_PARTS else []
     return asked.finding({}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields)
@@ -252,6 +244,20 @@ def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
         "without_low_item": ids[low],
         "without_high": number(values[high]),
         "without_high_item": ids[high],
+    }
+
+
+def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
+    """Attributes exchanged, and the signs of items flipped: what the details say of it, and the rest."""
+    near, far = by_word[: asked.na], by_word[asked.na :]
+    words = permutation_test(near, far, rng=asked.stream("words"))
+    items = sign_flip_test(phi, rng=asked.stream("items"))
+    band = asked.stream("band")
+    details: Details = {"z": number(words.z), "method": words.method, "p_items": number(items.two_sided)}
+    return details, {
+        "p_value": number(words.two_sided),
+        "null": partition_null(by_word, asked.na, 1, np.inf, band, asked.seed, "attributes"),
+        "interval": _items_and_words(phi, near, far),
     }
 
 

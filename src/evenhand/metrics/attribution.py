@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +16,12 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import number, percentile_interval
 from evenhand.metrics.matching import check_k, top_weights
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.similarity_findings import Details
 from evenhand.metrics.single_set import SingleSet
 from evenhand.stats.hypergeometric import log_choose
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 READINGS = ("softmax", "argmax", "cosine")
 REPLICATES = 1_999
@@ -70,35 +73,16 @@ def pleasant_at_k(
     Source: Janghorbani and de Melo 2023, section 5.1.1 and Figure 5.
     """
     check_k(k)
-    asked, words = _bound(
+    words = _Words.make(
         evidence, target, attributes, reading, scale, mode=mode, inference=inference, seed=seed
     )
-    params = {"k": k, "reading": reading, "scale": scale if reading == "softmax" else None}
-    dropped = int(asked.in_both[: asked.na].sum())
-    more: dict[str, Any] = {}
-    if dropped:
-        more["notes"] = [f"{dropped} words of both sets are left out: neither set can claim them"]
-    pleasant = (np.arange(len(asked.words)) >= asked.na)[words]
-    if asked.empty or not (pleasant.any() and not pleasant.all()):
-        return asked.finding(params, None, "empty_set", **more)
-    if k > words.size:
-        return asked.finding(params, None, "k_exceeds_pool", **more)
-    images = _of_each(asked.block[:, words], reading, scale)
-    values = images.mean(axis=0)
-    weights = top_weights(values[None], k)[0]
-    value = float(weights[pleasant].sum() / k)
-    fields: dict[str, Any] = {}
-    if inference == "auto":
-        null, p = _drawn_words(words.size, int(pleasant.sum()), k, value)
-        fields = {"null": null, "p_value": p, "interval": _over_images(asked, images, pleasant, k)}
-    details: Details = {"words": float(words.size), "pleasant_words": float(pleasant.sum())}
-    finding = asked.finding(
-        params, value, None, parts=_parts(asked, words, values, weights), details=details, **fields, **more
-    )
-    if not dropped:
-        return finding
-    both = Dropped(reason="word of both sets", count=dropped)
-    return finding.model_copy(update={"dropped": [*finding.dropped, both]})
+    reason = words.reason(k)
+    if reason is not None:
+        return words.finding(k, None, reason)
+    weights = top_weights(words.values[None], k)[0]
+    value = float(weights[words.pleasant].sum() / k)
+    fields = _inference(words, k, value) if inference == "auto" else {}
+    return words.counted(words.finding(k, value, parts=_parts(words, weights), **fields))
 
 
 def word_values(
@@ -116,34 +100,95 @@ def word_values(
     Raises:
         UserError: An unknown set or option.
     """
-    asked, words = _bound(
+    words = _Words.make(
         evidence, target, attributes, reading, scale, mode="default", inference="none", seed=0
     )
-    if asked.empty:
-        return []
-    values = _of_each(asked.block[:, words], reading, scale).mean(axis=0)
-    return _ranked(asked, words, values)
+    return [] if words.asked.empty else words.ranked(np.ones(words.columns.size, dtype=bool))
 
 
-def _bound(
-    evidence: Similarities,
-    target: str,
-    attributes: Sequence[str],
-    reading: str,
-    scale: float,
-    *,
-    mode: str,
-    inference: str,
-    seed: int,
-) -> tuple[SingleSet, npt.NDArray[np.int64]]:
-    """The set, and the columns of words that belong to one set only."""
-    check_choice("reading", reading, READINGS)
-    if not (np.isfinite(scale) and scale > 0):
-        raise ParameterError(f"scale={scale!r} is not possible; give the model's logit scale, above 0")
-    asked = SingleSet.make(
-        "pleasant_at_k", evidence, target, attributes, mode=mode, inference=inference, seed=seed
-    )
-    return asked, np.flatnonzero(~asked.in_both)
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """Words that belong to one set only, and how they are ranked for the images of a set."""
+
+    asked: SingleSet
+    columns: Integers
+    reading: str
+    scale: float
+
+    @classmethod
+    def make(
+        cls,
+        evidence: Similarities,
+        target: str,
+        attributes: Sequence[str],
+        reading: str,
+        scale: float,
+        *,
+        mode: str,
+        inference: str,
+        seed: int,
+    ) -> _Words:
+        """Check what is asked for."""
+        check_choice("reading", reading, READINGS)
+        if not (np.isfinite(scale) and scale > 0):
+            raise ParameterError(f"scale={scale!r} is not possible; give the model's logit scale, above 0")
+        asked = SingleSet.make(
+            "pleasant_at_k", evidence, target, attributes, mode=mode, inference=inference, seed=seed
+        )
+        return cls(asked, np.flatnonzero(~asked.in_both), reading, scale)
+
+    def reason(self, k: int) -> str | None:
+        """Why there is no share; None if there is one."""
+        if self.asked.empty or not (self.pleasant.any() and not self.pleasant.all()):
+            return "empty_set"
+        return "k_exceeds_pool" if k > self.columns.size else None
+
+    @property
+    def pleasant(self) -> Mask:
+        """Which words are of the second set."""
+        return np.asarray(self.columns >= self.asked.na)
+
+    @property
+    def left_out(self) -> int:
+        """How many words belong to both sets."""
+        return int(self.asked.in_both[: self.asked.na].sum())
+
+    @cached_property
+    def of_each(self) -> Floats:
+        """What each image says of each word, shape (n, W)."""
+        return _of_each(self.asked.block[:, self.columns], self.reading, self.scale)
+
+    @cached_property
+    def values(self) -> Floats:
+        """Mean over the images, shape (W,)."""
+        return np.asarray(self.of_each.mean(axis=0))
+
+    def ranked(self, chosen: Mask) -> list[tuple[int, str, str, float]]:
+        """Rank, word, its set and value of some words, the first first."""
+        asked, columns, values = self.asked, self.columns[chosen], self.values[chosen]
+        names = [asked.words[column] for column in columns.tolist()]
+        rank = _ranks(values)
+        order = sorted(range(len(names)), key=lambda place: (rank[place], names[place]))
+        sets = [asked.attributes[int(column >= asked.na)] for column in columns.tolist()]
+        return [(int(rank[place]), names[place], sets[place], float(values[place])) for place in order]
+
+    def finding(self, k: int, value: float | None, reason: str | None = None, **fields: Any) -> Finding:
+        """A Finding with what the words and the set say filled in."""
+        scale = self.scale if self.reading == "softmax" else None
+        if value is not None:
+            words, pleasant = float(self.columns.size), float(self.pleasant.sum())
+            fields["details"] = {"words": words, "pleasant_words": pleasant}
+        if self.left_out:
+            fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
+        params = {"k": k, "reading": self.reading, "scale": scale}
+        return self.asked.finding(params, value, reason, **fields)
+
+    def counted(self, finding: Finding) -> Finding:
+        """The finding with the words of both sets among what is dropped."""
+        if not self.left_out:
+            return finding
+        both = Dropped(reason="word of both sets", count=self.left_out)
+        return finding.model_copy(update={"dropped": [*finding.dropped, both]})
 
 
 def _of_each(block: Floats, reading: str, scale: float) -> Floats:
@@ -154,6 +199,11 @@ def _of_each(block: Floats, reading: str, scale: float) -> Floats:
         return top_weights(block, 1)
     weight = np.exp(scale * (block - block.max(axis=1, keepdims=True)))
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def _inference(words: _Words, k: int, value: float) -> dict[str, Any]:
+    null, p = _drawn_words(words.columns.size, int(words.pleasant.sum()), k, value)
+    return {"null": null, "p_value": p, "interval": _over_images(words, k)}
 
 
 def _drawn_words(words: int, pleasant: int, k: int, value: float) -> tuple[Null, float]:
@@ -171,43 +221,30 @@ def _drawn_words(words: int, pleasant: int, k: int, value: float) -> tuple[Null,
     return null, min(1.0, float(chance[far].sum()))
 
 
-def _over_images(
-    asked: SingleSet, images: Floats, pleasant: npt.NDArray[np.bool_], k: int
-) -> Interval | None:
+def _over_images(words: _Words, k: int) -> Interval | None:
+    images, pleasant = words.of_each, words.pleasant
     n = len(images)
     if n < 2:
         return None
-    rng, shares = asked.stream("images"), []
+    rng, shares = words.asked.stream("images"), []
     rows = max(1, _CELLS // max(n, images.shape[1]))
     for start in range(0, REPLICATES, rows):
         times = rng.multinomial(n, np.full(n, 1 / n), size=min(rows, REPLICATES - start))
         weights = top_weights(times @ images / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)
-    return percentile_interval(draws, level=LEVEL, method="bootstrap over images", seed=asked.seed)
+    return percentile_interval(draws, level=LEVEL, method="bootstrap over images", seed=words.asked.seed)
 
 
-def _parts(asked: SingleSet, words: npt.NDArray[np.int64], values: Floats, weights: Floats) -> list[Part]:
-    chosen = weights > 0
+def _parts(words: _Words, weights: Floats) -> list[Part]:
+    n = words.asked.n
     return [
-        Part(
-            kind="word", key=word, value=number(value), n=asked.n, details={"set": name, "rank": float(rank)}
-        )
-        for rank, word, name, value in _ranked(asked, words[chosen], values[chosen])
+        Part(kind="word", key=word, value=number(value), n=n, details={"set": name, "rank": float(rank)})
+        for rank, word, name, value in words.ranked(weights > 0)
     ]
 
 
-def _ranked(
-    asked: SingleSet, words: npt.NDArray[np.int64], values: Floats
-) -> list[tuple[int, str, str, float]]:
-    names = [asked.words[column] for column in words.tolist()]
-    rank = _ranks(values)
-    order = sorted(range(len(names)), key=lambda place: (rank[place], names[place]))
-    sets = [asked.attributes[int(column >= asked.na)] for column in words.tolist()]
-    return [(int(rank[place]), names[place], sets[place], float(values[place])) for place in order]
-
-
-def _ranks(values: Floats) -> npt.NDArray[np.int64]:
+def _ranks(values: Floats) -> Integers:
     """1 for the largest; means that differ in their last digits share the best rank (``top_weights``)."""
     order = np.argsort(-values, kind="stable")
     ordered = values[order]

@@ -316,7 +316,7 @@ def _normal_draws(prepared: Prepared, options: EffectOptions, effects: ClassEffe
 
 
 def summary_ends(
-    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str, level: float = LEVEL
 ) -> tuple[float, float, str]:
     """Bounds of the mean, median or largest effect size of the population over usable classes.
 
@@ -327,6 +327,7 @@ def summary_ends(
         options: How effect sizes are measured.
         effects: The classes, at least one of them usable.
         summary: ``mean``, ``median`` or ``largest``.
+        level: Of the bounds.
 
     Returns:
         Low end, high end, and how they were made.
@@ -337,12 +338,12 @@ def summary_ends(
         scale = _scale(options, effects)[used[0]]
         # a class that counts as 0 although it has no table (constant="zero") is 0 for certain
         low, high = (
-            float(np.nan_to_num(end[used[0]]) * scale) for end in score_interval(effects.tables, phi2, LEVEL)
+            float(np.nan_to_num(end[used[0]]) * scale) for end in score_interval(effects.tables, phi2, level)
         )
         return low, high, "score interval of the one class"
     found = squares(effects.tables, phi2, phi=options.statistic == "phi").each(lambda array: array[used])
     ends, method = _SUMMARY_ENDS[summary]
-    low, high = map(float, ends(found, LEVEL))
+    low, high = map(float, ends(found, level))
     return low, high, method
 
 

@@ -148,7 +148,7 @@ def _against_null(prepared: Prepared, null: Floats, value: float, side: str) -> 
 
 def class_parts(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> list[Part]:
     """One part per table, with everything known about it."""
-    accuracy = _class_accuracy(prepared) if options.form == "separation" else None
+    accuracy = _class_accuracy(prepared, options.mode) if options.form == "separation" else None
     return [_part(prepared, options, effects, table, accuracy) for table in range(effects.values.size)]
 
 
@@ -202,13 +202,18 @@ def _part_null(prepared: Prepared, effects: ClassEffects, table: int) -> Null | 
     )
 
 
-def _class_accuracy(prepared: Prepared) -> Floats:
-    """Accuracy of each label, and that accuracy minus its worst group's (Table 3), shape (2, labels)."""
+def _class_accuracy(prepared: Prepared, mode: str) -> Floats:
+    """Accuracy of each label, and that accuracy minus its worst group's (Table 3), shape (2, labels).
+
+    The second is NaN where one group alone has rows; in paper mode it is 0 there.
+    """
     confusion = prepared.confusion
     support = confusion.support.sum(axis=0)
     accuracy = confusion.correct.sum(axis=0) / np.where(support > 0, support, np.nan)
     worst = np.fmin.reduce(confusion.accuracy_by_cell(), axis=0)
-    return np.stack([accuracy, accuracy - worst])
+    fewest = 1 if mode == "paper" else 2
+    compared = (confusion.support > 0).sum(axis=0) >= fewest
+    return np.stack([accuracy, np.where(compared, accuracy - worst, np.nan)])
 
 
 def _dropped_classes(effects: ClassEffects) -> list[Dropped]:

@@ -41,9 +41,10 @@ def household_hit_rate(
         A Finding; n counts images (pairs in paper mode), and details have ``households`` and ``coverage``
         (share with any prediction at least as sure as the threshold), for each part too. Interval: Wilson's,
         n reduced to what the variation between households leaves of it; None below two households. The null
-        and p of a part: households exchanged between groups, by how many standard errors the group is from
-        the rest, corrected by Holm; none where a household lies in several groups. Undefined, with the
-        reason ``empty`` or ``not in the label space``, where no image is left.
+        and p of a part: households exchanged between groups, by how many standard errors (that their number
+        of images leads to expect) the group is from the rest, corrected by Holm; none where a household lies
+        in several groups. By ``concept`` an image counts in each of its concepts, and once in the whole.
+        Undefined, with the reason ``empty`` or ``not in the label space``, where no image is left.
 
     Raises:
         InputError: Evidence of another kind.
@@ -70,7 +71,8 @@ def household_hit_gap(
 ) -> Finding:
     """How far the hit rates of two groups are apart; fair at 0.
 
-    By ``income_bucket`` it is high minus low income, in [-1, 1]: above 0 the rich are recognised better.
+    By ``income_bucket`` it is high minus low income, in [-1, 1]: above 0 the rich are recognised better;
+    without households of one of them, the richest minus the poorest that are there, which a note says.
     By anything else it is the best minus the worst group, in [0, 1], which a fair model does not bring to 0
     on finite data: read the null band.
 
@@ -87,8 +89,9 @@ def household_hit_gap(
         A Finding with a part for each group. Interval of two groups: MOVER of their Wilson intervals, by
         household, which holds a true gap in 93-97 % of simulated samples (docs/statistics.md); one by image
         does not. Of the extremes: percentile and basic bootstrap of households and MOVER together, cut to
-        [0, 1], from 0 where p is above .05. Null and p: households exchanged between groups. ``mde`` is the
-        gap that would be found with 80 % power. Undefined with one group (``single_group``).
+        [0, 1], from 0 where p is above .05. Null and p: households exchanged between groups; the band lies
+        in the range of the gap. ``mde`` is the gap that would be found with 80 % power, None where it would
+        be above 1. Undefined with one group (``single_group``).
 
     Raises:
         InputError: No grouping, or evidence of another kind.
@@ -166,7 +169,8 @@ def household_hit_improvement(
     Returns:
         A Finding; -1 is nothing left, 0 no change, 1 twice as many. Details: both rates. Interval: of the
         logarithm of the ratio, paired by household. Null and p: the two models exchanged in each household at
-        random. Undefined (``undefined``) where the reference recognises nothing.
+        random; no null where that may leave the reference nothing. Undefined (``undefined``) where the
+        reference recognises nothing.
 
     Raises:
         InputError: Evidence of another kind, or nothing in common.
@@ -209,7 +213,8 @@ def country_income_correlation(
 
     Returns:
         A Finding; details have the number of ``countries``. Interval by Fisher's transformation over
-        countries, p by Student's t. Undefined (``undefined``) below three countries, or where all are alike.
+        countries, none where all lie on one line. p: all orders of up to nine countries (three in one line:
+        1/3), above that Student's t. Undefined (``undefined``) below three countries, or where all are alike.
 
     Raises:
         InputError: Evidence of another kind.

@@ -19,8 +19,8 @@ from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
 from evenhand.stats.correlation import pearson
-from evenhand.stats.correlation_intervals import fisher_interval, spearman
-from evenhand.stats.paired import flip_p_value, paired_difference
+from evenhand.stats.correlation_intervals import exact_for_few, fisher_interval, spearman
+from evenhand.stats.paired import Paired, flip_p_value, paired_difference
 
 Floats = npt.NDArray[np.float64]
 
@@ -106,19 +106,29 @@ class _Ratio:
             none = np.zeros(self.moved.size, dtype=bool)
             rng = self.question.stream("flip", purpose)
             paired = paired_difference(self.moved * self.moved.size, none, (1.0, 0.0), None, rng, LEVEL)
-            low, high = (end / base for end in paired.chance.band(LEVEL))
-            mean = paired.chance.mean / base
-            fields["null"] = Null(
-                mean=mean,
-                low=min(low, mean),
-                high=max(high, mean),
-                level=LEVEL,
-                method=_FLIPPED,
-                replicates=paired.replicates,
-                seed=None if paired.replicates is None else self.question.seed,
-            )
+            fields["null"] = self._null(paired)
             fields["p_value"] = flip_p_value(paired)
         return fields
+
+    def _null(self, paired: Paired) -> Null | None:
+        """Improvements where models are exchanged: what one loses the other has, so none is below -1.
+
+        None where the reference may be left with nothing.
+        """
+        both = self.mean.value + self.reference.value
+        low, high = paired.chance.band(LEVEL)
+        ends = [2 * moved / (both - moved) if moved < both else np.inf for moved in (low, 0.0, high)]
+        if not np.isfinite(ends[2]):
+            return None
+        return Null(
+            mean=ends[1],
+            low=min(max(ends[0], -1.0), ends[1]),
+            high=max(ends[2], ends[1]),
+            level=LEVEL,
+            method=_FLIPPED,
+            replicates=paired.replicates,
+            seed=None if paired.replicates is None else self.question.seed,
+        )
 
 
 def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
@@ -131,7 +141,8 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
     income = points["income"].to_numpy()
     rate = points["hit_rate"].to_numpy()
     given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
-    found = (spearman if method == "spearman" else pearson)(given, rate)
+    ranked = method == "spearman"
+    found = spearman(given, rate) if ranked else exact_for_few(pearson(given, rate), given, rate)
     parts = _countries(question, points) if question.reason is None else []
     details: dict[str, Any] = {"countries": float(found.n)}
     if question.reason is not None or found.reason:
@@ -140,7 +151,7 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
         return question.finding(None, reason=reason, params=params, details=details, parts=parts, notes=notes)
     fields: dict[str, Any] = {}
     if question.infers:
-        ends = fisher_interval(found.value, found.n, ranks=method == "spearman", level=LEVEL)
+        ends = fisher_interval(found.value, found.n, ranks=ranked, level=LEVEL)
         told = "Fisher's z over countries"
         fields["p_value"] = number(found.p_value)
         if ends is not None:

@@ -16,7 +16,7 @@ from evenhand.core.results import Finding, Interval, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.metrics.building import hull_interval, null_band, number, resampled_p
+from evenhand.metrics.building import hull_interval, null_band, resampled_p
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.household_groups import HouseholdGroups
 from evenhand.metrics.prepared import LEVEL, By, check_common
@@ -41,6 +41,7 @@ _POWER = 0.8
 _WILSON = "Wilson, n of independent households"
 _EXCHANGED = "households exchanged between groups"
 _RICH = ["high", "low"]
+_INSTEAD = "not every income is there: the gap is that of {} minus {} income"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +195,10 @@ def gap_finding(question: HitQuestion, groups: Sequence[str | Sequence[str]] | s
     bound = question.bound
     if not bound.by:
         raise InputError("a gap needs groups to compare; type by='income_bucket' or by='region'")
+    notes: list[str] = []
     if groups is None:
-        groups = _RICH if bound.by == ("income_bucket",) else EXTREMES
+        groups = _by_income(bound) if bound.by == ("income_bucket",) else EXTREMES
+        notes = [_INSTEAD.format(*groups)] if groups not in (_RICH, EXTREMES) else []
     if isinstance(groups, str):
         if groups != EXTREMES:
             raise ParameterError(f"groups={groups!r} is not possible; give two groups, or 'extremes'")
@@ -205,49 +208,56 @@ def gap_finding(question: HitQuestion, groups: Sequence[str | Sequence[str]] | s
         raise ParameterError(f"groups={list(groups)!r} is not possible; give two groups, or 'extremes'")
     names = ["*".join(key) for key in keys]
     params = {"groups": names}
+    if question.reason is not None or len(bound.groups) < 2:
+        reason = question.reason or "single_group"
+        return question.finding(None, reason=reason, params=params, parts=question.parts())
     absent = [name for name, key in zip(names, keys, strict=True) if key not in bound.groups]
-    if absent and keys != [(key,) for key in _RICH] and question.reason is None:
+    if absent:
         raise UnknownName("group", absent[0], [bound.text(code) for code in range(len(bound.groups))])
-    if question.reason is not None or absent:
-        return question.finding(None, reason=question.reason or "single_group", params=params)
-    return _between(question, np.array([bound.groups.index(key) for key in keys]), params)
+    return _between(question, [bound.groups.index(key) for key in keys], params=params, notes=notes)
 
 
-def _between(question: HitQuestion, codes: npt.NDArray[np.int64], params: dict[str, Any]) -> Finding:
+def _by_income(bound: HouseholdGroups) -> list[str]:
+    """High and low income; where no household has one of them, the richest and the poorest that are there."""
+    there = [bound.text(code) for code in range(len(bound.groups))]
+    return _RICH if len(there) < 2 else [there[-1], there[0]]
+
+
+def _between(question: HitQuestion, codes: list[int], **fields: Any) -> Finding:
     bound = question.bound
     first, second = (bound.means[code] for code in codes)
     value = first.value - second.value
     details = {
-        "first": bound.text(int(codes[0])),
+        "first": bound.text(codes[0]),
         "first_rate": first.value,
-        "second": bound.text(int(codes[1])),
+        "second": bound.text(codes[1]),
         "second_rate": second.value,
     }
-    fields: dict[str, Any] = {}
     if question.infers:
         ends = difference_interval(first, second, LEVEL)
         method = "MOVER of Wilson intervals by household"
         if ends:
             fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=method)
         fields |= _exchange_two(question, codes, difference_error(first, second))
-    return question.finding(value, params=params, details=details, parts=question.parts(), **fields)
+    return question.finding(value, details=details, parts=question.parts(), **fields)
 
 
-def _exchange_two(question: HitQuestion, codes: npt.NDArray[np.int64], error: float) -> dict[str, Any]:
+def _exchange_two(question: HitQuestion, codes: list[int], error: float) -> dict[str, Any]:
     """Null band, p and the smallest gap that would be found, from households of the two groups exchanged."""
     from scipy import special
 
-    cells = question.bound.cells.only(codes)
+    cells = question.bound.cells.only(np.array(codes))
     if not cells.nested or not error > 0:
         return {}
-    draws = exchanged_means(cells, question.stream("exchange", *codes.tolist())).apart[:, 0]
+    draws = exchanged_means(cells, question.stream("exchange", *codes)).apart[:, 0]
     standing = Standing.of(cells)
     t = float(standing.t[0])
     if not np.isfinite(t):
         return {}
-    null = null_band(draws * standing.error[0], level=LEVEL, method=_EXCHANGED, seed=question.seed)
-    z = float(special.ndtri(1 - _ALPHA / 2) + special.ndtri(_POWER))
-    return {"null": null, "p_value": _p_of(draws, t), "mde": number(z * error)}
+    gaps = np.clip(draws * standing.error[0], -1, 1)
+    null = null_band(gaps, level=LEVEL, method=_EXCHANGED, seed=question.seed)
+    least = float(special.ndtri(1 - _ALPHA / 2) + special.ndtri(_POWER)) * error
+    return {"null": null, "p_value": _p_of(draws, t), "mde": least if least <= 1 else None}
 
 
 def _extremes(question: HitQuestion) -> Finding:

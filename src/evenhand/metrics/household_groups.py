@@ -34,6 +34,8 @@ class HouseholdGroups:
         by: Attributes crossed.
         weighting: ``household`` or ``image``.
         rows: The usable images or pairs, with ``_household`` and ``_group`` codes.
+        pooled: One row an image where ``rows`` has several, because it stands under several concepts; the
+            whole is of these.
         groups: The groups that occur: one value per attribute of ``by``; income buckets by income.
         dropped: What was left out, by reason.
     """
@@ -42,6 +44,7 @@ class HouseholdGroups:
     by: tuple[str, ...]
     weighting: str
     rows: pl.DataFrame
+    pooled: pl.DataFrame
     groups: list[tuple[str, ...]]
     dropped: list[Dropped]
 
@@ -91,7 +94,9 @@ class HouseholdGroups:
                 counts[OUTSIDE] = counts.get(OUTSIDE, 0) + int(outside.sum())
                 table = table.filter(~outside)
                 gone = table[name].is_null()
-            counts[f"missing {name}"] = counts.get(f"missing {name}", 0) + int(gone.sum())
+            lost = table.filter(gone)
+            many = lost.height if mode == "paper" else lost.select("household", "image").n_unique()
+            counts[f"missing {name}"] = counts.get(f"missing {name}", 0) + many
             table = table.filter(~gone)
         present = [name for name in _RELEASED if mode == "paper" and name in table.columns]
         household = pl.struct(present or ["household"]).rank("dense") if table.height else pl.lit(1)
@@ -100,12 +105,13 @@ class HouseholdGroups:
         groups = sorted(keys, key=lambda key: _order(key, names))
         rows = rows.with_columns(_group=_codes(rows, names, groups))
         dropped = [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
-        return cls(evidence, names, weighting, rows, groups, dropped)
+        pooled = _images(rows) if mode != "paper" and _CONCEPT in names else rows
+        return cls(evidence, names, weighting, rows, pooled, groups, dropped)
 
     @property
     def n(self) -> int:
         """Images, or pairs in paper mode."""
-        return self.rows.height
+        return self.pooled.height
 
     @cached_property
     def sizes(self) -> Integers:
@@ -133,8 +139,9 @@ class HouseholdGroups:
         return self._cells([], "covered").means()[0].value if self.n else None
 
     def _cells(self, by: Sequence[str], column: str = "hit") -> Cells:
+        rows = self.rows if by else self.pooled
         found = (
-            self.rows.group_by("_household", *by)
+            rows.group_by("_household", *by)
             .agg(pl.col(column).sum().alias("sum"), pl.len().alias("size"))
             .sort("_household", *by)
         )
@@ -172,6 +179,13 @@ class HouseholdGroups:
     def group_sizes(self) -> list[GroupSize]:
         """Images of each group; nothing without a grouping."""
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
+
+
+def _images(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row an image of a household, hit where any of its concepts is."""
+    return (
+        rows.group_by("_household", "image").agg(pl.col("hit", "covered").max()).sort("_household", "image")
+    )
 
 
 def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.core.results import Finding
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics.label_association_findings import HARMFUL, gap_finding, rate_finding
+from evenhand.metrics.label_association_findings import HARMFUL, Asked, gap_finding, rate_finding
 from evenhand.metrics.prepared import By
 
 
@@ -50,10 +50,11 @@ def label_association_rate(
 
     Source: Goyal et al. 2022, section 3.1 and Table 3 (indicator 1).
     """
-    return rate_finding(
+    asked = Asked.make(
         evidence, "label_association_rate", association, by=by, threshold=threshold, unknown=unknown,
         mode=mode, inference=inference, seed=seed,
     )  # fmt: skip
+    return rate_finding(asked)
 
 
 def label_association_gap(
@@ -81,10 +82,11 @@ def label_association_gap(
 
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
-    return gap_finding(
+    asked = Asked.make(
         evidence, "label_association_gap", association, by=by, threshold=threshold, unknown=unknown,
         mode=mode, inference=inference, seed=seed,
     )  # fmt: skip
+    return gap_finding(asked)
 
 
 def harmful_association_rate(
@@ -108,10 +110,11 @@ def harmful_association_rate(
 
     Source: Goyal et al. 2022, section 3.1; the union is ours, the released code has none.
     """
-    return rate_finding(
+    asked = Asked.make(
         evidence, "harmful_association_rate", HARMFUL, by=by, threshold=threshold, unknown=unknown,
         mode=mode, inference=inference, seed=seed,
     )  # fmt: skip
+    return rate_finding(asked)
 
 
 def harmful_association_gap(
@@ -130,7 +133,8 @@ def harmful_association_gap(
 
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
-    return gap_finding(
+    asked = Asked.make(
         evidence, "harmful_association_gap", HARMFUL, by=by, threshold=threshold, unknown=unknown,
         mode=mode, inference=inference, seed=seed,
     )  # fmt: skip
+    return gap_finding(asked)

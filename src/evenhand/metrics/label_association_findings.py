@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Interval, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
-from evenhand.metrics.building import hull_interval, null_band, number, resampled_p
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.building import null_band, number, resampled_p
+from evenhand.metrics.group_questions import Details, GroupQuestion
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import corrected
@@ -33,28 +32,17 @@ _ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Asked(GroupQuestion):
     """One association at one threshold under one grouping.
 
     Attributes:
-        bound: The samples by group.
-        name: Name of the metric.
         association: Which kind of label.
         threshold: Lowest confidence that counts.
-        unknown: ``keep`` or ``exclude``.
-        mode: ``default`` or ``paper``.
-        infers: Whether intervals, null bands and p are wanted.
-        seed: Of the resampling.
     """
 
     bound: LabelGroups
-    name: str
     association: str
     threshold: float
-    unknown: str
-    mode: str
-    infers: bool
-    seed: int
 
     @classmethod
     def make(
@@ -72,6 +60,17 @@ class Asked:
     ) -> Asked:
         """Check what is asked for.
 
+        Args:
+            evidence: LabelMatches.
+            name: Which metric.
+            association: Which kind of label, or a union.
+            by: Attributes crossed.
+            threshold: Lowest confidence that counts.
+            unknown: ``keep`` or ``exclude``.
+            mode: ``default`` or ``paper``.
+            inference: ``auto`` or ``none``.
+            seed: Of the exchanges.
+
         Raises:
             UserError: An unknown attribute, association or option.
         """
@@ -81,7 +80,7 @@ class Asked:
         bound = LabelGroups.of(evidence, by, unknown)
         evidence.labels_of(association)  # refuses an unknown one
         checked = check_threshold(threshold)
-        return cls(bound, name, association, checked, unknown, mode, inference == "auto", seed)
+        return cls(bound, name, unknown, mode, inference == "auto", seed, association, checked)
 
     @cached_property
     def reason(self) -> str | None:
@@ -167,30 +166,14 @@ class Asked:
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
-        bound, definition = self.bound, DEFINITIONS[self.name]
+        matches = self.bound.matches
         params: dict[str, Any] = {
             **({} if self.name.startswith(HARMFUL) else {"association": self.association}),
             "threshold": self.threshold,
-            **({"top": bound.matches.top} if bound.matches.top != 5 else {}),
-            **({"unknown": self.unknown} if self.unknown != "keep" else {}),
-            **bound.matches.facts,
-            **({"mode": self.mode} if self.mode == "paper" else {}),
+            **({"top": matches.top} if matches.top != 5 else {}),
         }
-        return Finding(
-            metric=str(BoundMetric.make(self.name, bound.by, params)),
-            name=self.name,
-            params=params,
-            by=list(bound.by),
-            value=value,
-            n=bound.n,
-            groups=bound.group_sizes(),
-            dropped=bound.dropped,
-            direction=definition.direction,
-            fair_at=definition.fair_at,
-            source=definition.source,
-            notes=[*bound.matches.notes, *self._silent(), *fields.pop("notes", [])],
-            **fields,
-        )
+        notes = [*matches.notes, *self._silent()]
+        return self.described(value, params, matches.facts, notes, **fields)
 
     def _silent(self) -> list[str]:
         """Which parts of a union the model cannot say."""
@@ -202,110 +185,44 @@ class Asked:
         return [f"the model has no label for {' and '.join(silent)}; the rest of {self.association} counts"]
 
 
-def rate_finding(
-    evidence: LabelMatches,
-    name: str,
-    association: str,
-    *,
-    by: By,
-    threshold: float,
-    unknown: str,
-    mode: str,
-    inference: str,
-    seed: int,
-) -> Finding:
-    """The rate of one association, with a part for each group.
-
-    Args:
-        evidence: LabelMatches.
-        name: Which metric.
-        association: Which kind of label, or a union.
-        by: Attributes crossed for parts.
-        threshold: Lowest confidence that counts.
-        unknown: ``keep`` or ``exclude``.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of the exchanges.
-    """
-    asked = Asked.make(
-        evidence, name, association, by=by, threshold=threshold, unknown=unknown, mode=mode,
-        inference=inference, seed=seed,
-    )  # fmt: skip
+def rate_finding(asked: Asked) -> Finding:
+    """The rate of one association, with a part for each group."""
     if asked.reason is not None:
         return asked.finding(None, reason=asked.reason, parts=_rate_parts(asked), details=_coverage(asked))
     count, n = float(asked.hit.sum()), asked.bound.n
     percent = _percent(count, n)
     fields: dict[str, Any] = {"details": _coverage(asked)}
-    if mode == "paper":
+    if asked.mode == "paper":
         fields["details"]["percent"] = percent
     if asked.infers:
         low, high = asked.intervals(whole=True)
         fields["interval"] = Interval(low=low[0], high=high[0], level=LEVEL, method=asked.method)
-    return asked.finding(percent / 100 if mode == "paper" else count / n, parts=_rate_parts(asked), **fields)
+    return asked.finding(
+        percent / 100 if asked.mode == "paper" else count / n, parts=_rate_parts(asked), **fields
+    )
 
 
-def gap_finding(
-    evidence: LabelMatches,
-    name: str,
-    association: str,
-    *,
-    by: By,
-    threshold: float,
-    unknown: str,
-    mode: str,
-    inference: str,
-    seed: int,
-) -> Finding:
-    """Largest minus smallest rate of the known groups; arguments as in ``rate_finding``."""
-    asked = Asked.make(
-        evidence, name, association, by=by, threshold=threshold, unknown=unknown, mode=mode,
-        inference=inference, seed=seed,
-    )  # fmt: skip
+def gap_finding(asked: Asked) -> Finding:
+    """Largest minus smallest rate of the known groups."""
     known = np.flatnonzero(asked.bound.known)
     reason = asked.reason or ("single_group" if known.size < 2 else None)
     if reason is not None:
         return asked.finding(None, reason=reason, details=_coverage(asked))
     rates = asked.rates[known]
-    highest, lowest = int(known[rates.argmax()]), int(known[rates.argmin()])
     value = float(rates.max() - rates.min())
-    details = {
-        **_coverage(asked),
-        "highest": asked.bound.text(highest),
-        "highest_rate": float(rates.max()),
-        "lowest": asked.bound.text(lowest),
-        "lowest_rate": float(rates.min()),
-    }
-    notes = []
-    if known.size < len(asked.bound.groups):
-        apart = ", ".join(asked.bound.text(code) for code in np.flatnonzero(~asked.bound.known).tolist())
-        notes.append(f"not compared, because annotators could not tell: {apart}")
-    fields = _gap_inference(asked, value, known) if asked.infers else {}
-    return asked.finding(value, details=details, notes=notes, **fields)
+    details = {**_coverage(asked), **asked.extremes(rates, "rate")}
+    tested = asked.infers and not asked.fixed
+    fields = _gap_inference(asked, value, known) if tested else asked.untested()
+    return asked.finding(value, details=details, notes=asked.not_compared(), **fields)
 
 
 def _gap_inference(asked: Asked, value: float, known: npt.NDArray[np.int64]) -> dict[str, Any]:
     null, draws = np.ptp(asked.exchanged, axis=1), np.ptp(asked.resampled, axis=1)
-    p_value = resampled_p(null, value, "high")
-    method = (
-        f"bootstrap of {asked.units}, percentile and basic, and MOVER of the extreme groups together; "
-        "from 0 where p > .05"
-    )
-    interval = hull_interval(draws, value, level=LEVEL, method=method, seed=asked.seed)
     low, high = (ends[known] for ends in asked.intervals())
-    if interval is not None:
-        below, above = _mover(asked.rates[known], low, high)
-        # the largest of many differences is far from 0 in fair data too; the test knows how far
-        fair = p_value is None or p_value > 1 - LEVEL
-        bottom = 0.0 if fair else max(min(interval.low, below), 0.0)
-        interval = interval.model_copy(update={"low": bottom, "high": min(max(interval.high, above), 1.0)})
+    fields = asked.gap_inference(value, null, draws, _mover(asked.rates[known], low, high))
     # of two groups the null is an absolute value, which has only sqrt(1 - 2/pi) of the signed spread
     spread = max(draws.std(), null.std() / np.sqrt(1 - 2 / np.pi) if known.size == 2 else 0.0)
-    return {
-        "interval": interval,
-        "null": null_band(null, level=LEVEL, method=f"groups exchanged by {asked.units}", seed=asked.seed),
-        "p_value": p_value,
-        "mde": number(float(np.quantile(null, 1 - _ALPHA) + _Z_POWER * spread)),
-    }
+    return {**fields, "mde": number(float(np.quantile(null, 1 - _ALPHA) + _Z_POWER * spread))}
 
 
 def _mover(rates: Floats, low: Floats, high: Floats) -> tuple[float, float]:
@@ -330,7 +247,7 @@ def _rate_parts(asked: Asked) -> list[Part]:
     low, high = asked.intervals() if asked.infers and asked.reason is None else (None, None)
     for code in range(len(bound.groups)):
         fields: dict[str, Any] = {"reason": asked.reason, "value": None}
-        details: dict[str, float | str | None] = {"coverage": float(covered[code])}
+        details: Details = {"coverage": float(covered[code])}
         if asked.reason is None:
             value = float(asked.rates[code])
             fields = {"value": value}
@@ -339,7 +256,7 @@ def _rate_parts(asked: Asked) -> list[Part]:
             if low is not None and high is not None:
                 ends = min(low[code], value), max(high[code], value)
                 fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=asked.method)
-            if asked.infers and bound.known[code] and bound.known.sum() > 1:
+            if asked.infers and bound.known[code] and bound.known.sum() > 1 and not asked.fixed:
                 fields |= _against_chance(asked, value, asked.exchanged[:, place[code]])
         kind, n = "*".join(bound.by), int(bound.sizes[code])
         parts.append(Part(kind=kind, key=bound.key(code), n=n, details=details, **fields))
@@ -348,11 +265,11 @@ def _rate_parts(asked: Asked) -> list[Part]:
 
 def _against_chance(asked: Asked, value: float, draws: Floats) -> dict[str, Any]:
     method = f"groups exchanged by {asked.units}"
-    null = null_band(draws, level=LEVEL, method=method, seed=asked.seed)
+    null = null_band(np.clip(draws, 0, 1), level=LEVEL, method=method, seed=asked.seed)
     return {"null": null, "p_value": resampled_p(draws, value, "both")}
 
 
-def _coverage(asked: Asked) -> dict[str, float | str | None]:
+def _coverage(asked: Asked) -> Details:
     return {"coverage": float(asked.coverage.mean()) if asked.bound.n else None}
 
 

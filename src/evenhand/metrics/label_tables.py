@@ -15,6 +15,7 @@ from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.exceedances import reached, reached_intervals
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""
@@ -50,38 +51,35 @@ def association_curve(
     if not cuts.size:
         raise ParameterError("thresholds=[] is not possible; give one at least, such as [0.1]")
     names = list(associations if associations is not None else matches.names)
+    covered = reached(bound.best, bound.group, len(bound.groups), cuts).ravel()
+    return pl.concat(_curve(bound, name, cuts, covered) for name in names)
+
+
+def _curve(bound: LabelGroups, name: str, cuts: Floats, covered: Integers) -> pl.DataFrame:
+    """The rows of one association."""
     count, width = len(bound.groups), cuts.size
     n = np.repeat(bound.sizes, width)
-    covered = reached(bound.best, bound.group, count, cuts).ravel()
-    parts = []
-    for name in names:
-        empty = np.full(count * width, np.nan)
-        rate = low = high = empty
-        if matches.labels_of(name):
-            scores = bound.scores(name)
-            hits = reached(scores, bound.group, count, cuts).ravel()
-            rate = np.divide(hits, n, out=empty.copy(), where=n > 0)
-            low, high = (
-                ends.ravel()
-                for ends in reached_intervals(scores, bound.group, count, bound.cluster, cuts, LEVEL)
-            )
-        parts.append(
-            pl.DataFrame(
-                {
-                    "association": pl.repeat(name, count * width, dtype=pl.String, eager=True),
-                    "group": pl.Series([bound.text(code) for code in range(count)], dtype=pl.String).gather(
-                        np.repeat(np.arange(count), width)
-                    ),
-                    "threshold": np.tile(cuts, count),
-                    "rate": rate,
-                    "low": low,
-                    "high": high,
-                    "coverage": np.divide(covered, n, out=empty.copy(), where=n > 0),
-                    "n": n.astype(np.int64),
-                }
-            ).with_columns(pl.col("rate", "low", "high", "coverage").fill_nan(None))
-        )
-    return pl.concat(parts)
+    empty = np.full(count * width, np.nan)
+    rate = low = high = empty
+    if bound.matches.labels_of(name):
+        scores = bound.scores(name)
+        hits = reached(scores, bound.group, count, cuts).ravel()
+        rate = np.divide(hits, n, out=empty.copy(), where=n > 0)
+        ends = reached_intervals(scores, bound.group, count, bound.cluster, cuts, LEVEL)
+        low, high = (each.ravel() for each in ends)
+    table = pl.DataFrame(
+        {
+            "association": pl.repeat(name, count * width, dtype=pl.String, eager=True),
+            "group": _texts(bound, width),
+            "threshold": np.tile(cuts, count),
+            "rate": rate,
+            "low": low,
+            "high": high,
+            "coverage": np.divide(covered, n, out=empty.copy(), where=n > 0),
+            "n": n.astype(np.int64),
+        }
+    )
+    return table.with_columns(pl.col("rate", "low", "high", "coverage").fill_nan(None))
 
 
 def association_confidences(
@@ -162,26 +160,13 @@ def label_rates(
     """
     bound = LabelGroups.of(matches, by, unknown)
     counts = _counted(matches, bound, check_threshold(threshold))
-    width, groups = len(matches.vocabulary), len(bound.groups)
-    codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
-    found, where = np.unique(codes[counts], return_inverse=True)
-    labels, column = np.unique(found % width, return_inverse=True)
-    table = np.zeros((groups, labels.size))
-    table[found // width, column] = np.bincount(where, minlength=found.size)
-    total = table.sum(axis=1, keepdims=True)
-    rate = np.divide(table, total, out=np.full(table.shape, np.nan), where=total > 0)
-    there = (total[:, 0] > 0).astype(np.float64)
-    plain = np.where(np.isnan(rate), 0, rate)
-    others = there.sum() - there
-    rest = np.divide(
-        plain.sum(axis=0) - plain, others[:, None], out=np.full(rate.shape, np.nan), where=others[:, None] > 0
-    )
-    names = pl.Series(matches.vocabulary, dtype=pl.String).gather(np.tile(labels, groups))
-    texts = pl.Series([bound.text(code) for code in range(groups)], dtype=pl.String)
+    labels, table = _predictions(bound, counts)
+    rate, rest = _beside_others(table)
+    names = pl.Series(matches.vocabulary, dtype=pl.String)
     frame = pl.DataFrame(
         {
-            "group": texts.gather(np.repeat(np.arange(groups), labels.size)),
-            "label": names,
+            "group": _texts(bound, labels.size),
+            "label": names.gather(np.tile(labels, len(bound.groups))),
             "count": table.ravel().astype(np.int64),
             "samples": (table / np.maximum(bound.sizes, 1)[:, None]).ravel(),
             "rate": rate.ravel(),
@@ -194,13 +179,41 @@ def label_rates(
     )
 
 
+def _texts(bound: LabelGroups, times: int) -> pl.Series:
+    """The groups as tables write them, each so many times."""
+    texts = pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String)
+    return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
+
+
+def _predictions(bound: LabelGroups, counts: npt.NDArray[np.bool_]) -> tuple[Integers, Floats]:
+    """Labels that any group got, and how often each group got each, shape (groups, labels)."""
+    matches, width = bound.matches, len(bound.matches.vocabulary)
+    codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
+    found, where = np.unique(codes[counts], return_inverse=True)
+    labels, column = np.unique(found % width, return_inverse=True)
+    table = np.zeros((len(bound.groups), labels.size))
+    table[found // width, column] = np.bincount(where, minlength=found.size)
+    return labels, table
+
+
+def _beside_others(table: Floats) -> tuple[Floats, Floats]:
+    """Rate of each label in each group, and the mean rate of the other groups that have predictions."""
+    total = table.sum(axis=1, keepdims=True)
+    rate = np.divide(table, total, out=np.full(table.shape, np.nan), where=total > 0)
+    there = (total[:, 0] > 0).astype(np.float64)
+    plain = np.where(np.isnan(rate), 0, rate)
+    others = (there.sum() - there)[:, None]
+    rest = np.divide(plain.sum(axis=0) - plain, others, out=np.full(rate.shape, np.nan), where=others > 0)
+    return rate, rest
+
+
 def _counted(matches: LabelMatches, bound: LabelGroups, threshold: float) -> npt.NDArray[np.bool_]:
     """Which of the first predictions count, shape (n, at most top)."""
     sure = matches.confidence[bound.chosen, : matches.top] >= threshold
     return np.asarray(sure & (matches.predicted[bound.chosen, : matches.top] >= 0))
 
 
-def _mean(values: Floats, group: npt.NDArray[np.int64], groups: int) -> Floats:
+def _mean(values: Floats, group: Integers, groups: int) -> Floats:
     """Mean by group, NaN for a group without values."""
     total = np.bincount(group, values, minlength=groups)
     count = np.bincount(group, minlength=groups)

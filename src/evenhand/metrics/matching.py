@@ -78,41 +78,11 @@ def match_association(
 
     Source: Janghorbani and de Melo 2023, section 5.2.
     """
-    check_choice("reading", reading, READINGS)
-    check_k(k)
-    if isinstance(evidence, Similarities) and evidence.kind != "probability":
-        raise ParameterError(
-            "match_association takes probabilities, not cosines; use association_effect_size, or make the "
-            "Similarities with from_scores"
-        )
-    asked = Comparison.make(
-        "match_association", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
-        alternative=alternative, reading=lambda block, na: _read(block, na, k, reading),
+    asked = _asked(
+        evidence, targets, attributes, k, reading, alternative=alternative, mode=mode, inference=inference,
+        seed=seed,
     )  # fmt: skip
-    params = {"k": k, "reading": reading, "standardised": True if standardised else None}
-    na, nb = asked.sizes[2:]
-    reason = undefined(asked, 1) if standardised else ("empty_set" if asked.empty else None)
-    words = min(na, nb) if reading == "per_image_per_set" else na + nb
-    if not asked.empty and k > words:
-        reason = "k_exceeds_pool"
-        return asked.finding(params, None, reason, notes=[f"{words} words are fewer than k = {k}"])
-    if reason is not None:
-        return asked.finding(params, None, reason)
-    scale = 1 / float(asked.phi.std(ddof=1)) if standardised else 1.0
-    value = asked.difference * scale
-    details: Details = asked.scale_details(1)
-    fields: dict[str, Any] = {}
-    if asked.infers and reading == "per_group":
-        bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
-        fields = _group_inference(asked, k, scale, bound)
-    elif asked.infers:
-        details |= asked.p_details()
-        fields = {
-            "p_value": asked.p_value,
-            "null": asked.null(scale, np.inf),
-            "interval": _of_images(asked, standardised),
-        }
-    return asked.finding(params, number(value), None, details=details, **fields)
+    return _finding(asked, k, reading, standardised)
 
 
 def top_weights(values: Floats, k: int) -> Floats:
@@ -139,6 +109,55 @@ def check_k(k: int) -> None:
     """Refuse what is no whole number from 1."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+
+
+def _asked(
+    evidence: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    k: int,
+    reading: str,
+    **options: Any,
+) -> Comparison:
+    """The images and words of a reading, checked and bound."""
+    check_choice("reading", reading, READINGS)
+    check_k(k)
+    if isinstance(evidence, Similarities) and evidence.kind != "probability":
+        raise ParameterError(
+            "match_association takes probabilities, not cosines; use association_effect_size, or make the "
+            "Similarities with from_scores"
+        )
+    return Comparison.make(
+        "match_association", evidence, targets, attributes,
+        reading=lambda block, na: _read(block, na, k, reading), **options,
+    )  # fmt: skip
+
+
+def _finding(asked: Comparison, k: int, reading: str, standardised: bool) -> Finding:
+    params = {"k": k, "reading": reading, "standardised": True if standardised else None}
+    na, nb = asked.sizes[2:]
+    words = min(na, nb) if reading == "per_image_per_set" else na + nb
+    if not asked.empty and k > words:
+        notes = [f"{words} words are fewer than k = {k}"]
+        return asked.finding(params, None, "k_exceeds_pool", notes=notes)
+    reason = undefined(asked, 1) if standardised else ("empty_set" if asked.empty else None)
+    if reason is not None:
+        return asked.finding(params, None, reason)
+    scale = 1 / float(asked.phi.std(ddof=1)) if standardised else 1.0
+    value = asked.difference * scale
+    details: Details = asked.scale_details(1)
+    fields: dict[str, Any] = {}
+    if asked.infers and reading == "per_group":
+        bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
+        fields = _group_inference(asked, k, scale, bound)
+    elif asked.infers:
+        details |= asked.p_details()
+        fields = {
+            "p_value": asked.p_value,
+            "null": asked.null(scale, np.inf),
+            "interval": _of_images(asked, standardised),
+        }
+    return asked.finding(params, number(value), None, details=details, **fields)
 
 
 def _read(block: Floats, na: int, k: int, reading: str) -> Floats:

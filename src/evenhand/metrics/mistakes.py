@@ -17,6 +17,7 @@ Floats = npt.NDArray[np.float64]
 _CANDIDATES = 50  # classes looked at pair by pair, those with the largest accuracy x V
 _MOST_GROUPS = 200  # groups compared in pairs, those with the most mistakes
 _FEWEST_MISTAKES = 5  # a group with fewer says little about how mistakes fall
+_ALIKE = 0.1 + 1e-9  # accuracies that differ by no more are alike
 
 SCHEMA = {
     "by": pl.String,
@@ -34,8 +35,9 @@ SCHEMA = {
 
 @dataclass(frozen=True, eq=False)
 class _Contrast:
-    """One class with the pair of its groups that is most worth showing."""
+    """One class with the pair of its groups that is most worth showing; those of rank 0 come first."""
 
+    rank: int
     score: float
     cells: ClassCells
     pair: tuple[int, int]
@@ -51,8 +53,8 @@ def prediction_differences(
     A class ranks by ``accuracy x V x max over pairs of groups (1 - |accuracy difference|) x distance``,
     where distance is half the summed absolute difference between the two groups' distributions of wrong
     predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Pairs where both
-    groups make at least five mistakes come before others; last come classes in which only one group makes
-    mistakes, where all predictions are compared.
+    groups make at least five mistakes come before others, and of these, pairs whose accuracies differ by
+    0.1 at most; last come classes in which only one group makes mistakes, where all predictions are compared.
 
     Args:
         evidence: Predictions or Counts.
@@ -74,7 +76,7 @@ def prediction_differences(
     value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
     ranked = sorted(prepared.classes, key=lambda c: -_promise(c, value_of[c.label]))[:_CANDIDATES]
     contrasts = [_contrast(cells, value_of[cells.label]) for cells in ranked]
-    best = sorted((c for c in contrasts if c is not None), key=lambda c: -c.score)[:classes]
+    best = sorted((c for c in contrasts if c is not None), key=lambda c: (c.rank, -c.score))[:classes]
     rows = [row for order, contrast in enumerate(best) for row in _rows(prepared, contrast, order, top)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -88,7 +90,7 @@ def _promise(cells: ClassCells, effect: float) -> float:
 
 
 def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
-    """The pair of groups of like accuracy with the most unlike mistakes.
+    """The pair of groups of like accuracy with the most unlike mistakes, or of unlike where none is alike.
 
     Where fewer than two groups make mistakes, all predictions are compared instead.
     """
@@ -98,20 +100,22 @@ def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
     wrong = table[:, labels != cells.label]
     mistakes = wrong.sum(axis=1)
     trusted = (mistakes >= _FEWEST_MISTAKES).sum() >= 2
-    compared, trust = wrong, 1.0 if trusted else 0.01
-    if (mistakes > 0).sum() < 2:
-        compared, trust = table, 0.001
+    compared = wrong if (mistakes > 0).sum() >= 2 else table
     least = _FEWEST_MISTAKES if trusted else 1
     keep = np.flatnonzero(compared.sum(axis=1) >= least)
     keep = np.sort(keep[np.argsort(-mistakes[keep], kind="stable")[:_MOST_GROUPS]])
     accuracy = 1 - mistakes[keep] / table[keep].sum(axis=1)
     shares = compared[keep] / compared[keep].sum(axis=1, keepdims=True)
-    likeness = 1 - np.abs(accuracy[:, None] - accuracy) if compared is wrong else 1.0
-    score = likeness * np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
-    first, second = sorted(divmod(int(np.argmax(score)), keep.size))
+    apart = np.abs(accuracy[:, None] - accuracy) if compared is wrong else np.zeros((keep.size, keep.size))
+    distance = np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
+    score = (1 - apart) * distance
+    alike = (apart <= _ALIKE) & (distance > 0)
+    first, second = sorted(divmod(int(np.argmax(score + 1.0 * alike)), keep.size))
     total = _accuracy(cells)
+    rank = (0 if alike[first, second] else 1) if trusted else 2
     return _Contrast(
-        float(score[first, second]) * total * effect * trust,
+        rank if compared is wrong else 3,
+        float(score[first, second]) * total * effect,
         cells,
         (int(groups[keep[first]]), int(groups[keep[second]])),
         total,

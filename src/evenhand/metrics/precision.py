@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.core.results import Finding
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.metrics.precision_findings import gap_finding, precision_finding
+from evenhand.metrics.precision_findings import Asked, gap_finding, precision_finding
 from evenhand.metrics.prepared import By
 
 
@@ -56,10 +56,11 @@ def precision_at_k(
 
     Source: Goyal et al. 2022, section 3.3 (indicator 3).
     """
-    return precision_finding(
+    asked = Asked.make(
         evidence, "precision_at_k", match=match, by=by, k=k, unknown=unknown, mode=mode,
         inference=inference, seed=seed,
     )  # fmt: skip
+    return precision_finding(asked)
 
 
 def precision_gap(
@@ -88,7 +89,8 @@ def precision_gap(
 
     Source: ours, after Goyal et al. 2022, section 3.3.
     """
-    return gap_finding(
+    asked = Asked.make(
         evidence, "precision_gap", match=match, by=by, k=k, unknown=unknown, mode=mode,
         inference=inference, seed=seed,
     )  # fmt: skip
+    return gap_finding(asked)

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.metrics.building import hull_interval, null_band, resampled_p
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.group_questions import Details, GroupQuestion
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.query_groups import QueryGroups, as_key
 from evenhand.metrics.resolution_findings import corrected
@@ -34,28 +32,17 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Asked(GroupQuestion):
     """What has to match among the first k under one grouping.
 
     Attributes:
-        bound: The queries by group.
         first: How much each neighbour of each query counts.
-        name: Name of the metric.
         k: How many neighbours count.
-        unknown: ``keep`` or ``exclude``.
-        mode: ``default`` or ``paper``.
-        infers: Whether intervals, null bands and p are wanted.
-        seed: Of the resampling.
     """
 
     bound: QueryGroups
     first: FirstItems
-    name: str
     k: int
-    unknown: str
-    mode: str
-    infers: bool
-    seed: int
 
     @classmethod
     def make(
@@ -72,6 +59,17 @@ class Asked:
         seed: int,
     ) -> Asked:
         """Check what is asked for.
+
+        Args:
+            evidence: Neighbours.
+            name: Which metric.
+            match: Attribute, or attributes crossed, that has to be the same.
+            by: Attributes crossed.
+            k: How many neighbours count.
+            unknown: ``keep`` or ``exclude``.
+            mode: ``default`` or ``paper``.
+            inference: ``auto`` or ``none``.
+            seed: Of every random stream.
 
         Raises:
             UserError: An unknown attribute or option, or sides that cannot be compared.
@@ -90,7 +88,7 @@ class Asked:
             kept = ~first.unknown
             bound = bound.without(first.unknown, _OPEN)
             first = FirstItems(first.weight[kept], first.tied[kept], first.unknown[kept])
-        return cls(bound, first, name, int(k), unknown, mode, inference == "auto", seed)
+        return cls(bound, name, unknown, mode, inference == "auto", seed, first, int(k))
 
     @cached_property
     def reason(self) -> str | None:
@@ -139,6 +137,11 @@ class Asked:
         count = np.unique(self.bound.cluster).size
         return f"score interval over {count} values of {self.bound.neighbours.cluster}"
 
+    @property
+    def units(self) -> str:
+        """What is exchanged and resampled."""
+        return str(self.bound.neighbours.cluster) if self.bound.cluster is not None else "queries"
+
     def intervals(self, *, whole: bool = False) -> tuple[Floats, Floats]:
         """Ends of the interval of each group's precision, or of everything as one group."""
         group = np.zeros_like(self.bound.group) if whole else self.bound.group
@@ -168,29 +171,10 @@ class Asked:
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
-        bound, definition = self.bound, DEFINITIONS[self.name]
-        params: dict[str, Any] = {
-            "match": "+".join(bound.match),
-            "k": self.k,
-            **({"unknown": self.unknown} if self.unknown != "keep" else {}),
-            **bound.neighbours.facts,
-            **({"mode": self.mode} if self.mode == "paper" else {}),
-        }
-        return Finding(
-            metric=str(BoundMetric.make(self.name, bound.by, params)),
-            name=self.name,
-            params=params,
-            by=list(bound.by),
-            value=value,
-            n=bound.n,
-            groups=bound.group_sizes(),
-            dropped=bound.dropped,
-            direction=definition.direction,
-            fair_at=definition.fair_at,
-            source=definition.source,
-            notes=[*bound.neighbours.notes, *bound.notes, *self._ties(), *fields.pop("notes", [])],
-            **fields,
-        )
+        bound = self.bound
+        params = {"match": "+".join(bound.match), "k": self.k}
+        notes = [*bound.neighbours.notes, *bound.notes, *self._ties()]
+        return self.described(value, params, bound.neighbours.facts, notes, **fields)
 
     def _ties(self) -> list[str]:
         tied = int(self.first.tied.sum())
@@ -199,34 +183,8 @@ class Asked:
         return [f"{tied} queries have equally near samples at place {self.k}; all their orders are averaged"]
 
 
-def precision_finding(
-    evidence: Neighbours,
-    name: str,
-    *,
-    match: By,
-    by: By,
-    k: int,
-    unknown: str,
-    mode: str,
-    inference: str,
-    seed: int,
-) -> Finding:
-    """The mean precision of all queries, with a part for each group.
-
-    Args:
-        evidence: Neighbours.
-        name: Which metric.
-        match: Attribute, or attributes crossed, that has to be the same.
-        by: Attributes crossed for parts.
-        k: How many neighbours count.
-        unknown: ``keep`` or ``exclude``.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of every random stream.
-    """
-    asked = Asked.make(
-        evidence, name, match=match, by=by, k=k, unknown=unknown, mode=mode, inference=inference, seed=seed
-    )
+def precision_finding(asked: Asked) -> Finding:
+    """The mean precision of all queries, with a part for each group."""
     if asked.reason is not None:
         return asked.finding(None, reason=asked.reason, parts=_parts(asked))
     value = float(asked.values.mean())
@@ -238,34 +196,16 @@ def precision_finding(
     return asked.finding(value, parts=_parts(asked), **fields)
 
 
-def gap_finding(
-    evidence: Neighbours,
-    name: str,
-    *,
-    match: By,
-    by: By,
-    k: int,
-    unknown: str,
-    mode: str,
-    inference: str,
-    seed: int,
-) -> Finding:
-    """Largest minus smallest precision of the known groups; arguments as in ``precision_finding``."""
-    asked = Asked.make(
-        evidence, name, match=match, by=by, k=k, unknown=unknown, mode=mode, inference=inference, seed=seed
-    )
+def gap_finding(asked: Asked) -> Finding:
+    """Largest minus smallest precision of the known groups."""
     known = np.flatnonzero(asked.bound.known)
     reason = asked.reason or ("single_group" if known.size < 2 else None)
     if reason is not None:
         return asked.finding(None, reason=reason)
-    bound, precision, chance = asked.bound, asked.precision[known], asked.chance[known]
-    highest, lowest = int(known[precision.argmax()]), int(known[precision.argmin()])
+    precision, chance = asked.precision[known], asked.chance[known]
     value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
-    details: dict[str, float | str | None] = {
-        "highest": "*".join(bound.groups[highest]),
-        "highest_precision": float(precision.max()),
-        "lowest": "*".join(bound.groups[lowest]),
-        "lowest_precision": float(precision.min()),
+    details = {
+        **asked.extremes(precision, "precision"),
         "gap_by_chance": by_chance,
         "gap_above_chance": float(np.ptp(precision - chance)),
     }
@@ -275,34 +215,16 @@ def gap_finding(
             f"random neighbours from this database would already give a gap of {by_chance:.3f}; read "
             "gap_above_chance"
         )
-    if known.size < len(bound.groups):
-        apart = ", ".join("*".join(bound.groups[code]) for code in np.flatnonzero(~bound.known).tolist())
-        notes.append(f"not compared, because annotators could not tell: {apart}")
-    fields = _gap_inference(asked, value, known) if asked.infers else {}
-    return asked.finding(value, details=details, notes=notes, **fields)
+    tested = asked.infers and not asked.fixed
+    fields = _gap_inference(asked, value, known) if tested else asked.untested()
+    return asked.finding(value, details=details, notes=notes + asked.not_compared(), **fields)
 
 
 def _gap_inference(asked: Asked, value: float, known: npt.NDArray[np.int64]) -> dict[str, Any]:
-    units = str(asked.bound.neighbours.cluster) if asked.bound.cluster is not None else "queries"
     null = np.ptp(asked.drawn("exchange", asked.bound.known), axis=1)
     draws = np.ptp(asked.drawn("bootstrap", asked.bound.known), axis=1)
-    p_value = resampled_p(null, value, "high")
-    method = (
-        f"bootstrap of {units}, percentile and basic, and MOVER of the extreme groups together; from 0 where "
-        "p > .05"
-    )
-    interval = hull_interval(draws, value, level=LEVEL, method=method, seed=asked.seed)
-    if interval is not None:
-        low, high = (ends[known] for ends in asked.intervals())
-        below, above = _mover(asked.precision[known], low, high)
-        fair = p_value is None or p_value > 1 - LEVEL
-        bottom = 0.0 if fair else max(min(interval.low, below), 0.0)
-        interval = interval.model_copy(update={"low": bottom, "high": min(max(interval.high, above), 1.0)})
-    return {
-        "interval": interval,
-        "null": null_band(null, level=LEVEL, method=f"groups exchanged by {units}", seed=asked.seed),
-        "p_value": p_value,
-    }
+    low, high = (ends[known] for ends in asked.intervals())
+    return asked.gap_inference(value, null, draws, _mover(asked.precision[known], low, high))
 
 
 def _mover(means_: Floats, low: Floats, high: Floats) -> tuple[float, float]:
@@ -341,7 +263,7 @@ def _parts(asked: Asked) -> list[Part]:
     return corrected(parts)
 
 
-def _details(value: float, chance: float) -> dict[str, float | str | None]:
+def _details(value: float, chance: float) -> Details:
     return {"chance": chance, "above_chance": value - chance}
 
 

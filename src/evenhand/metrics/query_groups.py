@@ -38,7 +38,8 @@ class QueryGroups:
         labels: Code of the value of each database sample; -1: no query in it has this value.
         groups: The groups that occur, sorted.
         group: Group of each query in it.
-        known: Groups whose annotators could tell every attribute.
+        known: Groups that gaps compare: every attribute is known, and the database has what some of their
+            queries ask for.
         apart: Queries of each group that stand apart because the database does not have their value.
         dropped: Queries and database samples left out, by reason.
         notes: What to know about both sides.
@@ -125,11 +126,11 @@ class QueryGroups:
         held = set(pl.DataFrame(theirs).unique().iter_rows())
         keys = _keys(asked)
         absent = np.zeros(chosen.size, dtype=bool)
+        elsewhere = np.array([key not in held for key in keys], dtype=bool)
         if not paper:
             for name, column in asked.items():
                 absent |= leave_out(f"unknown {name}", _unknown(column))
             words = "+".join(match)
-            elsewhere = np.array([key not in held for key in keys], dtype=bool)
             absent |= leave_out(f"{words} not in the database", elsewhere)
         places = _keys(grouped) if by else [()] * chosen.size
         apart: dict[tuple[str, ...], int] = {}
@@ -139,7 +140,8 @@ class QueryGroups:
         values = sorted({keys[row] for row in rows.tolist()})
         code = {value: number for number, value in enumerate(values)}
         groups: list[tuple[str, ...]] = sorted({places[row] for row in rows.tolist()}) if by else [()]
-        position = {group: number for number, group in enumerate(groups)}
+        position = {each: number for number, each in enumerate(groups)}
+        group = np.array([position[places[row]] for row in rows.tolist()], dtype=np.int64)
         dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
         return cls(
             evidence,
@@ -149,8 +151,8 @@ class QueryGroups:
             np.array([code[keys[row]] for row in rows.tolist()], dtype=np.int64),
             _codes(theirs, code),
             groups,
-            np.array([position[places[row]] for row in rows.tolist()], dtype=np.int64),
-            np.array([not any(value.lower() in UNKNOWN for value in group) for group in groups], dtype=bool),
+            group,
+            _compared(groups, group, elsewhere[rows]),
             dict(sorted(apart.items())),
             [Dropped(reason=reason, count=count) for reason, count in sorted(dropped.items())],
             _database_notes(theirs),
@@ -213,6 +215,12 @@ class QueryGroups:
     def group_sizes(self) -> list[GroupSize]:
         """Queries of each group; nothing without a grouping."""
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
+
+
+def _compared(groups: Sequence[tuple[str, ...]], group: Integers, elsewhere: Mask) -> Mask:
+    """Groups that are known, and of which the database has what some queries ask for."""
+    known = np.array([not any(value.lower() in UNKNOWN for value in each) for each in groups], dtype=bool)
+    return np.asarray(known & (np.bincount(group, ~elsewhere, len(groups)) > 0))
 
 
 def as_key(group: tuple[str, ...]) -> Key:

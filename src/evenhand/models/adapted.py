@@ -23,6 +23,7 @@ from evenhand.models.adapted_folder import (
 )
 from evenhand.models.resolve import resolve
 from evenhand.models.source import LoadOptions, ModelSource
+from evenhand.models.trainable import network_uri
 
 ADAPTER = "1"  # raised when answers of this adapter change
 FINE_TUNED = "fine_tuning"
@@ -45,7 +46,8 @@ class AdaptedSource:
     def extractor(self) -> ModelSource:
         """The model under the head; of a fine-tuned one the network in its folder."""
         if self.card["method"] == FINE_TUNED:
-            return resolve(f"hf:{self._folder / NETWORK}", self._options)
+            uri = network_uri(str(self.card["extractor"]["uri"]), self._folder / NETWORK)
+            return resolve(uri, self._options)
         return resolve(str(self.card["extractor"]["uri"]), self._options)
 
     def identity(self) -> dict[str, str]:

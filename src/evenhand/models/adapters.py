@@ -29,6 +29,7 @@ SCHEMES = Registry(
     {
         "adapted": "evenhand.models.adapted:open_adapted",
         "api": "evenhand.models.api.source:open_api",
+        "diffusers": "evenhand.models.diffusers_pipelines:open_diffusers",
         "hf": "evenhand.models.hf.source:open_hf",
         "onnx": "evenhand.models.onnx_file:open_onnx",
         "openclip": "evenhand.models.openclip:open_openclip",
@@ -39,13 +40,19 @@ SCHEMES = Registry(
 )
 GRAMMAR = (
     "hf:org/name[@revision] or hf:FOLDER, timm:name, openclip:arch/weights, onnx:FILE, api:model@base_url, "
-    "py:module:object, FILE.py:object, adapted:FOLDER, table:FILE"
+    "py:module:object, FILE.py:object, adapted:FOLDER, diffusers:org/name[@revision] or diffusers:FOLDER, "
+    "table:FILE"
 )
 _OTHERS = (
     Adapter("timm:NAME", "classifiers of timm", ("classifies_images", "embeds_images")),
     Adapter("openclip:ARCH/WEIGHTS", "dual encoders of open_clip", ("embeds_images", "embeds_texts")),
     Adapter("onnx:FILE", "ONNX networks with a sidecar", ("classifies_images", "embeds_images")),
-    Adapter("api:MODEL@URL", "OpenAI-compatible servers", ("scores_continuations", "answers_questions")),
+    Adapter(
+        "api:MODEL@URL",
+        "OpenAI-compatible servers",
+        ("scores_continuations", "answers_questions", "generates_images"),
+    ),
+    Adapter("diffusers:ORG/NAME", "pipelines of diffusers that take a prompt", ("generates_images",)),
     Adapter("adapted:FOLDER", "what evenhand adapt made", ("classifies_images", "embeds_images")),
     Adapter("FILE.py:OBJECT", "your own class", tuple(CAPABILITIES)),
 )

@@ -11,6 +11,21 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
+class ImageOptions:
+    """How a model that makes images makes them; None is what the model, or its server, takes by itself.
+
+    Attributes:
+        steps: Denoising steps.
+        guidance: How strongly the prompt steers.
+        size: Height and width in pixels.
+    """
+
+    steps: int | None = None
+    guidance: float | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
 class LoadOptions:
     """How a model is loaded.
 
@@ -18,11 +33,13 @@ class LoadOptions:
         device: ``auto`` takes cuda, then mps, then cpu; ``cuda:1`` names one of several.
         dtype: Of weights and computation; answers are float32 in any case.
         trust_remote_code: Let the model's folder or repository run code of its own.
+        images: How images are made, for a model that is asked for some; None: it is asked something else.
     """
 
     device: str = "auto"
     dtype: str = "float32"
     trust_remote_code: bool = False
+    images: ImageOptions | None = None
 
 
 class ModelSource(Protocol):

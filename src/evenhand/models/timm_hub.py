@@ -20,7 +20,7 @@ from evenhand.models.hub_weights import (
     remembered,
     tensor_shapes,
 )
-from evenhand.models.source import LoadOptions, ModelSource
+from evenhand.models.source import LoadOptions
 from evenhand.models.torch_device import choose_device, choose_dtype, import_torch, to_numpy
 
 _SAFE_NAMES = {
@@ -30,7 +30,7 @@ _SAFE_NAMES = {
 }
 
 
-def open_timm(rest: str, options: LoadOptions) -> ModelSource:
+def open_timm(rest: str, options: LoadOptions) -> TimmSource:
     """``timm:name[.tag][@revision]``, ``timm:name@FILE.safetensors`` or ``timm:./FOLDER``.
 
     Args:
@@ -97,8 +97,22 @@ class TimmSource:
         Raises:
             InputError: The weights do not fit the architecture.
         """
-        torch, timm, found = import_torch(), _import_timm(), self._found
+        torch, found = import_torch(), self._found
         device, dtype = choose_device(self._options), choose_dtype(self._options)
+        network, transform = self.network()
+        network = network.to(device=device, dtype=dtype).eval()
+        if not found.classes:
+            return TimmFeatures(torch, network, transform, device, dtype)
+        labels, wordnet_ids = _labels(_import_timm(), network.pretrained_cfg, found.classes)
+        return TimmClassifier(torch, network, transform, device, dtype, labels, wordnet_ids)
+
+    def network(self) -> tuple[Any, Any]:
+        """The torch module with its weights, and its own preprocessing, PIL image to tensor.
+
+        Raises:
+            InputError: The weights do not fit the architecture.
+        """
+        timm, found = _import_timm(), self._found
         arguments: dict[str, Any] = {}
         if found.overlay is not None:
             arguments = {"pretrained_cfg_overlay": found.overlay, "num_classes": found.classes}
@@ -110,14 +124,8 @@ class TimmSource:
                 f"{self.uri!r}: {str(found.weights)!r} does not fit: {cause}; "
                 "give the weights' own architecture"
             ) from None
-        network = network.to(device=device, dtype=dtype).eval()
-        transform = timm.data.create_transform(
-            **timm.data.resolve_model_data_config(network), is_training=False
-        )
-        if not found.classes:
-            return TimmFeatures(torch, network, transform, device, dtype)
-        labels, wordnet_ids = _labels(timm, network.pretrained_cfg, found.classes)
-        return TimmClassifier(torch, network, transform, device, dtype, labels, wordnet_ids)
+        settings = timm.data.resolve_model_data_config(network)
+        return network, timm.data.create_transform(**settings, is_training=False)
 
 
 class TimmFeatures:

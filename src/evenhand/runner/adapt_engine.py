@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -14,6 +15,7 @@ import polars as pl
 
 from evenhand.benchmarks.classification.ways import Labels
 from evenhand.benchmarks.declaration import Plan
+from evenhand.benchmarks.indicators.taxonomies import NO_HYPONYMS
 from evenhand.core.errors import InputError, ParameterError, UserError
 from evenhand.core.questions import Question
 from evenhand.evidence.derive import prototypes
@@ -30,19 +32,20 @@ from evenhand.models.adapted_folder import (
     write_card,
     write_hashes,
 )
-from evenhand.models.hf.trainable import TrainableNetwork, open_trainable
 from evenhand.models.resolve import require, resolve
 from evenhand.models.source import ModelSource
 from evenhand.models.torch_device import import_torch
+from evenhand.models.trainable import Trainable, open_trainable
+from evenhand.runner.evaluation_images import read_evaluation
 from evenhand.runner.evidence_engine import Asked, Progress, ask_all
 from evenhand.runner.fine_tuning import FineTuning
-from evenhand.runner.head_classes import HeadClass, Wanted
-from evenhand.runner.heads import Vectors, fit_probe
+from evenhand.runner.head_classes import HeadClass, Wanted, prompts
+from evenhand.runner.heads import Vectors, fit_probe, read_vectors
 from evenhand.runner.lasting_uris import lasting_uri
 from evenhand.runner.options import AskOptions
-from evenhand.runner.overlap import read_evaluation, refuse_evaluation_images
+from evenhand.runner.overlap import refuse_evaluation_images
 from evenhand.runner.recipes import FINE_TUNING, METHODS, PROBE, ZERO_SHOT, read_recipe
-from evenhand.runner.training_images import TrainingImages, read_training
+from evenhand.runner.training_images import TrainingImages, read_training, readable_rows
 from evenhand.runner.writing import telling_where, write_table
 
 CANNOT_PROMISE = (
@@ -78,11 +81,12 @@ class _Fitted:
 
     facts: dict[str, Any]
     head: Head | None = None
-    network: TrainableNetwork | None = None
+    network: Trainable | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
     seen: Sequence[str] = ()
     images: Sequence[int] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
+    training: TrainingImages | None = None  # those that could be read
 
 
 def adapt(
@@ -104,7 +108,7 @@ def adapt(
     """Give a model a head for classes of the user's, or train it as a whole.
 
     ``probe`` fits a multinomial logistic regression on frozen vectors, which are asked for as any question
-    and kept: a second adaptation asks nothing. ``fine_tuning`` trains all weights of an ``hf:`` model.
+    and kept: a second adaptation asks nothing. ``fine_tuning`` trains all weights of an ``hf:`` or ``timm:`` model.
     ``zero_shot`` makes a head of the classes' prompts, for models that embed texts; it needs no images.
 
     Args:
@@ -140,15 +144,9 @@ def adapt(
     wanted = None if classes is None else Wanted.read(classes, str(recipe["hyponyms"]))
     training = _training(train, method, image, truth, wanted, recipe)
     if training is not None:
-        for each in evaluation:
-            refuse_evaluation_images(training.samples, training.digests, read_evaluation(each), str(each))
+        _refuse_images_of(evaluation, training)
     work = _Work(source, model, method, recipe, training, wanted, how, told)
-    made = []
-    for number, target in enumerate(targets):
-        with atomic_folder(target, entries=ENTRIES, markers=MARKERS) as folder, telling_where(target):
-            work.write(folder, seed + number)
-        made.append(Adapted(target, read_card(target), work.asked))
-    return made
+    return [work.adapted(target, seed + number) for number, target in enumerate(targets)]
 
 
 def _source(model: Any, method: str, options: AskOptions) -> ModelSource:
@@ -192,6 +190,11 @@ def _training(
             raise ParameterError(f"--method {method} learns from images; give --train IMAGES")
         if wanted is None:
             raise ParameterError("--method zero_shot needs to know the classes; give --classes or --train")
+        if wanted.hyponyms != NO_HYPONYMS:
+            raise ParameterError(
+                f"-p hyponyms={wanted.hyponyms!r} picks classes from those of the training images, and there "
+                "are none; add --train IMAGES, or leave it out"
+            )
         return None
     found = read_training(
         train, image=image, truth=truth, wanted=wanted, per_class=int(recipe.get("per_class", 0))
@@ -202,6 +205,12 @@ def _training(
             "images, a larger -p validation, or none: -p validation=0 (with -p l2=0.001 for a probe)"
         )
     return found
+
+
+def _refuse_images_of(evaluation: Sequence[str | Path], training: TrainingImages) -> None:
+    """Refuse training images that the model will be measured on."""
+    for each in evaluation:
+        refuse_evaluation_images(training.samples, training.digests, read_evaluation(each), str(each))
 
 
 @dataclass(eq=False)
@@ -217,6 +226,14 @@ class _Work:
     options: AskOptions
     progress: Progress
     asked: int = 0
+    unreadable: list[str] = field(default_factory=list)
+    _read: TrainingImages | None = None
+
+    def adapted(self, target: Path, seed: int) -> Adapted:
+        """The model of one seed, in its folder."""
+        with atomic_folder(target, entries=ENTRIES, markers=MARKERS) as folder, telling_where(target):
+            self.write(folder, seed)
+        return Adapted(target, read_card(target), self.asked)
 
     def write(self, folder: Path, seed: int) -> None:
         """Fit with a seed and write the folder."""
@@ -238,21 +255,31 @@ class _Work:
         return self.wanted.classes() if self.wanted is not None else []
 
     def _card(self, made: _Fitted, seed: int) -> dict[str, Any]:
-        counts = made.images or [0] * len(self.classes())
-        dropped = {**(self.training.dropped if self.training else {}), **made.dropped}
+        training = made.training or self.training
+        classes = training.classes if training is not None else self.classes()
+        counts = made.images or [0] * len(classes)
+        dropped = {**(training.dropped if training else {}), **made.dropped}
         return {
             "evenhand": version("evenhand"),
             "method": self.method,
             "seed": seed,
             "extractor": {"uri": lasting_uri(self.uri), "identity": dict(self.source.identity())},
             "recipe": dict(self.recipe),
-            "classes": [one.described(int(count)) for one, count in zip(self.classes(), counts, strict=True)],
-            "not_found": list(self.training.not_found if self.training else ()),
+            "classes": [one.described(int(count)) for one, count in zip(classes, counts, strict=True)],
+            "not_found": list(training.not_found if training else ()),
             "training": {"images": len(set(made.seen)), "sha256": hash_of_hashes(made.seen)},
             "dropped": [{"reason": reason, "count": count} for reason, count in sorted(dropped.items())],
             "fit": made.facts,
             "cannot_promise": list(CANNOT_PROMISE),
         }
+
+    def readable(self) -> TrainingImages:
+        """The training images that can be decoded, looked at once for all seeds; the others are counted."""
+        assert self.training is not None  # noqa: S101 - checked before
+        if self._read is None:
+            rows, reasons = readable_rows(self.training, self.options.n_workers(), self.progress)
+            self._read, self.unreadable = self.training.only(rows), reasons
+        return self._read
 
     def ask(self, plan: Plan, room: Path) -> Asked:
         """Ask the extractor, as any benchmark does."""
@@ -268,22 +295,15 @@ def _probe(work: _Work, seed: int, room: Path) -> _Fitted:
     question = Question("images", "embeds_images", ids, training.images)
     plan = Plan(pl.DataFrame({"sample": ids}), [question])
     answers = work.ask(plan, room)
-    values, rows = _vectors(answers.folder / question.name, room / "vectors.npy", len(training))
-    known = np.zeros(len(training), dtype=bool)
-    known[rows] = True
-    place = np.zeros(len(training), dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    fit, validation = (place[half[known[half]]] for half in training.halves(work.recipe["validation"], seed))
-    codes = training.codes[rows]
-    lacking = sorted(set(range(len(training.classes))) - set(codes[fit].tolist()))
-    if lacking:
-        raise InputError(
-            f"no image of {training.classes[lacking[0]].label!r} to fit on was answered; give other images, "
-            "or leave the class out with --classes"
-        )
+    values, rows = read_vectors(answers.folder / question.name, room / "vectors.npy", len(training))
+    order = np.argsort(rows)
+    read = training.only(rows[order])
+    fit, validation = (order[half] for half in read.halves(work.recipe["validation"], seed))
+    codes = np.zeros(len(rows), dtype=np.int64)
+    codes[order] = read.codes
     unit = work.recipe["vectors"] == "unit"
     probe = fit_probe(
-        Vectors(values, codes, len(training.classes), fit, validation, unit), work.recipe, _device(work)
+        Vectors(values, codes, len(read.classes), fit, validation, unit), work.recipe, _device(work)
     )
     reasons = answers.unanswered["reason"].value_counts(sort=True).iter_rows()
     return _Fitted(
@@ -291,8 +311,9 @@ def _probe(work: _Work, seed: int, room: Path) -> _Fitted:
         head=probe.head,
         history=probe.history,
         seen=[training.digests[row] for row in rows.tolist()],
-        images=np.bincount(codes, minlength=len(training.classes)).tolist(),
+        images=read.per_class().tolist(),
         dropped=dict(reasons),
+        training=read,
     )
 
 
@@ -309,47 +330,27 @@ def _device(work: _Work) -> str:
     return str(choose_device(work.options.load_options()))
 
 
-def _vectors(evidence: Path, path: Path, count: int) -> tuple[Any, Any]:
-    """All vectors in a file that is mapped into memory, and the row of each; unanswered rows have none."""
-    values, rows, done = None, np.zeros(count, dtype=np.int64), 0
-    for file in sorted(evidence.glob("part-*.parquet")):
-        part = pl.read_parquet(file, columns=["sample", "vector"])
-        if part.is_empty():
-            continue
-        block = np.stack(list(part["vector"].to_numpy()))
-        if values is None:
-            values = np.lib.format.open_memmap(path, "w+", np.float32, (count, block.shape[1]))
-        values[done : done + len(block)] = block
-        rows[done : done + len(block)] = part["sample"].cast(pl.Int64).to_numpy()
-        done += len(block)
-    assert values is not None  # noqa: S101 - the engine refuses a question without an answer
-    return values[:done], rows[:done]
-
-
 def _fine_tuned(work: _Work, seed: int, room: Path) -> _Fitted:
     del room
-    training = work.training
-    assert training is not None  # noqa: S101 - checked before
+    read = work.readable()
     options = work.options.load_options()
     torch = import_torch()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)  # the new head starts at random
-        trainable = open_trainable(work.uri, options, [one.label for one in training.classes])
-    halves = training.halves(work.recipe["validation"], seed)
+        trainable = open_trainable(work.uri, options, [one.label for one in read.classes])
+    halves = read.halves(work.recipe["validation"], seed)
     workers = work.options.n_workers()
-    tuning = FineTuning(trainable, training, halves, work.recipe, seed, options, work.progress, workers)
+    tuning = FineTuning(trainable, read, halves, work.recipe, seed, options, work.progress, workers)
     facts = tuning.run() | {"new_weights": sorted(trainable.fresh)}
-    kept = [row for row in range(len(training)) if row not in tuning.unreadable]
-    dropped: dict[str, int] = {}
-    for reason in tuning.unreadable.values():
-        dropped[reason] = dropped.get(reason, 0) + 1
+    kept = [row for row in range(len(read)) if row not in tuning.unreadable]
     return _Fitted(
         facts,
         network=trainable,
         history=tuning.history,
-        seen=[training.digests[row] for row in kept],
-        images=np.bincount(training.codes[kept], minlength=len(training.classes)).tolist(),
-        dropped=dropped,
+        seen=[read.digests[row] for row in kept],
+        images=np.bincount(read.codes[kept], minlength=len(read.classes)).tolist(),
+        dropped=Counter([*work.unreadable, *tuning.unreadable.values()]),
+        training=read,
     )
 
 
@@ -362,7 +363,7 @@ def _zero_shot(work: _Work, seed: int, room: Path) -> _Fitted:
             raise ParameterError(
                 f"-p templates={template!r} has no {{label}}; write for instance 'a photo of a {{label}}'"
             )
-    Labels(tuple(one.label for one in classes), tuple(one.text for one in classes)).check("zero_shot")
+    Labels(tuple(one.label for one in classes), tuple(prompts(classes))).check("zero_shot")
     texts = [template.replace("{label}", one.text) for one in classes for template in templates]
     different = list(dict.fromkeys(texts))
     plan = Plan(

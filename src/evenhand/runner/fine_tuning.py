@@ -15,10 +15,10 @@ from evenhand.core.capabilities import NotAnswered, Pixels
 from evenhand.core.errors import ParameterError, UserError, one_line
 from evenhand.core.seeds import stream
 from evenhand.models.hf.towers import by_size
-from evenhand.models.hf.trainable import TrainableNetwork
 from evenhand.models.hub_weights import import_library
 from evenhand.models.source import LoadOptions
 from evenhand.models.torch_device import choose_device, import_torch, to_numpy
+from evenhand.models.trainable import Trainable
 from evenhand.runner.answering import is_out_of_memory
 from evenhand.runner.heads import accuracies
 from evenhand.runner.images_ahead import load
@@ -47,7 +47,7 @@ class FineTuning:
         history: Each epoch: epoch, fit_loss, validation_loss, validation_accuracy, learning_rate.
     """
 
-    trainable: TrainableNetwork
+    trainable: Trainable
     training: TrainingImages
     halves: tuple[Ints, Ints]
     recipe: Mapping[str, Any]
@@ -143,7 +143,7 @@ class FineTuning:
             optimizer.zero_grad()
             for images, codes in _alike(ready):
                 with accelerator.autocast():
-                    logits = network(**self.trainable.inputs.batch(images)).logits
+                    logits = self.trainable.logits(network, images)
                 losses = loss_of(logits.float(), self._codes(codes, logits))
                 accelerator.backward(losses.sum() / len(ready))
                 total, count = total + float(losses.detach().sum()), count + len(codes)
@@ -189,7 +189,7 @@ class FineTuning:
             if epoch:
                 rng = stream(self.seed, "adapt", epoch, self.training.digests[row])
                 pixels = altered(pixels, rng, float(self.recipe["crop"]), self.recipe["flip"] == "yes")
-            return self.trainable.inputs.prepare(pixels)
+            return self.trainable.prepare(pixels)
 
         return load(self.training.images, row, prepare)
 
@@ -204,7 +204,7 @@ class FineTuning:
             with import_torch().inference_mode():
                 logits = by_size(
                     [image for image, _ in ready],
-                    lambda some: to_numpy(network(**self.trainable.inputs.batch(some)).logits),
+                    lambda some: to_numpy(self.trainable.logits(network, some)),
                 )
             yield logits, [code for _, code in ready]
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.benchmarks.indicators.taxonomies import NO_HYPONYMS, TAXONOMIES, Taxonomy, find_taxonomy
+from evenhand.benchmarks.indicators.taxonomies import (
+    NAMES,
+    NO_HYPONYMS,
+    TAXONOMIES,
+    Taxonomy,
+    find_taxonomy,
+)
 from evenhand.core.errors import InputError, ParameterError, one_line
 from evenhand.evidence.derive import plain
 
@@ -50,7 +56,7 @@ class Wanted:
     Attributes:
         names: WordNet id or word to how it is called; in the user's order.
         taxonomy: Where they are from, if from one: it knows what lies below a synset.
-        hyponyms: As for ``Taxonomy.terms``.
+        hyponyms: ``none``, or as for ``Taxonomy.nearest``.
     """
 
     names: Mapping[str, str]
@@ -91,8 +97,9 @@ class Wanted:
     def _of(
         cls, names: Mapping[str, str], taxonomy: Taxonomy | None = None, hyponyms: str = NO_HYPONYMS
     ) -> Wanted:
-        words = {plain(word): key for key, name in names.items() for word in (key, name)}
-        return cls(names, taxonomy, hyponyms, words)
+        named = {key: NAMES.get(key, key) if name == key else name for key, name in names.items()}
+        words = {plain(name): key for key, name in named.items()} | {plain(key): key for key in named}
+        return cls(named, taxonomy, hyponyms, words)
 
     def chosen(self, truths: Iterable[str]) -> dict[str, str]:
         """Those of the training images' labels that are wanted, each with what it was wanted as.
@@ -101,7 +108,7 @@ class Wanted:
         """
         given = list(truths)
         ids = {truth: split_truth(truth)[0] for truth in given}
-        below = self._below(list(filter(None, ids.values())))
+        below = self._nearest(list(filter(None, ids.values())))
         found = {}
         for truth in given:
             if ids[truth]:
@@ -112,15 +119,64 @@ class Wanted:
                 found[truth] = key
         return found
 
-    def _below(self, ids: Sequence[str]) -> Collection[str]:
+    def not_found(self, truths: Iterable[str]) -> tuple[str, ...]:
+        """Those that none of the labels is, nor lies below, as a user reads them.
+
+        Words of a type with ids stand for labels without ids; where all labels have one, they are not missed.
+        """
+        chosen = self.chosen(truths)
+        found = set(chosen.values())
+        for synsets in self._nearest([key for key in found if split_truth(key)[0]]).values():
+            found |= set(synsets)
+        unlike = self._said_by_ids() if chosen and all(split_truth(truth)[0] for truth in chosen) else set()
+        return tuple(
+            called(name, key) for key, name in self.names.items() if key not in found and key not in unlike
+        )
+
+    def _said_by_ids(self) -> set[str]:
+        """Words of types that also have ids."""
+        if self.taxonomy is None:
+            return set()
+        return {
+            word for kind, words in self.taxonomy.words.items() if self.taxonomy.ids[kind] for word in words
+        }
+
+    def _nearest(self, ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
         if self.taxonomy is None or self.hyponyms == NO_HYPONYMS:
-            return ()
-        return {term for terms in self.taxonomy.terms(ids, hyponyms=self.hyponyms).values() for term in terms}
+            return {}
+        return self.taxonomy.nearest(ids, self.hyponyms)
 
     def classes(self) -> list[HeadClass]:
-        """All of them, in order; for heads that need no images."""
-        made = [HeadClass(key, name, split_truth(key)[0], name) for key, name in self.names.items()]
-        return _distinct(made)
+        """All of them, in order; for heads that need no images. A word that an id is called by is that id."""
+        made: dict[str, HeadClass] = {}
+        for key, name in self.names.items():
+            wordnet_id = split_truth(key)[0]
+            alike = made.get(plain(name))
+            if alike is not None and alike.wordnet_id and not wordnet_id:
+                continue
+            replaced = alike is None or bool(wordnet_id and not alike.wordnet_id)
+            made[plain(name) if replaced else key] = HeadClass(key, name, wordnet_id, name)
+        return _distinct(list(made.values()))
+
+
+def prompts(classes: Sequence[HeadClass]) -> list[str]:
+    """How each class is said in a prompt.
+
+    Raises:
+        InputError: A class of which only its WordNet id is known.
+    """
+    bare = [one for one in classes if _LEADING.fullmatch(one.text) and not split_truth(one.text)[1]]
+    if bare:
+        raise InputError(
+            f"{len(bare):,} classes have a WordNet id and no name to write into a prompt, such as "
+            f"{bare[0].text!r}; give --classes FILE with a line for each: {bare[0].text}<TAB>name"
+        )
+    return [one.text for one in classes]
+
+
+def called(name: str, key: str) -> str:
+    """A class as a user reads it, with the id behind it."""
+    return name if name == key or not key else f"{name} ({key})"
 
 
 def classes_of(truths: Iterable[str], wanted: Wanted | None) -> list[HeadClass]:
@@ -139,7 +195,7 @@ def classes_of(truths: Iterable[str], wanted: Wanted | None) -> list[HeadClass]:
         wordnet_id, rest = split_truth(truth)
         name = wanted.names.get(chosen[truth], "") if wanted is not None else ""
         label = name or rest or truth
-        made.append(HeadClass(truth, label, wordnet_id, label))
+        made.append(HeadClass(truth, label, wordnet_id, name or rest or NAMES.get(wordnet_id, truth)))
     return _distinct(made)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,31 @@ class Probe:
     head: Head
     facts: dict[str, Any]
     history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_vectors(evidence: Path, path: Path, count: int) -> tuple[Any, Any]:
+    """All vectors in a file that is mapped into memory, and the row of each; unanswered rows have none.
+
+    Args:
+        evidence: Folder of the answers, whose samples are row numbers.
+        path: The file that is made.
+        count: Rows that were asked about.
+    """
+    import polars as pl
+
+    values, rows, done = None, np.zeros(count, dtype=np.int64), 0
+    for file in sorted(evidence.glob("part-*.parquet")):
+        part = pl.read_parquet(file, columns=["sample", "vector"])
+        if part.is_empty():
+            continue
+        block = np.stack(list(part["vector"].to_numpy()))
+        if values is None:
+            values = np.lib.format.open_memmap(path, "w+", np.float32, (count, block.shape[1]))
+        values[done : done + len(block)] = block
+        rows[done : done + len(block)] = part["sample"].cast(pl.Int64).to_numpy()
+        done += len(block)
+    assert values is not None  # noqa: S101 - the engine refuses a question without an answer
+    return values[:done], rows[:done]
 
 
 def fit_probe(vectors: Vectors, recipe: Mapping[str, Any], device: str = "cpu") -> Probe:

@@ -24,6 +24,9 @@ FEWEST = 2
 _CELLS = 20_000_000  # clusters x replicates that are drawn in all
 _HELD = 4_000_000  # of which so many at a time
 _FEWEST_DRAWS, _MOST_DRAWS = 999, 9_999
+_ROUNDS = 20  # of weighting anew
+_LEAST_LIKE = 1e-3  # rows of a cluster that differ more than by chance count as this alike
+_NO_ERROR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +238,8 @@ class Exchanged:
 
     Attributes:
         means: Shape (replicates, groups).
-        apart: How far each group is from the other clusters, in standard errors, shape (replicates, groups);
-            NaN where there is no such error.
+        apart: How far each group is from the other clusters, in expected standard errors, shape (replicates,
+            groups); NaN where there is no such error.
     """
 
     means: Floats
@@ -254,11 +257,11 @@ def exchanged_means(cells: Cells, rng: np.random.Generator, replicates: int | No
     count = cells.cluster.size
     if replicates is None:
         replicates = int(np.clip(_CELLS // max(count, 1), _FEWEST_DRAWS, _MOST_DRAWS))
-    member = np.eye(cells.groups)[cells.group]
+    member, noise = np.eye(cells.groups)[cells.group], expected_variance(cells)
     parts, step = [], max(1, _HELD // max(count, 1))
     for start in range(0, replicates, step):
         order = rng.permuted(np.tile(np.arange(count), (min(step, replicates - start), 1)), axis=1)
-        parts.append(_spread_over(cells.sums[order], cells.weights[order], member)[:2])
+        parts.append(_spread_over(cells.sums[order], cells.weights[order], noise[order], member)[:2])
     return Exchanged(*(np.concatenate(found) for found in zip(*parts, strict=True)))
 
 
@@ -267,8 +270,8 @@ class Standing:
     """How each group stands to the other clusters.
 
     Attributes:
-        t: The difference in standard errors, shape (groups,); NaN where there is no such error.
-        error: Standard error of the difference.
+        t: The difference in expected standard errors, shape (groups,); NaN where there is no such error.
+        error: Expected standard error of the difference.
         rest: Share of the weight that lies outside the group.
     """
 
@@ -280,43 +283,68 @@ class Standing:
     def of(cls, cells: Cells) -> Standing:
         """From the cells of clusters that lie in one group each."""
         member = np.eye(cells.groups)[cells.group]
-        _, t, error = _spread_over(cells.sums[None], cells.weights[None], member)
+        _, t, error = _spread_over(cells.sums[None], cells.weights[None], expected_variance(cells), member)
         weight = cells.weights @ member
         return cls(t[0], error[0], np.asarray(1 - weight / weight.sum()))
 
     def nulls(self, cells: Cells, exchanged: Exchanged) -> Floats:
-        """Means of groups that make no difference, each with the spread of its own clusters.
+        """Means of groups that make no difference, each with the spread that its clusters lead to expect.
 
-        Exchanged means have the spread of all clusters, which is not that of a group whose clusters have
-        fewer rows. So the distance from all clusters is drawn in standard errors. Where there is none, the
-        exchanged means stand in.
+        An exchanged mean has the spread of the clusters that came, not that of a group whose clusters have
+        fewer rows. So the distance from all clusters is drawn in expected standard errors, and cut to what
+        a mean can be. Where there is no such error, the exchanged means stand in.
 
         Returns:
-            Shape (replicates, groups).
+            In [0, 1], shape (replicates, groups).
         """
         whole = cells.sums.sum() / cells.weights.sum()
-        own = whole + exchanged.apart * (self.rest * self.error)
+        own = np.clip(whole + exchanged.apart * (self.rest * self.error), 0, 1)
         return np.where(np.isfinite(self.t), own, exchanged.means)
 
 
-def _spread_over(sums: Floats, weights: Floats, member: Floats) -> tuple[Floats, Floats, Floats]:
-    """Means by group, t of each against the rest, and its error, of clusters in rows (R, clusters)."""
-    moments = [sums, weights, sums * sums, sums * weights, weights * weights]
-    inside = [moment @ member for moment in moments]
-    outside = [moment.sum(axis=1, keepdims=True) - own for moment, own in zip(moments, inside, strict=True)]
-    count = member.sum(axis=0)
-    here, error = _moments(inside, count)
-    there, other = _moments(outside, len(member) - count)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        both = np.where(error + other > 1e-15, np.sqrt(error + other), np.nan)
-        return here, (here - there) / both, both
+def likeness(cells: Cells) -> float:
+    """How alike the rows of a cluster are: the intra-cluster correlation, in [0, 1].
+
+    The squared distance of a cluster's share from the mean p is ``p (1 - p) (icc + (1 - icc) / n)`` on
+    average: least squares, each cluster weighted by what that expects. Groups are not looked at, so an
+    exchange leaves it as it is.
+    """
+    mean = float(cells.sums.sum() / cells.weights.sum())
+    if not 0 < mean < 1:
+        return 1.0
+    few = 1 / cells.sizes
+    excess = (cells.sums / cells.weights - mean) ** 2 / (mean * (1 - mean)) - few
+    found = 0.1
+    for _ in range(_ROUNDS):
+        weight = 1 / (found + (1 - found) * few) ** 2
+        below = float((weight * (1 - few)) @ (1 - few))
+        if not below > 0:  # one row each: all clusters vary alike
+            return 1.0
+        found = float(np.clip((weight * (1 - few)) @ excess / below, _LEAST_LIKE, 1))
+    return found
 
 
-def _moments(parts: list[Floats], count: Floats) -> tuple[Floats, Floats]:
-    """Mean and its variance, from the sums of s, w, s^2, sw and w^2 over clusters."""
-    s, w, ss, sw, ww = parts
+def expected_variance(cells: Cells) -> Floats:
+    """What each cluster's sum varies by where groups make no difference, shape (cells,).
+
+    ``w^2 p (1 - p) (icc + (1 - icc) / n)``: a cluster of few rows varies more. Not the variance of the few
+    clusters of a group: of two alike by chance it is next to nothing.
+    """
+    mean = float(cells.sums.sum() / cells.weights.sum())
+    alike = likeness(cells)
+    return np.asarray(cells.weights**2 * mean * (1 - mean) * (alike + (1 - alike) / cells.sizes))
+
+
+def _spread_over(
+    sums: Floats, weights: Floats, noise: Floats, member: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Means by group, how far each is from the rest in errors, and its error, of clusters in rows."""
+    inside = [moment @ member for moment in (sums, weights, noise)]
+    whole = [moment.sum(axis=-1, keepdims=True) for moment in (sums, weights, noise)]
+    s, w, v = inside
+    s_rest, w_rest, v_rest = (every - own for every, own in zip(whole, inside, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = s / w
-        scale = np.where(count > 1, count / np.maximum(count - 1, 1), np.nan)
-        variance = scale * np.maximum(ss - 2 * mean * sw + mean * mean * ww, 0) / w**2
-    return mean, variance
+        error = np.sqrt(v / w**2 + v_rest / w_rest**2)
+        apart = s / w - s_rest / w_rest
+        error = np.where((error > _NO_ERROR) & np.isfinite(error), error, np.nan)
+        return s / w, apart / error, error

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.choices import FEWEST_CLUSTERS
+from evenhand.stats.whole_clusters import exchanged_totals
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -90,7 +91,8 @@ def exchanged_means(
 ) -> Floats:
     """Means of groups when groups make no difference, at random.
 
-    Clusters that lie in one group change places as a whole; within a cluster of several groups its rows do.
+    Clusters that lie in one group change places as a whole, whatever their sizes, see ``exchanged_totals``;
+    within a cluster of several groups its rows do.
 
     Args:
         values: Shape (N,).
@@ -110,24 +112,19 @@ def exchanged_means(
     np.maximum.at(highest, whose, group)
     whole = lowest == highest
     replicates = int(np.clip(_CELLS // max(n, 1), _FEWEST, _MOST))
-    above, below = np.zeros((2, replicates, groups))
-    sums, sizes = (
-        np.bincount(whose, values, minlength=count)[whole],
-        np.bincount(whose, minlength=count)[whole],
-    )
+    totals = exchanged_totals(
+        np.bincount(whose, values, count)[whole], np.bincount(whose, values**2, count)[whole],
+        np.bincount(whose, minlength=count)[whole], lowest[whole], groups, rng, replicates,
+    )  # fmt: skip
     mixed = np.flatnonzero(~whole[whose])
     mixed = mixed[np.argsort(whose[mixed], kind="stable")]
-    kept = group[mixed]
-    step = max(1, _HELD // max(n, 1))
-    for start in range(0, replicates, step):
+    member = (group[mixed][:, None] == np.arange(groups)).astype(np.float64)
+    step = max(1, _HELD // max(mixed.size, 1))
+    for start in range(0, replicates if mixed.size else 0, step):
         part = slice(start, min(start + step, replicates))
-        drawn = rng.permuted(np.tile(lowest[whole], (part.stop - start, 1)), axis=1)
         order = np.argsort(whose[mixed] + rng.random((part.stop - start, mixed.size)), axis=1)
-        for code in range(groups):
-            here = drawn == code
-            above[part, code] = here @ sums + values[mixed][order] @ (kept == code)
-            below[part, code] = here @ sizes + np.count_nonzero(kept == code)
-    return np.asarray(above / below)
+        totals[part] += values[mixed][order] @ member
+    return np.asarray(totals / np.bincount(group, minlength=groups))
 
 
 def resampled_means(

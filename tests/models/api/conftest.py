@@ -26,8 +26,8 @@ PROMPTS = [
 class Served:
     """A server process and what the tests ask of it beside completions."""
 
-    def __init__(self, folder):
-        command = [sys.executable, "-m", "tests.models.api_server", str(folder)]
+    def __init__(self, folder=None):
+        command = [sys.executable, "-m", "tests.models.api_server", *([str(folder)] if folder else [])]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
         line = self.process.stdout.readline()

@@ -8,11 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.indicators.attributes import UNKNOWN, plain_axis
-from evenhand.core.errors import InputError
+from evenhand.benchmarks.indicators.attributes import plain_axis
+from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.core.results import Finding, Key, Part
 from evenhand.evidence.household_hits import BUCKETS
+from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.run_folder import Run
 
 Row = dict[str, Any]
@@ -76,8 +77,10 @@ def named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
 
     Runs of one model that are grouped differently, such as on two sets of people, may have one name.
     """
-    keys = [(_model(run), run.manifest.get("benchmark"), _groupings(run)) for run in runs]
-    names = [_model(run) for run in runs]
+    names = model_names(runs)
+    keys = [
+        (name, run.manifest.get("benchmark"), _groupings(run)) for name, run in zip(names, runs, strict=True)
+    ]
     for key, times in Counter(keys).items():
         if times > 1:
             alike = [place for place, other in enumerate(keys) if other == key]
@@ -86,13 +89,26 @@ def named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
     return list(zip(names, runs, strict=True))
 
 
-def _model(run: Run) -> str:
-    model = str(run.manifest.get("model") or "model")
+def model_names(runs: Sequence[Run]) -> list[str]:
+    """The model of each run, of a path as many last parts as tell the models apart."""
+    models = [str(run.manifest.get("model") or "model") for run in runs]
+    parts = {model: _parts(model) for model in models}
+    names = {model: parts[model][-1] for model in parts}
+    for depth in range(2, max(map(len, parts.values()), default=0) + 1):
+        times = Counter(names.values())
+        names = {
+            model: "/".join(parts[model][-depth:]) if times[name] > 1 else name
+            for model, name in names.items()
+        }
+    modes = [" · paper mode" if _parameters(run).get("mode") == "paper" else "" for run in runs]
+    return [f"{names[model]}{mode}" for model, mode in zip(models, modes, strict=True)]
+
+
+def _parts(model: str) -> list[str]:
+    """The parts of a model's path; a name that is no path is one part."""
     scheme, _, rest = model.partition(":")
     local = "/" in (rest or model) and scheme not in ("hf", "timm", "openclip", "api")
-    short = (rest or model).rstrip("/").rpartition("/")[2] if local else (rest or model)
-    mode = " · paper mode" if _parameters(run).get("mode") == "paper" else ""
-    return f"{short or model}{mode}"
+    return (rest or model).rstrip("/").split("/") if local else [rest or model]
 
 
 def _groupings(run: Run) -> frozenset[str]:
@@ -124,6 +140,7 @@ def lead(name: str, run: Run, by: Sequence[str]) -> Row:
         DATA: tags.get(DATA, NO_TAG),
         IMAGES: number_of(tags.get(IMAGES)),
         PARAMETERS: number_of(tags.get(PARAMETERS)),
+        "tags": tags,
         "by": grouping(by),
     }
 
@@ -213,12 +230,13 @@ def against_size(rows: Sequence[Row], size: str, *, column: str, words: str) -> 
         column: Column with one column of panels a value.
         words: What the values are.
     """
-    several = len({row["recipe"] for row in rows}) > 1
+    several = len({row["recipe"] for row in rows if row[size] is not None}) > 1
     return tuple(
         Figure(
             "lines", x=size, y="value", colour="group", row="recipe" if several else "",
             column=column, low="low", high="high", log=("x",), only={"by": by}, title=f"By {by}",
-            domain={"y": (0.0, 1.0)}, order={"group": ordered_groups(rows)},
+            domain={"y": (0.0, 1.0)},
+            order={"group": ordered_groups(rows)},
             formats={size: "short", "value": "percent"}, interval="95% intervals",
             titles={"value": words, "group": "", size: f"{size} (tag)"},
         )
@@ -231,9 +249,19 @@ def with_recipe(rows: Iterable[Row], size: str) -> list[Row]:
     found = []
     for row in rows:
         words = [row[tag] for tag in (TRAINING, DATA) if row[tag] != NO_TAG]
-        reason = row.get("reason") or (f"no tag {size}=NUMBER" if row[size] is None else None)
+        reason = row.get("reason") or unsized(row, size)
         found.append({**row, "recipe": " · ".join(words) or NO_TAG, "reason": reason})
     return found
+
+
+def unsized(row: Row, size: str) -> str | None:
+    """Why a row has no such size; None where it has one."""
+    if row[size] is not None:
+        return None
+    given = row["tags"].get(size)
+    if given is None:
+        return f"no tag {size}=NUMBER"
+    return f"tag {size}={one_line(given)[:20]} is no number above 0"
 
 
 def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
@@ -243,7 +271,9 @@ def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
         InputError: No run has the tag.
     """
     if not any(row[size] is not None for row in rows):
+        given = next((str(row["tags"][size]) for row in rows if size in row["tags"]), None)
+        what = "has the tag" if given is None else f"has a number above 0 there, not {one_line(given)[:20]!r}"
         raise InputError(
-            f"{artifact} draws runs against {size}, and none of these has the tag; type: evenhand run ... "
+            f"{artifact} draws runs against {size}, and none of these {what}; type: evenhand run ... "
             f"--tag {size}=1e9, with the model's own number"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -30,6 +31,7 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     ordered_groups,
     with_recipe,
 )
+from evenhand.benchmarks.indicators.household_references import Judged
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.results import Finding
@@ -73,7 +75,8 @@ def _all(runs: Sequence[Run], artifact: str) -> list[Row]:
 
 def _figure4(runs: Sequence[Run]) -> Made:
     rows = _all(runs, "indicators/figure4")
-    have = {(row["by"], row["group"]) for row in rows}
+    alike = {name for name, run in named(runs) if Judged.of(run).top == published.TOP}
+    have = {(row["by"], row["group"]) for row in rows if row["model"] in alike and not row["threshold"]}
     printed = [
         {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
          "by": grouping((by,)), "measure": _MEASURE, "group": group, "threshold": 0.0, "value": value}
@@ -124,10 +127,13 @@ def _place(pairs: Sequence[tuple[str, Run]], given: str) -> int:
     if not given:
         return 0
     known = [name for name, _ in pairs]
+    paths = [run.folder.resolve() if run.folder is not None else None for _, run in pairs]
     folders = [run.folder.name if run.folder is not None else "" for _, run in pairs]
     models = [str(run.manifest.get("model")) for _, run in pairs]
     if given.isdecimal() and 0 < int(given) <= len(pairs):
         return int(given) - 1
+    if paths.count(Path(given).expanduser().resolve()) == 1:
+        return paths.index(Path(given).expanduser().resolve())
     for names in (known, folders, models):
         if names.count(given.rstrip("/")) == 1:
             return names.index(given.rstrip("/"))
@@ -141,21 +147,31 @@ def _measured(name: str, run: Run) -> tuple[list[Row], str]:
         raise InputError(
             "indicators/figure5 needs two runs, the reference first, or one made with -p reference=RUN"
         )
-    return [row for finding in found for row in _improved(name, run, finding)], str(found[0].reference)
+    first = [each for each in found if each.params.get("threshold") == found[0].params.get("threshold")]
+    return [row for finding in first for row in _improved(name, run, finding)], str(found[0].reference)
 
 
 def _against(pairs: Sequence[tuple[str, Run]], place: int, seed: int) -> list[Row]:
     """Each run beside the reference, on the images that both have."""
     base = _hits(*pairs[place])
+    judged = Judged.of(pairs[place][1])
     rows: list[Row] = []
     for other, (name, run) in enumerate(pairs):
         if other == place:
             continue
-        hits = _hits(name, run)
-        mode = "paper" if run.manifest.get("mode") == "paper" else "default"
+        own = Judged.of(run)
+        unlike = own.unlike(judged)
+        if unlike:
+            raise InputError(
+                f"indicators/figure5: the reference {pairs[place][0]} was judged by another "
+                f"{', '.join(unlike)} than {name}; give runs with the same -p"
+            )
+        hits, other_hits = (each.at(own.thresholds[0]) for each in (_hits(name, run), base))
         for axes in _GROUPINGS:
             if axes <= set(hits.attributes) & set(base.attributes):
-                found = household_hit_improvement(hits, reference=base, by=sorted(axes), mode=mode, seed=seed)
+                found = household_hit_improvement(
+                    hits, reference=other_hits, by=sorted(axes), mode=own.mode, seed=seed
+                )
                 rows += _improved(name, run, found)
     if not rows:
         raise InputError("indicators/figure5: these runs have neither income buckets nor regions in common")
@@ -165,7 +181,12 @@ def _against(pairs: Sequence[tuple[str, Run]], place: int, seed: int) -> list[Ro
 def _improved(name: str, run: Run, finding: Finding) -> list[Row]:
     if axes_of(finding.by) not in _GROUPINGS:
         return []
-    shared = {**lead(name, run, finding.by), "part": "improvement", "measure": "relative improvement"}
+    shared = {
+        **lead(name, run, finding.by),
+        "part": "improvement",
+        "measure": "relative improvement",
+        "threshold": float(finding.params.get("threshold") or 0),  # type: ignore[arg-type]
+    }
     return [{**shared, **numbers(part)} for part in finding.parts]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -35,8 +35,9 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     tagged,
     with_recipe,
 )
+from evenhand.benchmarks.indicators.casual_conversations import NAME as CASUAL_CONVERSATIONS
 from evenhand.benchmarks.indicators.taxonomies import HARMFUL, HUMAN
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.evidence.run_folder import Run
 
@@ -54,8 +55,8 @@ _NOTES = (
     "group with any label that sure; a rate means little where it is low.",
 )
 _PRINTED = (
-    f"Published: {published.DINOV2_PAPER}, Table 13; linear heads on 619 ImageNet-22k classes, top 5, "
-    f"threshold {published.LABEL_THRESHOLD}. Their coverage is not printed."
+    f"Published: {published.DINOV2_PAPER}, Table 13, on Casual Conversations v1; linear heads on 619 "
+    f"ImageNet-22k classes, top 5, threshold {published.LABEL_THRESHOLD}. Their coverage is not printed."
 )
 
 
@@ -134,6 +135,12 @@ def _covered(rows: Sequence[Row]) -> list[Row]:
     return list(kept.values())
 
 
+def _alike(run: Run) -> bool:
+    """Whether a run is about the data of the published rates."""
+    about = run.manifest.get("about")
+    return isinstance(about, Mapping) and about.get("layout") == CASUAL_CONVERSATIONS
+
+
 def _printed(
     groupings: Sequence[tuple[str, ...]], rows: Sequence[Row], kinds: Sequence[str], threshold: float
 ) -> list[Row]:
@@ -175,16 +182,35 @@ def _made(
     threshold = float(setting.parameters["threshold"])
     found = list(_grouped(runs, _wanted(setting, usual), artifact))
     kinds = list(dict.fromkeys(kind for _, run, _ in found for kind in _kinds(run)))
+    if not apart:
+        _need_kinds(found, kinds, artifact)
     kinds = [kind for kind in kinds if kind != HARMFUL] if apart else [HARMFUL, HUMAN]
     asked = [(name, run, by, kind) for name, run, by in found for kind in kinds]
     rows = [row for each in asked for row in _rates(*each, threshold)]
     if not rows:
         raise InputError(f"{artifact}: no run has threshold {threshold:g}; give one of two digits")
     lines = [row for each in asked for row in _curve(*each)] if curves else []
-    printed = _printed([by for *_, by in found], rows, kinds, threshold)
+    printed = _printed([by for _, run, by in found if _alike(run)], rows, kinds, threshold)
     whole = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
     figures = _figures(rows, lines, threshold)
     return Made(frame(whole), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
+
+
+def _need_kinds(
+    runs: Sequence[tuple[str, Run, tuple[str, ...]]], kinds: Sequence[str], artifact: str
+) -> None:
+    """Refuse runs with a map of one's own that has neither harmful labels nor human ones.
+
+    Raises:
+        InputError: None has rates of such kinds.
+    """
+    findings = [finding for _, run, _ in runs for finding in run.findings.findings]
+    if HUMAN not in kinds and not any(finding.name == _HARMFUL_RATE for finding in findings):
+        own = ", ".join(one_line(kind)[:30] for kind in kinds if kind != HARMFUL)
+        raise InputError(
+            f"{artifact} draws {HARMFUL} and {HUMAN} labels, and the map of these runs has neither (it has "
+            f"{own}); type: evenhand artifact indicators/figure9 RUN, which draws every kind"
+        )
 
 
 def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tuple[Figure, ...]:
@@ -244,7 +270,8 @@ def _figure11(runs: Sequence[Run], setting: Setting) -> Made:
             if by is not None:
                 rows += [row for kind in (HARMFUL, HUMAN) for row in _rates(name, run, by, kind, threshold)]
     if not rows:
-        list(_grouped(runs, _wanted(setting, (*_PEOPLE, *_AGE)), "indicators/figure11"))
+        found = list(_grouped(runs, _wanted(setting, (*_PEOPLE, *_AGE)), "indicators/figure11"))
+        _need_kinds(found, [kind for _, run, _ in found for kind in _kinds(run)], "indicators/figure11")
     need_sizes(rows, PARAMETERS, "indicators/figure11")
     whole = with_recipe([*rows, *_covered(rows)], PARAMETERS)
     figures = against_size(whole, PARAMETERS, column="measure", words="share of the group")

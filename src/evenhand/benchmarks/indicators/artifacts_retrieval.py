@@ -18,10 +18,12 @@ from evenhand.benchmarks.indicators.artifact_rows import (
     frame,
     groupings_in,
     lead,
+    model_names,
     named,
     need_sizes,
     numbers,
     ordered_groups,
+    unsized,
     with_recipe,
 )
 from evenhand.benchmarks.indicators.settings import numbers as numbers_in
@@ -108,12 +110,10 @@ def _figure13(runs: Sequence[Run], setting: Setting) -> Made:
 def _figure2(runs: Sequence[Run]) -> Made:
     """One row a model, however many of the indicators it was asked."""
     rows: dict[tuple[object, ...], Row] = {}
-    for run in runs:
-        name, _ = named([run])[0]
+    for name, run in zip(model_names(runs), runs, strict=True):
         row = with_recipe([lead(name, run, ())], PARAMETERS)[0]
-        missing = [size for size in (IMAGES, PARAMETERS) if row[size] is None]
-        row["reason"] = f"no tag {' nor '.join(missing)}" if missing else None
-        key = tuple(row[name] for name in ("model", "recipe", IMAGES, PARAMETERS))
+        row["reason"] = "; ".join(filter(None, (unsized(row, size) for size in (IMAGES, PARAMETERS)))) or None
+        key = (run.manifest.get("model"), *(row[column] for column in ("recipe", IMAGES, PARAMETERS)))
         rows.setdefault(key, row)
     columns = ("source", "model", "training", "data", IMAGES, PARAMETERS, "reason")
     return Made(frame(list(rows.values()), columns))

@@ -6,9 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from evenhand.core.errors import InputError, UnknownName
-
-UNKNOWN: frozenset[str] = frozenset({"unknown", "n/a", "-1", "prefer not to say"})
-"""Groups of people whose group nobody gave."""
+from evenhand.evidence.label_matches import UNKNOWN
 
 PERSON = "the person"
 """Annotated by the people in the images themselves."""

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.indicators.ages import CC_AGES, cc_age, whole_years
-from evenhand.benchmarks.indicators.attributes import ANNOTATORS, PERSON, RECORDED, UNKNOWN, USER, Attribute
+from evenhand.benchmarks.indicators.attributes import ANNOTATORS, PERSON, RECORDED, USER, Attribute
 from evenhand.benchmarks.indicators.listing import Listing
 from evenhand.benchmarks.indicators.people_samples import Coverage, People
 from evenhand.benchmarks.indicators.skin import (
@@ -23,6 +23,7 @@ from evenhand.benchmarks.indicators.skin import (
 )
 from evenhand.benchmarks.indicators.videos import as_word, join_frames, read_json, video_key
 from evenhand.core.errors import InputError
+from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.files.image_sources import ImageFiles
 
 NAME = "casual_conversations_v2"

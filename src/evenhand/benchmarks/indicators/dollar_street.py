@@ -64,13 +64,16 @@ def metadata_file(found: Listing) -> str:
 
 def csv_tables(found: Listing) -> dict[str, str]:
     """Tables of MLCommons by split."""
-    ends = {end: split for split, end in SPLITS.items()}
-    tables = {}
-    for table in reversed(found.named(START, ending=".csv")):
-        end = table.rpartition("/")[2].casefold().removeprefix(START).removesuffix(".csv")
-        if end in ends:
-            tables[ends[end]] = table
+    tables = {split_of(table): table for table in reversed(found.named(START, ending=".csv"))}
+    tables.pop("", None)
     return tables
+
+
+def split_of(table: str) -> str:
+    """The split of a table of MLCommons by its name; empty if it has another name than the released ones."""
+    name = table.rpartition("/")[2].casefold()
+    ends = {f"{START}{end}.csv": split for split, end in SPLITS.items()}
+    return ends.get(name, "")
 
 
 def image_checksum(url: str) -> str:

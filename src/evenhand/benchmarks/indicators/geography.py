@@ -12,7 +12,8 @@ import polars as pl
 
 from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.concept_maps import AUTO, CONCEPT_MAPS, MappedConcepts, map_concepts
-from evenhand.benchmarks.indicators.household_samples import DUPLICATES
+from evenhand.benchmarks.indicators.household_references import HITS, Judged, ReferenceRun
+from evenhand.benchmarks.indicators.household_samples import DUPLICATES, NO_INCOME
 from evenhand.benchmarks.indicators.households import HOUSEHOLD_KINDS, Households, read_households
 from evenhand.benchmarks.indicators.ranked_answers import (
     ASKING,
@@ -22,7 +23,7 @@ from evenhand.benchmarks.indicators.ranked_answers import (
     ranked_answers,
 )
 from evenhand.benchmarks.indicators.settings import numbers
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.core.results import Finding
 from evenhand.evidence.derive import labels_in, plain
 from evenhand.evidence.household_hits import HouseholdHits
@@ -34,7 +35,6 @@ NAME = "indicators/geography"
 DEFAULT_BY = "income_bucket,region,income_bucket+region"
 
 _GROUPS = ("income_bucket", "region", "country", "concept")
-_HITS = "hits"
 _DIGITS = 5  # of confidences in the released code
 
 
@@ -80,8 +80,9 @@ class Geography:
         samples = households.annotations["sample"].to_list()
         words = _words(households)
         asked = label_questions(setting, samples, households.images, words, kept=top, who=NAME)
+        notes = households.notes
         return GeographyPlan(
-            households.annotations, asked, by, households.dropped, households.notes, households
+            households.annotations, asked, by, households.dropped, notes, households=households
         )
 
     def measure(self, answered: Answered) -> Measured:
@@ -94,12 +95,14 @@ class Geography:
         mapped = _mapped(households, found, setting)
         mapped = replace(mapped, annotations=answered_rows(mapped.annotations, answered))
         mode, thresholds = str(setting.parameters["mode"]), _thresholds(setting)
+        reference = _reference(setting, mapped.name)
         first = _hits(found, mapped, setting, thresholds[0])
+        first = replace(first, notes=(*first.notes, *_not_grouped(households)))
         findings, curves = [], []
         for threshold in thresholds:
             hits = first if threshold == thresholds[0] else first.at(threshold)
             for by in plan.by:
-                findings += _findings(hits, by, setting)
+                findings += _findings(hits, by, setting, reference)
             if {"country", "income"} <= set(hits.attributes):
                 findings += [
                     metrics.country_income_correlation(hits, method=method, mode=mode, seed=setting.seed)
@@ -109,17 +112,8 @@ class Geography:
             for by in plan.by:
                 curve = hit_curve(first, by, mode=mode)
                 curves.append(curve.select(pl.lit("+".join(by)).alias("by"), pl.all()))
-        reference = str(setting.parameters["reference"])
-        if reference:
-            other = _reference(reference)
-            findings += [
-                metrics.household_hit_improvement(
-                    first, reference=other, by=by, mode=mode, seed=setting.seed
-                ).model_copy(update={"reference": reference})
-                for by in plan.by
-            ]
         tables = {
-            _HITS: first.table,
+            HITS: first.table,
             "households": household_rates(first, mode=mode),
             "classes": _classes(mapped),
             **({"curve": pl.concat(curves)} if curves else {}),
@@ -133,37 +127,56 @@ class Geography:
         return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
-def _findings(hits: HouseholdHits, by: tuple[str, ...], setting: Setting) -> list[Finding]:
+def _findings(
+    hits: HouseholdHits, by: tuple[str, ...], setting: Setting, reference: ReferenceRun | None
+) -> list[Finding]:
     shared: dict[str, Any] = {
         "by": by,
         "mode": str(setting.parameters["mode"]),
         "seed": setting.seed,
     }
-    return [
+    found = [
         metrics.household_hit_rate(hits, **shared),
         metrics.household_hit_gap(hits, **shared),
         metrics.worst_household_hit_rate(hits, **shared),
     ]
+    if reference is not None:
+        better = metrics.household_hit_improvement(hits, reference=reference.hits(hits.threshold), **shared)
+        notes = [*better.notes, f"the reference is {one_line(reference.name)}"]
+        found.append(better.model_copy(update={"reference": reference.name, "notes": notes}))
+    return found
 
 
-def _reference(folder: str) -> HouseholdHits:
-    """What the model of another run recognised, at its own first threshold."""
-    place = Path(folder).expanduser() / "tables" / f"{_HITS}.parquet"
-    if not place.is_file():
-        raise InputError(f"-p reference={folder!r} is no run of {NAME}; give the folder of one")
-    return HouseholdHits.from_hits(pl.read_parquet(place))
+def _reference(setting: Setting, concept_map: str | None = None) -> ReferenceRun | None:
+    """The run of another model, if one is given, judged as this one is."""
+    folder = str(setting.parameters["reference"])
+    if not folder:
+        return None
+    found = ReferenceRun.read(folder)
+    found.require(Judged.by(setting.parameters, concept_map))
+    return found
+
+
+def _not_grouped(households: Households) -> list[str]:
+    """What is not known about the households, so that the usual groupings lack rows or are not there."""
+    count = households.notes.get(NO_INCOME, 0)
+    table = households.annotations
+    absent = [name for name in ("income_bucket", "region") if table[name].null_count() == table.height]
+    return [
+        *([f"{NO_INCOME}: {count}"] if count else []),
+        *([f"not grouped by {' or '.join(absent)}: no household has it"] if absent else []),
+    ]
 
 
 def _check_files(setting: Setting) -> None:
     """Refuse files that are not there before anything is asked."""
-    given, reference = (str(setting.parameters[name]) for name in ("concept_map", "reference"))
+    given = str(setting.parameters["concept_map"])
     if given not in CONCEPT_MAPS and not Path(given).expanduser().is_file():
         raise InputError(
             f"there is no concept map {given!r}; give {', '.join(CONCEPT_MAPS)}, or a JSON file "
             '{"class": ["concept", ...]}'
         )
-    if reference:
-        _reference(reference)
+    _reference(setting)
 
 
 def _households(setting: Setting) -> Households:

@@ -137,21 +137,9 @@ def households_of(
     keys = _household_keys(kept, incomes, notes)
     places = _places(kept, found, by_name, notes)
     content = _content(kept, places)
-    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for index, row in enumerate(kept):
-        image = row.checksum or content[index]
-        alone = () if duplicates == "paper" and image else (index,)
-        groups[keys[index], image, *alone].append(index)
+    groups = _alike(kept, keys, content, duplicates)
     _repeated(kept, places, groups, dropped)
-    chosen, shown = [], []
-    for members in groups.values():
-        first = next((index for index in members if places[index]), None)
-        if first is None:
-            dropped[NO_IMAGE] += len(members)
-            continue
-        chosen.append(first)
-        shown.append(members)
-        notes[SAME_IMAGE] += len(members) - 1
+    chosen, shown = _there(groups, places, dropped, notes)
     table = _table(kept, keys, incomes, chosen, shown, content)
     notes[SEVERAL_CONCEPTS] += int((table["concepts"].list.len() > 1).sum())
     owners = table.group_by("image").agg(pl.col("household").n_unique())
@@ -249,6 +237,18 @@ def _content(rows: Sequence[Sighting], places: Sequence[str]) -> list[str]:
     return [hashes.get(place, place) for place in places]
 
 
+def _alike(
+    rows: Sequence[Sighting], keys: Sequence[str], content: Sequence[str], duplicates: str
+) -> dict[tuple[object, ...], list[int]]:
+    """Rows that become one sample, by household and image."""
+    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        image = row.checksum or content[index]
+        alone = () if duplicates == "paper" and image else (index,)
+        groups[keys[index], image, *alone].append(index)
+    return groups
+
+
 def _repeated(
     rows: Sequence[Sighting],
     places: Sequence[str],
@@ -274,6 +274,25 @@ def _repeated(
         groups[key] = members
         if not members:
             del groups[key]
+
+
+def _there(
+    groups: Mapping[tuple[object, ...], list[int]],
+    places: Sequence[str],
+    dropped: Counter[str],
+    notes: Counter[str],
+) -> tuple[list[int], list[list[int]]]:
+    """The first row of each sample whose image is there, and all of its rows."""
+    chosen, shown = [], []
+    for members in groups.values():
+        first = next((index for index in members if places[index]), None)
+        if first is None:
+            dropped[NO_IMAGE] += len(members)
+            continue
+        chosen.append(first)
+        shown.append(members)
+        notes[SAME_IMAGE] += len(members) - 1
+    return chosen, shown
 
 
 def _table(

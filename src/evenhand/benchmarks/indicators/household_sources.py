@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from evenhand.benchmarks.data_source import DataSource, Part
+from evenhand.benchmarks.data_source import Part
 from evenhand.benchmarks.indicators import dollar_street
+from evenhand.benchmarks.indicators.counted_sources import counted_source, readable, remarks, shown
 from evenhand.benchmarks.indicators.household_samples import Households
 from evenhand.benchmarks.indicators.households import list_households
 from evenhand.benchmarks.indicators.listing import list_files
-from evenhand.core.questions import UnreadableImage
 from evenhand.evidence.household_hits import BUCKETS
-from evenhand.files.cropped_images import image_size
-from evenhand.files.download import Link
 
 
 def household_parts(kind: str, folder: Path) -> list[Part]:
@@ -30,9 +28,7 @@ def household_parts(kind: str, folder: Path) -> list[Part]:
     """
     households = list_households(list_files(folder), kind, folder)
     found = [Part(each.name, each.found, each.expected) for each in households.coverage]
-    found.append(_readable(households))
-    found += [_only(f"left out: {reason}", count) for reason, count in sorted(households.dropped.items())]
-    found += [_only(f"note: {reason}", count) for reason, count in sorted(households.notes.items())]
+    found += [readable(households.images), *remarks(households.dropped, households.notes)]
     table, paper = households.annotations, households.paper_counts.get("", {})
     sizes = {
         "rows with an image": households.coverage[0].found,
@@ -41,7 +37,7 @@ def household_parts(kind: str, folder: Path) -> list[Part]:
         "countries": table["country"].drop_nulls().n_unique(),
         "concepts": len(households.concepts),
     }
-    found += [_only(what, count, paper.get(what)) for what, count in sizes.items()]
+    found += [shown(what, count, paper.get(what)) for what, count in sizes.items()]
     return found + _groups(households)
 
 
@@ -52,54 +48,12 @@ def _groups(households: Households) -> list[Part]:
         counts, paper = households.counts(column), households.paper_counts.get(column, {})
         levels = dict.fromkeys((*(each for each in order if each in {*counts, *paper}), *counts))
         found += [
-            _only(f"households of {column} {each}", counts.get(each, 0), paper.get(each)) for each in levels
+            shown(f"households of {column} {each}", counts.get(each, 0), paper.get(each)) for each in levels
         ]
     return found
 
 
-def _readable(households: Households) -> Part:
-    faults: dict[str, int] = {}
-    for path in households.images.paths:
-        try:
-            image_size(path)
-        except UnreadableImage as problem:
-            faults[problem.reason] = faults.get(problem.reason, 0) + 1
-    note = ", ".join(f"{count} {reason}" for reason, count in faults.items())
-    count = len(households.images)
-    return Part("images whose header can be read", count - sum(faults.values()), count, note)
-
-
-def _only(name: str, found: int, expected: int | None = None) -> Part:
-    return Part(name, found, expected, judged=False)
-
-
-def _no_links(folder: Path) -> list[Link]:
-    """None: nothing is fetched."""
-    return []
-
-
-def _no_tables(folder: Path) -> list[str]:
-    """None: no table is fetched, so none takes its place."""
-    return []
-
-
-def _source(kind: str, title: str, licence: str, home: str, size: str, by_hand: str) -> DataSource:
-    return DataSource(
-        name=kind,
-        title=title,
-        licence=licence,
-        home=home,
-        form="",
-        files=(),
-        size=size,
-        images="",
-        image_folders=(),
-        links=_no_links,
-        own_tables=_no_tables,
-        parts=partial(household_parts, kind),
-        by_hand=by_hand,
-    )
-
+_source = partial(counted_source, parts=household_parts)
 
 DOLLAR_STREET = _source(
     dollar_street.NAME,

@@ -9,7 +9,7 @@ from pathlib import Path
 from evenhand.benchmarks.indicators import dollar_street, households_table
 from evenhand.benchmarks.indicators.household_samples import Households
 from evenhand.benchmarks.indicators.listing import Listing, list_files
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, check_choice
 
 __all__ = ["HOUSEHOLD_KINDS", "Households", "household_kind_of", "list_households", "read_households"]
 
@@ -115,11 +115,23 @@ def list_households(
     if kind == dollar_street.NAME:
         return dollar_street.read_dollar_street(found, duplicates=duplicates, table=given)
     if kind == dollar_street.MLCOMMONS:
+        if split and given:
+            _check_split(given, split)
         return dollar_street.read_mlcommons(found, duplicates=duplicates, split=split, table=given)
     tables = [given] if given else _own_tables(found)
     if len(tables) != 1:
         raise InputError(f"{str(data)!r} holds {len(tables)} tables; give the one that is meant as the data")
     return households_table.read_households_table(found, tables[0], duplicates=duplicates)
+
+
+def _check_split(table: str, split: str) -> None:
+    """Refuse a split that is not the one of the table that was given."""
+    check_choice("split", split, tuple(dollar_street.SPLITS))
+    if dollar_street.split_of(table) != split:
+        raise InputError(
+            f"{table!r} is not the table of split={split!r}; give the folder as the data, or leave "
+            "-p split= out"
+        )
 
 
 def _given(found: Listing, data: Path) -> str:

@@ -43,6 +43,7 @@ from evenhand.metrics.label_tables import (
 
 NAME = "indicators/label_association"
 
+_OWN_WORDS = 1000  # labels of ImageNet heads, whose names are those of WordNet
 _DISPARATE = {"openimages-miap": 0.005}  # of the released code: .2 % for Casual Conversations, .5 % for MIAP
 
 
@@ -64,7 +65,7 @@ class LabelAssociation:
     parameters: Mapping[str, Parameter] = {
         **PEOPLE,
         "taxonomy": Parameter(AUTO, help="casual-conversations, openimages-miap, or your own JSON file"),
-        "synonyms": Parameter("yes", ("yes", "no"), "whether further words for the same count"),
+        "synonyms": Parameter(AUTO, (AUTO, "yes", "no"), "further words; auto: not for 1,000 labels or more"),
         "hyponyms": Parameter(NO_HYPONYMS, help="labels below count too: none, imagenet-1k, or a file"),
         "top": Parameter(5, help="how many labels of an image count"),
         "threshold": Parameter("0.1", help="lowest confidences that count, separated by commas"),
@@ -85,7 +86,9 @@ class LabelAssociation:
         words = _words(taxonomy, setting)
         samples = people.annotations["sample"].to_list()
         asked = label_questions(setting, samples, people.images, words, kept=top, who=NAME)
-        return LabelPlan(people.annotations, asked, by, people.dropped, people.notes, people)
+        return LabelPlan(
+            people.annotations, asked, by, people.dropped, people.notes, people, about=people.about
+        )
 
     def measure(self, answered: Answered) -> Measured:
         """Rates and gaps of every kind of label, threshold and grouping; curves, confidences, labels."""
@@ -159,11 +162,12 @@ def _findings(
 def _matches(found: RankedAnswers, people: People, taxonomy: Taxonomy, setting: Setting) -> LabelMatches:
     given = setting.parameters
     ids = [id_ for id_ in found.wordnet_ids or () if id_] or None
-    terms = taxonomy.terms(ids, synonyms=given["synonyms"] == "yes", hyponyms=str(given["hyponyms"]))
+    synonyms = _synonyms(setting, found)
+    terms = taxonomy.terms(ids, synonyms=synonyms, hyponyms=str(given["hyponyms"]))
     facts = {
         **({"taxonomy": taxonomy.name} if given["taxonomy"] != AUTO else {}),
         **({"hyponyms": str(given["hyponyms"])} if given["hyponyms"] != NO_HYPONYMS else {}),
-        **({"synonyms": "no"} if given["synonyms"] == "no" else {}),
+        **({"synonyms": str(given["synonyms"])} if given["synonyms"] != AUTO else {}),
         **({"ask": found.way} if found.way != "classify" else {}),
     }
     columns = dict.fromkeys(("sample", "subject", *people.attributes))
@@ -181,6 +185,14 @@ def _matches(found: RankedAnswers, people: People, taxonomy: Taxonomy, setting: 
     )
     told = [note for note in matches.notes if found.way != "answer" or "confidence" not in note]
     return replace(matches, notes=(*found.notes, *told))
+
+
+def _synonyms(setting: Setting, found: RankedAnswers) -> bool:
+    """Whether synonyms count: a head of ImageNet names is read as the same head with WordNet ids is."""
+    given = str(setting.parameters["synonyms"])
+    if given != AUTO:
+        return given == "yes"
+    return found.way != "classify" or len(found.outputs or ()) < _OWN_WORDS
 
 
 def _label_space(matches: LabelMatches, found: RankedAnswers) -> pl.DataFrame:
@@ -202,7 +214,7 @@ def _taxonomy(setting: Setting, people: People) -> Taxonomy:
 
 def _words(taxonomy: Taxonomy, setting: Setting) -> list[str]:
     """Every word of a taxonomy once, for models that choose among texts."""
-    terms = taxonomy.terms(None, synonyms=setting.parameters["synonyms"] == "yes")
+    terms = taxonomy.terms(None, synonyms=setting.parameters["synonyms"] != "no")
     return list(dict.fromkeys(term for kind in terms.values() for term in kind))
 
 

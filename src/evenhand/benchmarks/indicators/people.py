@@ -106,6 +106,8 @@ def kind_of(found: Listing, data: Path) -> str:
         name = None
     if name is None and KINDS[people_table.NAME].fits(found):
         name = people_table.NAME
+    if name is None and _own_tables(found):
+        raise InputError(_several(found, data))
     if name is None:
         layouts = "; ".join(f"{name}: {kind.layout}" for name, kind in KINDS.items())
         raise InputError(f"{str(data)!r} is none of the layouts that are read: {layouts}")
@@ -142,9 +144,7 @@ def list_people(
     if kind == people_table.NAME:
         tables = _own_tables(found)
         if len(tables) != 1:
-            raise InputError(
-                f"{str(data)!r} holds {len(tables)} tables; give the one that is meant as the data"
-            )
+            raise InputError(_several(found, data))
         return people_table.read_people_table(found.folder / tables[0], found, attributes=attributes)
     readers: dict[str, Callable[[Listing], People]] = {
         casual_conversations.NAME: casual_conversations.read_casual_conversations,
@@ -153,6 +153,13 @@ def list_people(
         utkface.NAME: utkface.read_utkface,
     }
     return readers[kind](found)
+
+
+def _several(found: Listing, data: Path) -> str:
+    """What to say where no table, or more than one, may be meant."""
+    tables = _own_tables(found)
+    shown = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
+    return f"{str(data)!r} holds {len(tables)} tables{shown}; give the one that is meant as the data"
 
 
 def _own_tables(found: Listing) -> list[str]:

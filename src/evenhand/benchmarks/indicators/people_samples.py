@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from evenhand.benchmarks.indicators.attributes import UNKNOWN, Attribute
+from evenhand.benchmarks.indicators.attributes import Attribute
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.questions import ImageSource
+from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.files.cropped_images import ChosenImages
 
 UNKNOWN_POLICIES: tuple[str, ...] = ("keep", "exclude")
@@ -68,6 +69,12 @@ class People:
         return tuple(self.definitions)
 
     @property
+    def about(self) -> dict[str, object]:
+        """Which data this is, and who gave each attribute, for those who read a run."""
+        given = {name: each.annotated_by for name, each in self.definitions.items()}
+        return {"layout": self.name, "annotated_by": given}
+
+    @property
     def unknown(self) -> dict[str, int]:
         """How many samples have an unknown group, by attribute; those that have none are left out."""
         counts = {name: int(_is_unknown(self.annotations, name).sum()) for name in self.attributes}
@@ -104,7 +111,7 @@ class People:
         others = [name for name in self.unknown if name not in self.together]
         notes = {f"{name} taken as not annotated": int(_is_unknown(table, name).sum()) for name in others}
         table = table.with_columns(
-            pl.when(pl.col(name).is_in(sorted(UNKNOWN))).then(None).otherwise(pl.col(name)).alias(name)
+            pl.when(_is_unknown(table, name)).then(None).otherwise(pl.col(name)).alias(name)
             for name in others
         )
         images = self.images if len(kept) == len(self.images) else ChosenImages(self.images, kept)
@@ -129,4 +136,4 @@ class People:
 
 
 def _is_unknown(table: pl.DataFrame, attribute: str) -> pl.Series:
-    return table[attribute].is_in(sorted(UNKNOWN)).fill_null(False)
+    return table[attribute].str.to_lowercase().is_in(sorted(UNKNOWN)).fill_null(False)

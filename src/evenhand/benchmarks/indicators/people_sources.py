@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from evenhand.benchmarks.data_source import DataSource, Part
+from evenhand.benchmarks.data_source import Part
 from evenhand.benchmarks.indicators import (
     casual_conversations,
     casual_conversations_v2,
@@ -14,12 +13,10 @@ from evenhand.benchmarks.indicators import (
     miap,
     utkface,
 )
+from evenhand.benchmarks.indicators.counted_sources import counted_source, readable, remarks, shown
 from evenhand.benchmarks.indicators.listing import list_files
 from evenhand.benchmarks.indicators.people import list_people
 from evenhand.benchmarks.indicators.people_samples import People
-from evenhand.core.questions import UnreadableImage
-from evenhand.files.cropped_images import image_size
-from evenhand.files.download import Link
 from evenhand.files.image_sources import ImageFiles
 
 _COLUMNS = {"people": "subject", "videos": "video"}
@@ -39,13 +36,15 @@ def parts(kind: str, folder: Path) -> list[Part]:
     """
     people = list_people(list_files(folder), kind, folder)
     found = [Part(each.name, each.found, each.expected) for each in people.coverage]
-    found += [_readable(people.images)] if isinstance(people.images, ImageFiles) else []
-    found += [_only(f"left out: {reason}", count) for reason, count in sorted(people.dropped.items())]
-    found += [_only(f"note: {reason}", count) for reason, count in sorted(people.notes.items())]
+    if not people.coverage:
+        usable = len(people.images)
+        found.append(Part("usable images, of those that are there", usable, max(usable, 1)))
+    found += [readable(people.images)] if isinstance(people.images, ImageFiles) else []
+    found += remarks(people.dropped, people.notes)
     table = people.annotations
     for what, count in people.paper_counts.get("", {}).items():
         column = _COLUMNS.get(what, "sample")
-        found.append(_only(what, table[column].n_unique() if table.height else 0, count))
+        found.append(shown(what, table[column].n_unique() if table.height else 0, count))
     return found + _groups(people)
 
 
@@ -59,57 +58,15 @@ def _groups(people: People) -> list[Part]:
         if len(counts) <= 20:
             known = [level for level in people.definitions[name].levels if level in {*counts, *paper}]
             levels = dict.fromkeys((*known, *counts, *paper))
-            found += [_only(f"{name} {each}", counts.get(each, 0), paper.get(each)) for each in levels]
+            found += [shown(f"{name} {each}", counts.get(each, 0), paper.get(each)) for each in levels]
         else:
-            found.append(_only(f"{name}: different values", len(counts)))
+            found.append(shown(f"{name}: different values", len(counts)))
         if empty:
-            found.append(_only(f"{name} not annotated", empty))
+            found.append(shown(f"{name} not annotated", empty))
     return found
 
 
-def _readable(images: ImageFiles) -> Part:
-    faults: dict[str, int] = {}
-    for path in images.paths:
-        try:
-            image_size(path)
-        except UnreadableImage as problem:
-            faults[problem.reason] = faults.get(problem.reason, 0) + 1
-    note = ", ".join(f"{count} {reason}" for reason, count in faults.items())
-    return Part("images whose header can be read", len(images) - sum(faults.values()), len(images), note)
-
-
-def _only(name: str, found: int, expected: int | None = None) -> Part:
-    return Part(name, found, expected, judged=False)
-
-
-def _no_links(folder: Path) -> list[Link]:
-    """None: nothing is fetched."""
-    return []
-
-
-def _no_tables(folder: Path) -> list[str]:
-    """None: no table is fetched, so none takes its place."""
-    return []
-
-
-def _source(kind: str, title: str, licence: str, home: str, size: str, by_hand: str) -> DataSource:
-    counted: Callable[[Path], list[Part]] = partial(parts, kind)
-    return DataSource(
-        name=kind,
-        title=title,
-        licence=licence,
-        home=home,
-        form="",
-        files=(),
-        size=size,
-        images="",
-        image_folders=(),
-        links=_no_links,
-        own_tables=_no_tables,
-        parts=counted,
-        by_hand=by_hand,
-    )
-
+_source = partial(counted_source, parts=parts)
 
 CASUAL_CONVERSATIONS = _source(
     casual_conversations.NAME,

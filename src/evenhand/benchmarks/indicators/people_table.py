@@ -18,6 +18,8 @@ from evenhand.benchmarks.indicators.people_samples import Coverage, People
 from evenhand.benchmarks.indicators.skin import SKIN_TONES, skin_tone
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence import sources
+from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.evidence.neighbours import CONTENT
 from evenhand.files.image_sources import ImageFiles
 
 NAME = "table"
@@ -51,9 +53,10 @@ def read_people_table(
 
     Attributes are the columns asked for, else all columns of text, truth values or whole numbers with at most
     1,000 different values; what is passed over is counted. So that tables can be compared, values of columns
-    about gender are read in lower case, ages in whole years are put into the groups of Casual Conversations
-    (the years stay in the column ``years``), and Fitzpatrick types (``skin-type``) also give ``skin_tone``.
-    Who annotated all this is not known here.
+    about gender are read in lower case, spaces around values and empty texts do not count, ages in whole
+    years are put into the groups of Casual Conversations (the years stay in the column ``years``; among them,
+    what is no whole number is unknown), and Fitzpatrick types (``skin-type``) also give ``skin_tone``. Who
+    annotated all this is not known here.
 
     Args:
         table: The table; paths in it begin in its folder. An image that is not at its path is the only one
@@ -101,13 +104,14 @@ def _people(rows: Rows, asked: Sequence[str], of: str, sample: str, found: Listi
             notes[_VARIED] += 1
             continue
         axis = plain_axis(name)
-        values = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
+        values = _told(as_text(rows.table[name], name, labels=False, is_text=rows.is_text))
         columns[_free(name)] = values.str.to_lowercase() if axis == "gender" else values
         definitions[_free(name)] = Attribute(_free(name), axis, USER)
-        if axis == "age" and _are_years(columns[name]):
-            columns |= {"years": columns[name].cast(pl.Int64), name: _each(cc_age, columns[name])}
+        years = _years(columns[name]) if axis == "age" else None
+        if years is not None:
+            columns |= {"years": years, name: _grouped(columns[name], years)}
             definitions[name] = Attribute(name, axis, USER, CC_AGES)
-            notes["age in years that was put into a group"] = len(ids) - columns[name].null_count()
+            notes["age in years that was put into a group"] = len(ids) - years.null_count()
         if axis == "fitzpatrick" and "skin_tone" not in asked:
             columns["skin_tone"] = _each(skin_tone, values)
             definitions["skin_tone"] = Attribute("skin_tone", "skin_tone", USER, SKIN_TONES)
@@ -146,10 +150,31 @@ def _there(paths: Sequence[str], found: Listing, dropped: Counter[str], notes: C
     return places
 
 
-def _are_years(values: pl.Series) -> bool:
-    """Whether ages are whole years, so that they are put into the groups of Casual Conversations."""
-    known = values.drop_nulls()
-    return len(known) > 0 and bool(known.str.contains(r"^[0-9]{1,3}$").all())
+def _told(values: pl.Series) -> pl.Series:
+    """Values without spaces around them, null for empty ones; what means unknown is in lower case."""
+    bare = values.str.strip_chars()
+    unknown = bare.str.to_lowercase().is_in(sorted(UNKNOWN)).fill_null(False)
+    lowered = pl.select(pl.when(unknown).then(bare.str.to_lowercase()).otherwise(bare)).to_series()
+    return lowered.replace({"": None}).alias(values.name)
+
+
+def _years(values: pl.Series) -> pl.Series | None:
+    """Ages as whole years, null for others; None unless most that are known are whole years.
+
+    ``25.0`` is 25: a column of whole numbers with gaps is written so.
+    """
+    known = ~values.is_in(sorted(UNKNOWN)) & values.is_not_null()
+    years = values.str.extract(r"^([0-9]{1,3})(?:\.0+)?$").cast(pl.Int64)
+    return years if 2 * years.is_not_null().sum() > known.sum() else None
+
+
+def _grouped(ages: pl.Series, years: pl.Series) -> pl.Series:
+    """Years in the groups of Casual Conversations; other ages are unknown, as in the released code."""
+    groups = [
+        age if year is None and age in UNKNOWN else cc_age(age if year is None else str(year))
+        for age, year in zip(ages, years, strict=True)
+    ]
+    return pl.Series(groups, dtype=pl.String)
 
 
 def _each(of: Callable[[str | None], str | None], values: pl.Series) -> pl.Series:
@@ -164,7 +189,7 @@ def _subjects(rows: Rows, of: str) -> pl.Series:
 
 def _free(name: str) -> str:
     """A column's name that is none of evidence's own."""
-    return f"annotated_{name}" if name in (*RESERVED, "subject") else name
+    return f"annotated_{name}" if name in (*RESERVED, "subject", CONTENT) else name
 
 
 def _first(names: Mapping[str, str], wanted: Sequence[str]) -> str:

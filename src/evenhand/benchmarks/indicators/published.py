@@ -30,6 +30,9 @@ HOUSEHOLD_RATES: Mapping[tuple[str, str], Mapping[str, float]] = {
 }
 """Model and grouping to group to hit rate: DINOv2 paper, Table 12, Dollar Street, top 5."""
 
+TOP = 5
+"""How many labels count in Table 12."""
+
 LABEL_THRESHOLD = 0.1
 """The lowest confidence that counts in Table 13."""
 

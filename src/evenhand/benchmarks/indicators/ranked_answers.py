@@ -18,7 +18,7 @@ from evenhand.benchmarks.classification.ways import (
     text_vectors,
 )
 from evenhand.benchmarks.declaration import Answered, Parameter, Setting
-from evenhand.core.errors import InputError, ParameterError, UserError
+from evenhand.core.errors import InputError, UserError
 from evenhand.core.questions import ImageSource, Question
 from evenhand.evidence.derive import prototypes, zero_shot
 from evenhand.evidence.ranked_labels import leading_ids
@@ -99,9 +99,10 @@ def label_questions(
     way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
     ids = list(samples)
     if way == "classify":
-        if setting.parameters["labels"]:
-            read_label_names(Path(str(setting.parameters["labels"])))
-        return [Question("predictions", "classifies_images", ids, images, top=max(kept, KEPT))]
+        file = str(setting.parameters["labels"])
+        outputs = read_label_names(Path(file)) if file else None
+        top = max(kept, KEPT)
+        return [Question("predictions", "classifies_images", ids, images, top=top, outputs=outputs)]
     if way == "zero_shot":
         texts = list(dict.fromkeys(prompted(choices(setting, words), setting.parameters)))
         return [
@@ -125,6 +126,7 @@ def ranked_answers(answered: Answered, words: Sequence[str], *, kept: int, who: 
     if way == "zero_shot":
         return _few(_nearest(evidence, setting, answered.facts, words, max(kept, KEPT)), kept)
     said = evidence["answers"].select("sample", prediction="text")
+    said = said.filter(pl.col("prediction").str.strip_chars() != "")  # who says nothing answers nothing
     note = "free answers have no confidence: each that names a word, if only to deny it, counts"
     return RankedAnswers(way, said, None, None, (note,))
 
@@ -134,7 +136,11 @@ def _few(found: RankedAnswers, kept: int) -> RankedAnswers:
     count = len(found.labels or ())
     if count > _FEW * kept:
         return found
-    note = f"of only {count} labels {min(kept, count)} count for each image, so that rates are high by design"
+    most = found.predictions.group_by("sample").len().select(pl.col("len").max()).collect().item() or 0
+    if count > _FEW * min(kept, most):
+        return found
+    few = min(kept, count, most)
+    note = f"of only {count} labels {few} count for each image, so that rates are high by design"
     return replace(found, notes=(*found.notes, note))
 
 
@@ -175,13 +181,6 @@ def _classified(predictions: pl.LazyFrame, setting: Setting, facts: Mapping[str,
             "give all of them, one a line, with -p labels=FILE"
         )
     found = predictions.select("sample", "prediction", "rank", "confidence")
-    if given and own:
-        if len(given) != len(own):
-            raise ParameterError(
-                f"-p labels={file!r} has {len(given)} labels and the model {len(own)}; give a line for each, "
-                "in the order of its outputs"
-            )
-        found = found.with_columns(pl.col("prediction").replace(dict(zip(own, given, strict=True))))
     named = tuple(leading_ids(given)) if given else ()
     ids = named if any(named) else ids
     outputs = given or own

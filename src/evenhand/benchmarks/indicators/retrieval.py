@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -68,7 +68,8 @@ class Retrieval:
             for people, role in ((sides.queries, "query"), (sides.database, "database"))
         ]
         table = pl.concat(roles, how="diagonal_relaxed")
-        return RetrievalPlan(table, asked, by, sides.dropped, sides.notes, sides)
+        about = sides.queries.about
+        return RetrievalPlan(table, asked, by, sides.dropped, sides.notes, sides, about=about)
 
     def measure(self, answered: Answered) -> Measured:
         """Precision and its gap for every K and grouping, and the neighbours themselves."""
@@ -87,6 +88,7 @@ class Retrieval:
             k=max(ks),
             cluster=sides.queries.clusters,
         )
+        found = replace(found, notes=(*found.notes, *sides.remarks))
         findings = [
             finding
             for k in ks

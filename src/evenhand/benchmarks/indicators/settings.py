@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evenhand.benchmarks.declaration import Parameter, Setting
-from evenhand.benchmarks.indicators.attributes import UNKNOWN
 from evenhand.benchmarks.indicators.miap import NAME as MIAP
 from evenhand.benchmarks.indicators.people import KINDS, read_people
 from evenhand.benchmarks.indicators.people_samples import UNKNOWN_POLICIES, People
 from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.files.image_sources import FirstImages
 
 AUTO = "auto"

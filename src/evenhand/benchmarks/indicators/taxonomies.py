@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
@@ -106,16 +108,16 @@ class Taxonomy:
             wordnet_ids: Ids of the model's labels, empty texts among them; None where it has none.
             synonyms: Whether synonyms count beside the names; the paper's map has none.
             hyponyms: ``none``; ``imagenet-1k`` for labels below those of the map, such as each breed of dog,
-                in a model with these 1,000 classes; or a file of ``parent child`` ids, one pair a line, such
-                as ImageNet's ``wordnet.is_a.txt``. A label belongs to the type of the nearest synset above
-                it that the map names.
+                in a model all of whose labels are ImageNet-1k's or the map's own; or a file of
+                ``parent child`` ids, as for ``nearest``. A label belongs to the type of the nearest synset
+                above it that the map names.
 
         Raises:
-            ParameterError: Hyponyms for a model without WordNet ids, or ``imagenet-1k`` for other classes.
+            ParameterError: Hyponyms for a model without WordNet ids, or ``imagenet-1k`` for other labels.
             InputError: A file that cannot be read.
         """
         known = [id_ for id_ in wordnet_ids or () if id_]
-        below = self._below(known, len(wordnet_ids or ()), hyponyms)
+        below = self._below(list(wordnet_ids or ()), hyponyms)
         found = {}
         for kind in self.ids:
             words = (*self.words[kind], *(self.synonyms.get(kind, ()) if synonyms else ()))
@@ -123,31 +125,53 @@ class Taxonomy:
             found[kind] = tuple(dict.fromkeys((*terms, *below.get(kind, ()))))
         return found
 
-    def _below(self, known: list[str], count: int, hyponyms: str) -> dict[str, list[str]]:
-        """Type to labels of the model below its synsets."""
-        if hyponyms == NO_HYPONYMS:
-            return {}
-        if not known:
-            raise ParameterError(
-                f"hyponyms={hyponyms!r} needs labels with WordNet ids, and this model has none; "
-                f"give hyponyms={NO_HYPONYMS!r}"
-            )
+    def nearest(self, wordnet_ids: Sequence[str], hyponyms: str) -> dict[str, tuple[str, ...]]:
+        """The synsets of the map that each id is or lies below, the nearest; ids without one are left out.
+
+        Args:
+            wordnet_ids: Of labels.
+            hyponyms: ``imagenet-1k``: classes of ImageNet-1k are known to lie below, and no others; or a file
+                of ``parent child`` ids, one pair a line, such as ImageNet's ``wordnet.is_a.txt``.
+
+        Raises:
+            InputError: A file that cannot be read.
+        """
+        types = self._types()
+        if hyponyms == IMAGENET_1K:
+            found = {id_: _within_range(id_, types) for id_ in wordnet_ids}
+        else:
+            parents = _read_parents(Path(hyponyms))
+            found = {id_: _climb(id_, types, parents) for id_ in wordnet_ids}
+        return {id_: tuple(synsets) for id_, synsets in found.items() if synsets}
+
+    def _types(self) -> dict[str, list[str]]:
+        """Synset to its types."""
         types: dict[str, list[str]] = {}
         for kind, ids in self.ids.items():
             for id_ in ids:
                 types.setdefault(id_, []).append(kind)
+        return types
+
+    def _below(self, wordnet_ids: list[str], hyponyms: str) -> dict[str, list[str]]:
+        """Type to labels of the model below its synsets."""
+        if hyponyms == NO_HYPONYMS:
+            return {}
+        if not any(wordnet_ids):
+            raise ParameterError(
+                f"hyponyms={hyponyms!r} needs labels with WordNet ids, and this model has none; "
+                f"give hyponyms={NO_HYPONYMS!r}"
+            )
+        types = self._types()
         if hyponyms == IMAGENET_1K:
-            if count != 1000:
+            others = [id_ for id_ in wordnet_ids if id_ not in types and id_ not in _imagenet_1k()]
+            if others:
                 raise ParameterError(
-                    f"hyponyms={IMAGENET_1K!r} holds 1,000 classes and this model has {count}; give a file "
-                    "of 'parent child' WordNet ids, such as ImageNet's wordnet.is_a.txt"
+                    f"hyponyms={IMAGENET_1K!r} knows the 1,000 classes of ImageNet-1k, and {len(others):,} "
+                    f"of this model's {len(wordnet_ids):,} labels are not among them; give a file of "
+                    "'parent child' WordNet ids, such as ImageNet's wordnet.is_a.txt"
                 )
-            nearest = {id_: _within_range(id_, types) for id_ in known}
-        else:
-            parents = _read_parents(Path(hyponyms))
-            nearest = {id_: _climb(id_, types, parents) for id_ in known}
         found: dict[str, list[str]] = {}
-        for id_, synsets in nearest.items():
+        for id_, synsets in self.nearest([id_ for id_ in wordnet_ids if id_], hyponyms).items():
             for kind in dict.fromkeys(kind for synset in synsets for kind in types[synset]):
                 found.setdefault(kind, []).append(id_)
         return found
@@ -183,6 +207,13 @@ OPENIMAGES_MIAP = _made(
 
 TAXONOMIES = {found.name: found for found in (CASUAL_CONVERSATIONS, OPENIMAGES_MIAP)}
 
+NAMES: Mapping[str, str] = {
+    id_: name
+    for named in (_HUMAN, _POSSIBLY_HUMAN, _CRIME, _DOG, _CAT, _NON_HUMAN)
+    for name, id_ in named.items()
+}
+"""Names of the WordNet ids of these taxonomies."""
+
 
 def find_taxonomy(given: str) -> Taxonomy:
     """A taxonomy by name, or from a file.
@@ -207,7 +238,8 @@ def find_taxonomy(given: str) -> Taxonomy:
 def read_taxonomy(path: Path) -> Taxonomy:
     """A taxonomy from ``{"type": ["n02395003", "pig", ...], ...}``: WordNet ids and words, as one likes.
 
-    A type whose terms are all names of other types is their union. Without one called ``harmful`` it is the
+    A type whose terms are all names of other types is their union; one that names a type and something else
+    is refused. Without one called ``harmful`` it is the
     union of ``non_human`` and ``crime``, as far as they are there. Words count for every model.
 
     Raises:
@@ -227,6 +259,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
             raise InputError(f"{shape}; the terms of {one_line(kind)[:60]!r} are no list of texts")
         types[kind] = tuple(terms)
     unions = {kind: terms for kind, terms in types.items() if set(terms) <= types.keys() - {kind}}
+    _check_unions(path, types, unions)
     nested = [kind for kind, terms in unions.items() if unions.keys() & set(terms)]
     if nested:
         raise InputError(
@@ -244,6 +277,21 @@ def read_taxonomy(path: Path) -> Taxonomy:
         unions,
         words_always=True,
     )
+
+
+def _check_unions(path: Path, types: Mapping[str, Sequence[str]], unions: Mapping[str, object]) -> None:
+    """Refuse a type of which some terms name types and others do not: a union with a slip in it."""
+    for kind, terms in types.items():
+        named = [term for term in terms if term in types and term != kind]
+        if kind in unions or not named:
+            continue
+        other = next(term for term in terms if term not in named)
+        others = ", ".join(repr(one_line(name)[:60]) for name in types if name != kind)
+        raise InputError(
+            f"{str(path)!r}: {one_line(kind)[:60]!r} names the type {one_line(named[0])[:60]!r} and also "
+            f"{one_line(other)[:60]!r}, which is no type; a union names types only ({others}), any "
+            "other type words and ids only"
+        )
 
 
 def _read_json(path: Path) -> object:
@@ -280,10 +328,19 @@ def _read_parents(path: Path) -> dict[str, list[str]]:
     return parents
 
 
+@cache
+def _imagenet_1k() -> frozenset[str]:
+    """WordNet ids of the 1,000 classes."""
+    text = files("evenhand.benchmarks.indicators").joinpath("imagenet_1k.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
 def _within_range(id_: str, types: Mapping[str, object]) -> list[str]:
     """The narrowest synset of the map that a class of ImageNet-1k is or lies below, if any."""
     if id_ in types:
         return [id_]
+    if id_ not in _imagenet_1k():
+        return []
     above = [synset for synset, (low, high) in _BELOW.items() if synset in types and low <= id_ <= high]
     return sorted(above, key=lambda synset: int(_BELOW[synset][1][1:]) - int(_BELOW[synset][0][1:]))[:1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,13 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.declaration import Setting
-from evenhand.benchmarks.indicators.attributes import shared_attribute
-from evenhand.benchmarks.indicators.people import read_people
+from evenhand.benchmarks.indicators.attributes import USER, shared_attribute
+from evenhand.benchmarks.indicators.listing import list_files
+from evenhand.benchmarks.indicators.miap import NAME as MIAP
+from evenhand.benchmarks.indicators.people import kind_of, read_people
 from evenhand.benchmarks.indicators.people_samples import People
-from evenhand.benchmarks.indicators.settings import first_people
+from evenhand.benchmarks.indicators.people_table import NAME as USERS
+from evenhand.benchmarks.indicators.settings import AUTO, first_people
 from evenhand.core.errors import InputError, ParameterError, UserError
 from evenhand.core.questions import UnreadableImage
 from evenhand.evidence.neighbours import CONTENT
@@ -37,6 +40,7 @@ class TwoSides:
         match: The attribute to match, as the queries call it.
         called: How the database's own table calls it.
         notes: What else is worth knowing, with how many.
+        remarks: What every number has to be read with.
     """
 
     queries: People
@@ -44,6 +48,7 @@ class TwoSides:
     match: str
     called: str
     notes: dict[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -72,11 +77,16 @@ def read_two_sides(setting: Setting) -> TwoSides:
             _marked(one, mark) for one, mark in zip((queries, database), _MARKS, strict=True)
         )
         notes = _both(queries.notes, database.notes)
-    else:
+    elif given["split"] == BY_CONTENT:
         whole = read_people(setting.data, given["kind"], **how)
-        queries, database = _halves(whole, given["split"], float(setting.parameters["share"]), setting.limit)
+        queries, database = _halves(whole, float(setting.parameters["share"]), setting.limit)
         notes = dict(whole.notes)
         queries = replace(queries, dropped={})  # those of the table are told once
+    else:
+        queries, database = _splits(setting.data, given["kind"], given["split"], how)
+        notes = dict(database.notes)
+        queries, database = (first_people(side, setting.limit) for side in (queries, database))
+    database, remarks = _other_people(queries, database)
     ours, theirs = shared_attribute(
         queries.definitions,
         database.definitions,
@@ -90,6 +100,7 @@ def read_two_sides(setting: Setting) -> TwoSides:
         ours,
         theirs,
         notes,
+        (*remarks, *_given_otherwise(queries, ours, database, theirs)),
     )
 
 
@@ -108,33 +119,82 @@ def _called(people: People, name: str, wanted: str) -> People:
     return replace(people, annotations=table)
 
 
-def _halves(whole: People, split: str, share: float, limit: int | None) -> tuple[People, People]:
-    """Queries and database of one table."""
-    if split == BY_CONTENT:
-        if not 0 < share < 1:
-            raise ParameterError(f"-p share={share:g} is not possible; give a share of queries such as 0.3")
-        chosen = _by_content(whole, share)
-        places = [[i for i, query in enumerate(chosen) if query == wanted] for wanted in (True, False)]
-        if not all(places):
-            raise UserError(
-                f"{len(chosen)} pictures split at -p share={share:g} leave nobody on one side; give more "
-                "pictures, another share, or -p queries=FOLDER"
-            )
-        sides = [
-            replace(whole, annotations=whole.annotations[kept], images=ChosenImages(whole.images, kept))
-            for kept in places
-        ]
-    else:
-        names = [name.strip() for name in split.split(":")]
-        if len(names) != 2 or not all(names) or names[0] == names[1]:
-            raise ParameterError(
-                f"-p split={split!r} is not possible; give content, or DATABASE:QUERIES such as train:val"
-            )
-        if "split" not in whole.definitions:
-            raise InputError(f"{whole.name} has no splits; give -p split=content, or -p queries=FOLDER")
-        sides = [whole.where("split", [name]) for name in reversed(names)]
-    queries, database = (first_people(side, limit) for side in sides)
+def _halves(whole: People, share: float, limit: int | None) -> tuple[People, People]:
+    """Queries and database of one table, split by what its images hold."""
+    if not 0 < share < 1:
+        raise ParameterError(f"-p share={share:g} is not possible; give a share of queries such as 0.3")
+    chosen = _by_content(whole, share)
+    places = [[i for i, query in enumerate(chosen) if query == wanted] for wanted in (True, False)]
+    if not all(places):
+        raise UserError(
+            f"{len(chosen)} pictures split at -p share={share:g} leave nobody on one side; give more "
+            "pictures, another share, or -p queries=FOLDER"
+        )
+    queries, database = (first_people(_chosen(whole, kept), limit) for kept in places)
     return queries, database
+
+
+def _splits(data: Path, kind: str, split: str, how: Mapping[str, Any]) -> tuple[People, People]:
+    """Queries and database as the data's own splits have them."""
+    names = [name.strip() for name in split.split(":")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise ParameterError(
+            f"-p split={split!r} is not possible; give content, or DATABASE:QUERIES such as train:val"
+        )
+    found = kind_of(list_files(data), data) if kind == AUTO else kind
+    if found == MIAP:  # each of its splits is a table of its own
+        database, queries = (read_people(data, found, split=name, **how) for name in names)
+        return replace(queries, notes={}), replace(database, notes=_both(queries.notes, database.notes))
+    whole = read_people(data, kind, **how)
+    if "split" not in whole.definitions:
+        raise InputError(f"{whole.name} has no splits; give -p split=content, or -p queries=FOLDER")
+    database, queries = (whole.where("split", [name]) for name in names)
+    return replace(queries, dropped={}), database  # what the table has lost is told once
+
+
+def _other_people(queries: People, database: People) -> tuple[People, tuple[str, ...]]:
+    """The database without pictures of the people who are asked about, and what has to be said of it.
+
+    The nearest picture of a person is easily another one of that person. Ids of people in two tables of
+    users may be the same by chance, so there the pictures stay, and a remark counts them.
+    """
+    if queries.name != database.name or not queries.clusters or not database.clusters:
+        return database, ()
+    asked = queries.annotations[queries.clusters].drop_nulls().unique()
+    same = database.annotations[database.clusters].is_in(asked.to_list()).fill_null(False)
+    count = int(same.sum())
+    if not count:
+        return database, ()
+    if queries.name == USERS:
+        remark = (
+            f"{count} of {same.len()} database samples have the {database.clusters} of a query; where they "
+            "show the same person, precision is too high"
+        )
+        return database, (remark,)
+    if count == same.len():
+        raise UserError(
+            f"everybody in the database is a query too, by {database.clusters}; give other people, or "
+            "-p split=content"
+        )
+    dropped = _both(database.dropped, {"database: person or photo that is a query too": count})
+    return replace(_chosen(database, (~same).arg_true().to_list()), dropped=dropped), ()
+
+
+def _given_otherwise(queries: People, ours: str, database: People, theirs: str) -> tuple[str, ...]:
+    """A remark where one side's groups are the people's own words and the other's what annotators saw."""
+    who = queries.definitions[ours].annotated_by, database.definitions[theirs].annotated_by
+    if who[0] == who[1] or USER in who:
+        return ()
+    return (
+        f"{ours} of the queries comes from {who[0]}, {theirs} of the database from {who[1]}; where these "
+        "differ, a right neighbour counts as a wrong one",
+    )
+
+
+def _chosen(people: People, rows: Sequence[int]) -> People:
+    """Some of these people."""
+    rows = list(rows)
+    return replace(people, annotations=people.annotations[rows], images=ChosenImages(people.images, rows))
 
 
 def _by_content(whole: People, share: float) -> list[bool]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from evenhand.core.capabilities import NotAnswered
@@ -18,10 +21,10 @@ Body = dict[str, Any]
 
 
 class ApiClient:
-    """Asks for chat completions.
+    """Asks for chat completions and for images.
 
     Attempts, exponential back-off with jitter and ``Retry-After`` are the ``openai`` library's. The rate
-    limit, the count of attempts, and the refusal of answers that are no chat completion hang on its HTTP
+    limit, the count of attempts, and the refusal of answers that are none hang on its HTTP
     client, so that they hold for retries too.
 
     Args:
@@ -44,7 +47,7 @@ class ApiClient:
             timeout=self._options.timeout,
             max_retries=self._options.retries,
             http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"request": [self._before], "response": [_check_completion]}
+                event_hooks={"request": [self._before], "response": [_check_answer]}
             ),
         )
         self._hasty = self._openai.with_options(max_retries=0)
@@ -93,17 +96,41 @@ class ApiClient:
         options = self._options
         fixed = {"temperature": options.temperature, "seed": options.seed}
         body = extra | {name: value for name, value in fixed.items() if value is not None}
-        # With the server down, hours of back-off would be spent on samples that cannot be answered.
-        client = self._hasty if self._failures >= 2 * options.concurrency else self._openai
         length_field = self._length_field
         try:
-            raw = await client.chat.completions.with_raw_response.create(
+            raw = await self._patient().chat.completions.with_raw_response.create(
                 model=self._asked.model, messages=messages, extra_body=body | {length_field: max_tokens}
             )
         except openai.APIError as error:
             if self._takes_other_length_field(error, length_field):
                 return await self.complete(messages, max_tokens, extra)
             return await self._give_up(error)
+        self._failures, self._answered = 0, True
+        return self._count(raw.http_response.json())
+
+    async def make_image(self, prompt: str, fields: Body) -> Body | NotAnswered:
+        """One image, as the server's JSON; or which field it ``refuses`` and what it ``said``.
+
+        Args:
+            prompt: What it shows.
+            fields: Further fields of the request.
+
+        Raises:
+            UserError: No image can be made: key, model, address or quota.
+        """
+        import openai
+
+        try:
+            raw = await self._patient().images.with_raw_response.generate(
+                model=self._asked.model, prompt=prompt, n=1, extra_body=fields
+            )
+        except openai.APIError as error:
+            refused = getattr(error, "param", None)
+            if getattr(error, "status_code", None) in (400, 422) and refused in fields:
+                return {"refuses": refused, "said": explain(error, self._asked)}
+            missing = await self._give_up(error)
+            code = getattr(error, "code", None)
+            return replace(missing, detail=f"{missing.detail} ({code})") if code else missing
         self._failures, self._answered = 0, True
         return self._count(raw.http_response.json())
 
@@ -121,6 +148,10 @@ class ApiClient:
         finally:
             for future in running:
                 future.cancel()
+
+    def _patient(self) -> Any:
+        """What sends: with the server down, hours of back-off would be spent on what cannot be answered."""
+        return self._hasty if self._failures >= 2 * self._options.concurrency else self._openai
 
     async def _in_slot(self, job: Callable[[], Coroutine[None, None, T]]) -> T:
         async with self._slots:
@@ -172,18 +203,19 @@ class ApiClient:
 
     def _count(self, answer: Body) -> Body:
         used = answer.get("usage")
-        for name in ("prompt_tokens", "completion_tokens"):
-            count = used.get(name) if isinstance(used, dict) else None
+        for name, other in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
+            count = used.get(name, used.get(other)) if isinstance(used, dict) else None
             if type(count) is int and count > 0:  # what a server counts in another way is left out
                 self._counts[name] += count
         served = [str(answer[key]) for key in ("model", "system_fingerprint") if answer.get(key)]
-        self._served.add(" ".join(served))
+        self._served |= {" ".join(served)} if served else set()
         return answer
 
 
-async def _check_completion(response: Any) -> None:
-    """Make an answer that is no chat completion a failure of the connection, which is retried."""
-    if response.status_code != 200 or not response.request.url.path.endswith("/chat/completions"):
+async def _check_answer(response: Any) -> None:
+    """Make an answer that is none a failure of the connection, which is retried."""
+    what = next((one for end, one in _ANSWERS.items() if response.request.url.path.endswith(end)), None)
+    if response.status_code != 200 or what is None:
         return
     import httpx2
 
@@ -192,8 +224,31 @@ async def _check_completion(response: Any) -> None:
         answer = response.json()
     except ValueError:
         answer = None
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+    if not what[1](answer):
         said = answer.get("error") if isinstance(answer, dict) else None
-        message = f"the answer is no chat completion{f': {said}' if said else ''}"
+        message = f"the answer is no {what[0]}{f': {said}' if said else ''}"
         raise httpx2.RemoteProtocolError(message, request=response.request)
+
+
+def _is_completion(answer: Any) -> bool:
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    return isinstance(choices, list) and bool(choices) and isinstance(choices[0], dict)
+
+
+def _is_image(answer: Any) -> bool:
+    """Whether there is an image, or an address of one."""
+    data = answer.get("data") if isinstance(answer, dict) else None
+    first = data[0] if isinstance(data, list) and data else None
+    text = first.get("b64_json") if isinstance(first, dict) else None
+    if not isinstance(text, str):
+        return isinstance(first, dict) and isinstance(first.get("url"), str)
+    try:
+        return bool(base64.b64decode(text, validate=True))
+    except binascii.Error:
+        return False
+
+
+_ANSWERS = {
+    "/chat/completions": ("chat completion", _is_completion),
+    "/images/generations": ("image", _is_image),
+}

@@ -15,14 +15,16 @@ from evenhand.core.errors import UserError
 from evenhand.models.api.address import Address
 from evenhand.models.api.client import ApiClient, Body
 from evenhand.models.api.faults import REFUSED
+from evenhand.models.api.pictures import ImageRequests
 from evenhand.models.api.scoring import NO_LOGPROBS, appended_scores, first_token_scores
+from evenhand.models.source import ImageOptions
 
 CONTINUE = "Continue this text. Answer with nothing but the words that come next.\n\n{prefix}"
 Row = list[float] | NotAnswered
 
 
 class ApiModel:
-    """Answers questions and scores continuations.
+    """Answers questions, scores continuations and makes images.
 
     ``answer`` sends one user message, the image and then the prompt. How ``score_continuations`` and
     ``next_token_logits`` ask follows from the options of the address:
@@ -41,11 +43,14 @@ class ApiModel:
 
     Args:
         address: Model, server and options.
+        images: How images are made.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, images: ImageOptions | None = None) -> None:
         self._address, self._client = address, ApiClient(address)
-        self._scored = False
+        self._pictures = ImageRequests(address, self._client, images or ImageOptions())
+        self._draws, self._scored = images is not None, False
+        self.at_once = address.options.concurrency
 
     def prepare(self, image: Pixels) -> str:
         """The image as a ``data:`` URL.
@@ -112,14 +117,30 @@ class ApiModel:
         """
         return self._score(images, prefixes, continuations, only_first=True)
 
+    def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[Pixels | NotAnswered]:
+        """An image of each prompt, uint8 RGB, shape (H, W, 3); see ``ImageRequests`` for seeds.
+
+        Args:
+            prompts: N texts.
+            seeds: N whole numbers in [0, 2**32).
+
+        Raises:
+            UserError: No image can be had: key, model, address, quota, or size.
+        """
+        jobs = [
+            partial(self._pictures.picture, prompt, seed) for prompt, seed in zip(prompts, seeds, strict=True)
+        ]
+        return self._client.ask_all(jobs)
+
     def usage(self) -> dict[str, Any]:
         """What was spent since loading.
 
         Returns:
             ``requests`` (attempts), ``retries``, ``prompt_tokens``, ``completion_tokens``, ``served_as``
-            (model and fingerprint as the server reported them) and, with prices, ``cost``.
+            (model and fingerprint as the server reported them), with prices ``cost``, and of a model that was
+            loaded for images ``seeds``.
         """
-        return self._client.usage()
+        return self._client.usage() | (self._pictures.told() if self._draws else {})
 
     def close(self) -> None:
         """Close the connections."""

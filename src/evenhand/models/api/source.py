@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.models.api.address import Address, parse_address
-from evenhand.models.source import LoadOptions, ModelSource
+from evenhand.models.source import ImageOptions, LoadOptions, ModelSource
 
 _DECODING = ("temperature", "seed", "max_tokens")
 
@@ -17,20 +17,27 @@ class ApiSource:
     Args:
         uri: As the user gave it; it cannot hold a key.
         address: What it means.
+        images: How images are made, for a model that is asked for some.
     """
 
-    def __init__(self, uri: str, address: Address) -> None:
-        self.uri, self._address = uri, address
+    def __init__(self, uri: str, address: Address, images: ImageOptions | None = None) -> None:
+        self.uri, self._address, self._images = uri, address, images
 
     def identity(self) -> dict[str, str]:
         """Name, server and what changes answers; a served model's weights cannot be known."""
-        from evenhand.models.api.model import CONTINUE
-
         options = self._address.options
-        identity = {
+        served = {
             "name": self._address.model,
             "server": self._address.base_url,
             "weights": "unknown (served)",
+        }
+        if self._images is not None:
+            size = "the server's own" if self._images.size is None else str(self._images.size)
+            return served | {"size": size, "seed": "none" if options.seed is None else "of each image"}
+        from evenhand.models.api.model import CONTINUE
+
+        identity = {
+            **served,
             "preprocessing": f"sent as {options.image}"
             + (" of quality 95" if options.image == "jpeg" else ""),
             "decoding": ", ".join(f"{name}={getattr(options, name)}" for name in _DECODING),
@@ -43,8 +50,8 @@ class ApiSource:
         return identity
 
     def capabilities(self) -> Sequence[str]:
-        """Answers questions; scores continuations where the server tells log-probabilities."""
-        return ("scores_continuations", "answers_questions")
+        """Answers questions, makes images; scores continuations where the server tells log-probabilities."""
+        return ("scores_continuations", "answers_questions", "generates_images")
 
     def load(self) -> Any:
         """The model; the key is read from ``EVENHAND_API_KEY`` or ``OPENAI_API_KEY``.
@@ -54,7 +61,7 @@ class ApiSource:
         """
         from evenhand.models.api.model import ApiModel
 
-        return ApiModel(self._address)
+        return ApiModel(self._address, self._images)
 
 
 def open_api(reference: str, options: LoadOptions) -> ModelSource:
@@ -62,10 +69,9 @@ def open_api(reference: str, options: LoadOptions) -> ModelSource:
 
     Args:
         reference: What follows ``api:``.
-        options: Device and precision are the server's: they are not used.
+        options: Of which only those of images are used: device and precision are the server's.
 
     Raises:
         UserError: No model or server named, an unknown option, a value that is not possible.
     """
-    del options
-    return ApiSource(f"api:{reference}", parse_address(reference))
+    return ApiSource(f"api:{reference}", parse_address(reference), options.images)

@@ -58,11 +58,12 @@ class ChatInputs:
         """Everything that the model reads.
 
         Args:
-            images: N decoded images.
+            images: N decoded images, or None for each where only texts are asked about.
             prompts: N texts of the user.
             speech: N beginnings of what the model says, or none.
         """
-        texts = [self._opening(prompt) for prompt in prompts]
+        seen = any(image is not None for image in images)
+        texts = [self._opening(prompt, seen=seen) for prompt in prompts]
         if speech is not None:
             texts = [text + said for text, said in zip(texts, speech, strict=True)]
         return self._process(images, texts)
@@ -77,8 +78,8 @@ class ChatInputs:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     @lru_cache(maxsize=16)  # noqa: B019 - the instruction is asked for again and again; models are few
-    def _opening(self, prompt: str) -> str:
-        content = [{"type": "image"}, {"type": "text", "text": prompt}]
+    def _opening(self, prompt: str, *, seen: bool = True) -> str:
+        content = [*([{"type": "image"}] if seen else []), {"type": "text", "text": prompt}]
         turns = [{"role": "user", "content": content}]
         return str(self.processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
 
@@ -91,7 +92,7 @@ class ChatInputs:
         from PIL import Image
 
         made = self.processor(
-            images=[[Image.fromarray(image)] for image in images],
+            images=[[Image.fromarray(image)] for image in images if image is not None] or None,
             text=list(texts),
             add_special_tokens=self._adds_special(texts[0]),
             padding=True,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.capabilities import Images, Pixels
 from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
 from evenhand.models.hf.language_models import import_transformers
 from evenhand.models.hf.snapshots import quiet_transformers
@@ -28,8 +29,16 @@ class TrainableNetwork:
     """
 
     def __init__(self, network: Any, inputs: ImageInputs, processor: Any, fresh: Sequence[str]) -> None:
-        self.network, self.inputs, self.fresh = network, inputs, frozenset(fresh)
-        self._processor = processor
+        self.network, self.fresh = network, frozenset(fresh)
+        self._inputs, self._processor = inputs, processor
+
+    def prepare(self, image: Pixels) -> Any:
+        """One image's inputs, of uint8 RGB, shape (H, W, 3); safe in threads."""
+        return self._inputs.prepare(image)
+
+    def logits(self, network: Any, images: Images) -> Any:
+        """A tensor, shape (N, classes), of N answers of ``prepare``."""
+        return network(**self._inputs.batch(images)).logits
 
     def save(self, folder: Path) -> None:
         """Write config, safetensors and preprocessing, as ``hf:FOLDER`` opens them."""
@@ -82,22 +91,17 @@ def _name(entry: Any) -> str:
     return str(entry if isinstance(entry, str) else entry[0])
 
 
-def open_trainable(uri: str, options: LoadOptions, labels: Sequence[str]) -> TrainableNetwork:
+def open_hf_trainable(rest: str, options: LoadOptions, labels: Sequence[str]) -> TrainableNetwork:
     """A model of ``hf:`` with a new head for some labels, in float32.
 
     Args:
-        uri: Of the model.
+        rest: What follows ``hf:``.
         options: Where its inputs go, and whether code of its own may run.
         labels: Of the classes, in the order of the logits.
 
     Raises:
-        UserError: Not a model of ``hf:``, or one that transformers knows no classifier for.
+        UserError: A model that transformers knows no classifier for.
     """
-    scheme, _, rest = uri.partition(":")
-    if scheme != "hf":
-        raise UserError(
-            f"{uri!r} cannot be fine-tuned here; give an hf: model, or adapt it with --method probe"
-        )
     whole = replace(options, dtype="float32")
     open_hf(rest, whole)
     folder = Path(rest).expanduser()

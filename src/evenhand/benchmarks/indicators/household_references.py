@@ -1,0 +1,131 @@
+"""What another run of geography is compared by: the same threshold, mode, labels that count, and map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.indicators.settings import numbers
+from evenhand.core.errors import InputError
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.evidence.run_folder import Run
+
+BENCHMARK = "indicators/geography"
+HITS = "hits"
+
+_RATE = "household_hit_rate"
+_OF = {"mode": "default", "top": "5", "threshold": "0"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """By what a run calls an image recognised.
+
+    Attributes:
+        mode: ``default`` or ``paper``.
+        top: How many labels count.
+        thresholds: Confidences that a hit must exceed.
+        concept_map: Name of the map; None where it is not known yet.
+    """
+
+    mode: str
+    top: int
+    thresholds: tuple[float, ...]
+    concept_map: str | None = None
+
+    @classmethod
+    def by(cls, parameters: Mapping[str, object], concept_map: str | None = None) -> Judged:
+        """As parameters of the benchmark say.
+
+        Args:
+            parameters: By name; what is absent is as usual.
+            concept_map: Name of the map.
+        """
+        mode, top, threshold = (str(parameters.get(name) or usual) for name, usual in _OF.items())
+        return cls(mode, int(top), tuple(numbers("threshold", threshold, low=0, high=1)), concept_map)
+
+    @classmethod
+    def of(cls, run: Run) -> Judged:
+        """As a finished run was judged."""
+        given = run.manifest.get("parameters")
+        rates = [finding for finding in run.findings.findings if finding.name == _RATE]
+        used = next((finding.params.get("concept_map") for finding in rates), None)
+        return cls.by(given if isinstance(given, dict) else {}, str(used) if used is not None else None)
+
+    def unlike(self, reference: Judged) -> list[str]:
+        """What a reference differs in, in words; it may have more thresholds.
+
+        Args:
+            reference: The other one.
+        """
+        absent = [each for each in self.thresholds if each not in reference.thresholds]
+        both = (
+            ("mode", self.mode, reference.mode),
+            ("top", self.top, reference.top),
+            ("concept_map", self.concept_map, reference.concept_map),
+        )
+        found = [
+            f"{name} {theirs} (here {ours})"
+            for name, ours, theirs in both
+            if ours != theirs and None not in (ours, theirs)
+        ]
+        return [
+            *found,
+            *([f"threshold {_listed(reference.thresholds)} (here {_listed(absent)})"] * bool(absent)),
+        ]
+
+
+def _listed(thresholds: Sequence[float]) -> str:
+    return ",".join(f"{each:g}" for each in thresholds)
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceRun:
+    """A run of another model that one is compared with.
+
+    Attributes:
+        name: Its model and folder.
+        judged: By what it calls an image recognised.
+        table: Its hits.
+    """
+
+    name: str
+    judged: Judged
+    table: pl.DataFrame
+
+    @classmethod
+    def read(cls, folder: str) -> ReferenceRun:
+        """Read a run folder.
+
+        Raises:
+            InputError: No run of geography.
+        """
+        place = Path(folder).expanduser()
+        if not (place / "tables" / f"{HITS}.parquet").is_file():
+            raise InputError(f"-p reference={folder!r} is no run of {BENCHMARK}; give the folder of one")
+        run = Run.read(place)
+        name = f"{run.manifest.get('model') or 'model'} ({folder})"
+        return cls(name, Judged.of(run), run.tables[HITS])
+
+    def require(self, judged: Judged) -> None:
+        """Refuse a comparison of unlike things.
+
+        Args:
+            judged: By what the run itself calls an image recognised.
+
+        Raises:
+            InputError: They differ; says in what.
+        """
+        unlike = judged.unlike(self.judged)
+        if unlike:
+            raise InputError(
+                f"the reference {self.name} was judged by another {', '.join(unlike)}; run it again with the "
+                "same -p, or give this run those of the reference"
+            )
+
+    def hits(self, threshold: float) -> HouseholdHits:
+        """What it recognised, at one of its thresholds."""
+        return HouseholdHits.from_hits(self.table).at(threshold)

@@ -1,0 +1,73 @@
+"""Models that can be trained as a whole: ``hf:`` and ``timm:``, with a new last layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from evenhand.core.capabilities import Images, Pixels
+from evenhand.core.errors import UserError
+from evenhand.models.hf.trainable import open_hf_trainable
+from evenhand.models.source import LoadOptions
+from evenhand.models.timm_trainable import open_timm_trainable
+
+_OPEN = {"hf": open_hf_trainable, "timm": open_timm_trainable}
+
+
+class Trainable(Protocol):
+    """A network that makes one logit for each class, and its own preprocessing.
+
+    Attributes:
+        network: A torch module with a head for the classes, in float32.
+        fresh: Names of the parameters that were not in the checkpoint: the new head.
+    """
+
+    network: Any
+    fresh: frozenset[str]
+
+    def prepare(self, image: Pixels) -> Any:
+        """One image's inputs; safe in threads."""
+        ...
+
+    def logits(self, network: Any, images: Images) -> Any:
+        """A tensor, shape (N, classes).
+
+        Args:
+            network: The module, or what accelerate made of it.
+            images: N answers of ``prepare``, of one size.
+        """
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and preprocessing, as ``network_uri`` opens them."""
+        ...
+
+
+def open_trainable(uri: str, options: LoadOptions, labels: Sequence[str]) -> Trainable:
+    """A model with a new head for some labels, in float32.
+
+    Args:
+        uri: Of a model of ``hf:`` or ``timm:``.
+        options: Where its inputs go, and whether code of its own may run.
+        labels: Of the classes, in the order of the logits.
+
+    Raises:
+        UserError: Another model, or one that its library knows no classifier for.
+    """
+    scheme, _, rest = uri.partition(":")
+    if scheme not in _OPEN:
+        raise UserError(
+            f"{uri!r} cannot be fine-tuned here; give an hf: or timm: model, or adapt it with --method probe"
+        )
+    return _OPEN[scheme](rest, options, labels)
+
+
+def network_uri(extractor: str, folder: Path) -> str:
+    """The URI of the network that ``Trainable.save`` wrote.
+
+    Args:
+        extractor: URI of the model that was trained.
+        folder: Where it was saved.
+    """
+    return f"{'timm' if extractor.startswith('timm:') else 'hf'}:{folder}"

@@ -1,0 +1,370 @@
+"""Two or more models on the same classes: what exchanging them, or drawing the rows again, would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.contingency import sum_by
+from evenhand.stats.resampling import ClassCells, bootstrap_cells
+from evenhand.stats.skewness import skewness
+
+Ints = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
+Streams = Callable[[int, int], np.random.Generator]
+Drawn = dict[str, Floats]
+Adder = Callable[[Floats], Floats]
+
+SUMMARIES = (
+    "skewsize",
+    "cramers_v_mean",
+    "cramers_v_median",
+    "cramers_v_max",
+    "accuracy",
+    "worst_group_accuracy",
+    "accuracy_gap",
+)
+FEWEST_CLASSES = 3  # fewer effect sizes have no skewness that says anything
+_CHUNK = 4_000_000  # numbers of one array of replicates held at a time
+_NOTHING = 1e-12  # phi-squared below it is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class TableCells:
+    """The cells (group, label) that any of M models fills in one class, sorted by label, then group.
+
+    Attributes:
+        label: Index of the class among the labels.
+        group: Group of each cell, shape (S,).
+        prediction: Predicted label of each cell, shape (S,).
+        rows: Rows of the class in each cell's group, for each model, shape (M, S).
+    """
+
+    label: int
+    group: Ints
+    prediction: Ints
+    rows: Floats
+
+    @cached_property
+    def starts(self) -> Ints:
+        """First cell of each predicted label."""
+        return np.flatnonzero(np.r_[True, np.diff(self.prediction) != 0])
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """One over the rows of each cell's group; 0 where a model has none."""
+        return np.divide(1, self.rows, out=np.zeros(self.rows.shape), where=self.rows > 0)
+
+    def effect(self, tables: Floats, model: int) -> Floats:
+        r"""Cramér's V of one model's tables: ``sqrt((sum o^2 / (R C) - 1) / (min(r, c) - 1))``.
+
+        Args:
+            tables: Counts of each cell, shape (S, replicates); groups keep their rows.
+            model: Whose rows the groups have.
+
+        Returns:
+            Shape (replicates,), in [0, 1]; NaN where one group or one label is left.
+        """
+        columns = np.add.reduceat(tables, self.starts, axis=0)
+        share = tables * tables
+        share *= self.inverse[model][:, None]
+        over = np.add.reduceat(share, self.starts, axis=0)
+        over /= np.where(columns > 0, columns, 1)  # a label that does not occur has nothing over it either
+        phi2 = over.sum(axis=0) - 1
+        groups = np.unique(self.group[self.rows[model] > 0]).size
+        dof = np.minimum(groups, np.count_nonzero(columns, axis=0)) - 1
+        phi2[phi2 < _NOTHING] = 0.0
+        return np.asarray(np.sqrt(phi2 / np.where(dof > 0, dof, np.nan)))
+
+    def hits(self, tables: Floats) -> tuple[Ints, Floats]:
+        """Groups that name this class rightly, and how often in each replicate."""
+        right = self.prediction == self.label
+        return self.group[right], tables[right]
+
+
+@dataclass(frozen=True, eq=False)
+class JointClass:
+    """A class whose samples every model answered: cells are combinations of answers.
+
+    Attributes:
+        label: Index of the class among the labels.
+        group: Group of each combination, shape (K,), sorted.
+        predictions: Label that each model gave, shape (M, K).
+        n: Samples with this combination, shape (K,).
+    """
+
+    label: int
+    group: Ints
+    predictions: Ints
+    n: Floats
+
+    @cached_property
+    def _placed(self) -> tuple[TableCells, Ints]:
+        """The cells, and which of them each model fills with each combination, shape (M, K)."""
+        width = int(self.group.max()) + 1
+        keys, place = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
+        group = keys % width
+        rows = sum_by(self.group, self.n, width)[group]
+        models = self.predictions.shape[0]
+        cells = TableCells(self.label, group, keys // width, np.tile(rows, (models, 1)))
+        return cells, place.reshape(self.predictions.shape)
+
+    @property
+    def cells(self) -> TableCells:
+        """The cells that any model fills."""
+        return self._placed[0]
+
+    @property
+    def even(self) -> bool:
+        """Whether two models have equally many rows in every group: both answered these."""
+        return True
+
+    @property
+    def width(self) -> int:
+        """Combinations or cells, whichever are more."""
+        return max(self.n.size, self.cells.group.size)
+
+    @cached_property
+    def _adders(self) -> list[Adder]:
+        """For each model, what adds combinations up to its cells."""
+        return [_adder(place, self.cells.group.size) for place in self._placed[1]]
+
+    def observed(self) -> list[Floats]:
+        """Each model's counts of the cells, shape (S, 1)."""
+        return [add(self.n[:, None]) for add in self._adders]
+
+    def exchanged(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+        """The two answers of every sample change places with probability 1/2.
+
+        Of the n samples with one combination a binomial number changes places. Returns (S, replicates) each.
+        """
+        first, second = self.observed()
+        differing = np.flatnonzero(self.predictions[0] != self.predictions[1])
+        if not differing.size:
+            return [np.repeat(table, replicates, axis=1) for table in (first, second)]
+        swapped = _coins(rng, self.n[differing].astype(np.int64), replicates)
+        left, reached = (_adder(place[differing], first.size)(swapped) for place in self._placed[1])
+        moved = reached - left
+        return [first + moved, second - moved]
+
+    def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+        """Samples drawn again within each group, with the answers of all models: (S, replicates) each."""
+        cells = ClassCells(self.label, self.group, np.arange(self.n.size), self.n)
+        drawn = np.ascontiguousarray(bootstrap_cells(rng, cells, replicates).T)
+        return [add(drawn) for add in self._adders]
+
+
+@dataclass(frozen=True, eq=False)
+class SeparateClass:
+    """A class that models answered on samples that cannot be paired.
+
+    Attributes:
+        label: Index of the class among the labels.
+        group: Group of each cell, shape (S,).
+        prediction: Label of each cell, shape (S,), sorted; groups are sorted within a label.
+        n: Each model's rows, shape (M, S).
+        target: Rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given.
+    """
+
+    label: int
+    group: Ints
+    prediction: Ints
+    n: Floats
+    target: Floats | None = None
+
+    @cached_property
+    def cells(self) -> TableCells:
+        """The cells that any model fills."""
+        rows = self._own if self.target is None else np.tile(self.target, (len(self.n), 1))
+        return TableCells(self.label, self.group, self.prediction, rows)
+
+    @cached_property
+    def _own(self) -> Floats:
+        """Each model's rows in each cell's group, shape (M, S)."""
+        width = int(self.group.max()) + 1
+        return np.stack([sum_by(self.group, n, width)[self.group] for n in self.n])
+
+    @property
+    def even(self) -> bool:
+        """Whether two models have equally many rows in every group."""
+        return np.array_equal(*self._own)
+
+    def _weighted(self, tables: Sequence[Floats]) -> list[Floats]:
+        """Each model's tables (S, R) with every group counted as the target says."""
+        if self.target is None:
+            return list(tables)
+        factors = np.divide(self.target, self._own, out=np.zeros(self._own.shape), where=self._own > 0)
+        return [table * factor[:, None] for table, factor in zip(tables, factors, strict=True)]
+
+    @property
+    def width(self) -> int:
+        """Cells, or rows where these are drawn one by one."""
+        return self.group.size
+
+    def observed(self) -> list[Floats]:
+        """Each model's counts of the cells, shape (S, 1)."""
+        return self._weighted([n[:, None] for n in self.n])
+
+    def exchanged(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+        """Which model a row is of is drawn at random within each group; both keep their number of rows.
+
+        Multivariate hypergeometric, which the counts suffice for. Returns (S, replicates) each.
+        """
+        whole = self.n.sum(axis=0).astype(np.int64)
+        first = np.zeros((self.group.size, replicates))
+        for group in np.unique(self.group):
+            cells = np.flatnonzero(self.group == group)
+            rows, mine = whole[cells], int(self.n[0, cells].sum())
+            first[cells] = _hypergeometric(rng, rows, mine, replicates).T
+        return self._weighted([first, whole[:, None] - first])
+
+    def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+        """Each model's rows drawn again within each group, apart from the other's: (S, replicates) each."""
+        order = np.argsort(self.group, kind="stable")
+        drawn = []
+        for n in self.n:
+            table = np.zeros((self.group.size, replicates))
+            some = order[n[order] > 0]
+            if some.size:
+                cells = ClassCells(self.label, self.group[some], self.prediction[some], n[some])
+                table[some] = bootstrap_cells(rng, cells, replicates).T
+            drawn.append(table)
+        return self._weighted(drawn)
+
+
+ComparedClass = JointClass | SeparateClass
+_ROWS_PER_CELL = 20  # up to this many rows a cell, rows are drawn one by one
+
+
+def _adder(place: Ints, size: int) -> Adder:
+    """What adds rows (K, R) up to the ``size`` places that they belong to, by a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
+    return lambda rows: np.asarray(matrix @ rows)
+
+
+def _coins(rng: np.random.Generator, n: Ints, replicates: int) -> Floats:
+    """Binomial(n, 1/2) for each of K combinations, shape (K, replicates); single samples are plain bits."""
+    swapped = np.empty((n.size, replicates))
+    single = n == 1
+    bits = np.unpackbits(rng.integers(0, 256, (int(single.sum()), -(-replicates // 8)), np.uint8), axis=1)
+    swapped[single] = bits[:, :replicates]
+    swapped[~single] = rng.binomial(n[~single][:, None], 0.5, (int((~single).sum()), replicates))
+    return swapped
+
+
+def _hypergeometric(rng: np.random.Generator, rows: Ints, mine: int, replicates: int) -> Ints:
+    """How many of ``mine`` rows, drawn without replacement, lie in each cell; one by one where faster."""
+    if rows.sum() <= _ROWS_PER_CELL * rows.size:
+        return rng.multivariate_hypergeometric(rows, mine, replicates, method="count")
+    return rng.multivariate_hypergeometric(rows, mine, replicates, method="marginals")
+
+
+def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:
+    """Every summary of each model as it is; see ``replicated`` for shapes."""
+    return _summaries(classes, sizes, lambda _, one: one.observed(), 1)
+
+
+def replicated(
+    classes: Sequence[ComparedClass], sizes: Floats, how: str, replicates: int, streams: Streams
+) -> Drawn:
+    """Replicates of every summary of each model.
+
+    Args:
+        classes: The true classes.
+        sizes: Rows of each group for each model, shape (M, Z).
+        how: ``exchanged`` (two models) or ``resampled``.
+        replicates: How many.
+        streams: The random stream of a class (its place in ``classes``) and a chunk.
+
+    Returns:
+        By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not defined. SkewSize
+        needs three classes with an effect size.
+    """
+    parts = []
+    for start, size in _chunks(classes, sizes, replicates):
+
+        def draw(place: int, one: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
+            rng = streams(place, start)
+            return one.exchanged(rng, size) if how == "exchanged" else one.resampled(rng, size)
+
+        parts.append(_summaries(classes, sizes, draw, size))
+    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
+
+
+def _chunks(classes: Sequence[ComparedClass], sizes: Floats, replicates: int) -> Iterator[tuple[int, int]]:
+    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
+    step = max(8, min(replicates, _CHUNK // widest))
+    for start in range(0, replicates, step):
+        yield start, min(step, replicates - start)
+
+
+def _summaries(
+    classes: Sequence[ComparedClass],
+    sizes: Floats,
+    draw: Callable[[int, ComparedClass], list[Floats]],
+    replicates: int,
+) -> Drawn:
+    models, groups = sizes.shape
+    effects = np.empty((models, len(classes), replicates))
+    hits = np.zeros((models, groups, replicates))
+    for place, one in enumerate(classes):
+        for model, tables in enumerate(draw(place, one)):
+            effects[model, place] = one.cells.effect(tables, model)
+            where, right = one.cells.hits(tables)
+            hits[model, where] += right
+    made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
+    return {name: np.stack([one[name] for one in made]) for name in SUMMARIES}
+
+
+def _of_model(effects: Floats, hits: Floats, sizes: Floats) -> Drawn:
+    """The summaries of one model from its classes' effects (k, R) and its groups' hits (Z, R)."""
+    ordered = np.sort(effects, axis=0)  # NaN comes last
+    used = (~np.isnan(ordered)).sum(axis=0)
+    some, column = np.maximum(used, 1), np.arange(used.size)
+    present = sizes > 0
+    by_group = hits[present] / sizes[present][:, None]
+    worst = by_group.min(axis=0)
+    accuracy = hits.sum(axis=0) / sizes.sum()
+    lopsided = np.where(used < FEWEST_CLASSES, np.nan, skewness(np.ascontiguousarray(effects.T)))
+    return {
+        "skewsize": lopsided,
+        "cramers_v_mean": np.where(used > 0, np.nansum(ordered, axis=0) / some, np.nan),
+        "cramers_v_median": (ordered[(some - 1) // 2, column] + ordered[some // 2, column]) / 2,
+        "cramers_v_max": ordered[some - 1, column],
+        "accuracy": accuracy,
+        "worst_group_accuracy": worst,
+        "accuracy_gap": accuracy - worst,
+    }
+
+
+def symmetric(classes: Sequence[ComparedClass]) -> bool:
+    """Whether two models have equally many rows in every class and group; then exchange favours neither."""
+    return all(one.even for one in classes)
+
+
+def exchange_p(draws: Floats, difference: float, *, symmetric: bool) -> float | None:
+    """Two-sided p of a difference, ``(1 + b) / (1 + B)``.
+
+    Where both models have the same rows, differences are symmetric around 0 under exchange, and b counts the
+    draws at least as far from 0. Elsewhere they need not be (noise adds more to the effect sizes of fewer
+    rows): there p is twice the smaller tail.
+
+    Args:
+        draws: Differences under exchange, NaN left out, shape (B,).
+        difference: The observed one.
+        symmetric: Whether exchange favours neither model; see the function of that name.
+    """
+    usable = draws[~np.isnan(draws)]
+    if not usable.size or not np.isfinite(difference):
+        return None
+    slack = 1e-9 * max(1.0, abs(difference))
+    if symmetric:
+        return float((1 + (np.abs(usable) >= abs(difference) - slack).sum()) / (1 + usable.size))
+    tails = ((usable >= difference - slack).sum(), (usable <= difference + slack).sum())
+    return float(min(1.0, 2 * (1 + min(tails)) / (1 + usable.size)))

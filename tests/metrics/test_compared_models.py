@@ -1,0 +1,185 @@
+"""Differences of two models: values, tests, intervals, families and what is undefined."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.results import Finding
+from evenhand.evidence.paired_predictions import match
+from evenhand.metrics import effect_size, group_accuracy
+from evenhand.metrics.compared_models import exchanges_for, model_differences
+from evenhand.stats.exchanged import SUMMARIES
+from tests.conftest import make_frame
+
+
+def joined(bias=0.0, other=0.0, n=1500, keep=slice(None), seed=0, classes=5):
+    tables = [
+        make_frame(seed=seed, n=n, bias=bias, classes=classes),
+        make_frame(seed=seed + 50, n=n, bias=other, classes=classes),
+    ]
+    truth, group = tables[0]["truth"], tables[0]["group"]
+    rng = np.random.default_rng(seed + 99)
+    codes = np.array([int(label[1:]) for label in truth])
+    first = np.array([code == "g0" for code in group])
+    made = []
+    for share in (bias, other):
+        wrong = np.where(first & (rng.random(n) < share), (codes + 1) % classes, rng.integers(0, classes, n))
+        said = np.where(rng.random(n) < 0.6, codes, wrong)
+        made.append(
+            pl.DataFrame(
+                {
+                    "sample": [str(i) for i in range(n)],
+                    "truth": truth,
+                    "group": group,
+                    "prediction": [f"c{code}" for code in said],
+                }
+            )[keep]
+        )
+    return match(made, ["group"], ["a", "b"]).counts(["group"])
+
+
+METRICS = {
+    "skewsize": effect_size.skewsize,
+    "cramers_v_mean": effect_size.cramers_v_mean,
+    "cramers_v_median": effect_size.cramers_v_median,
+    "cramers_v_max": effect_size.cramers_v_max,
+    "accuracy": group_accuracy.accuracy,
+    "worst_group_accuracy": group_accuracy.worst_group_accuracy,
+    "accuracy_gap": group_accuracy.accuracy_gap,
+}
+
+
+def by_name(findings):
+    return {one.name.removesuffix("_difference"): one for one in findings}
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_values_are_differences_of_the_metrics(paired):
+    counts = joined(0.4)
+    evidence = counts if paired else (counts.of_first(), counts.of_second())
+    found = by_name(model_differences(evidence, by="group"))
+    assert list(found) == list(SUMMARIES) == list(METRICS)
+    for name, metric in METRICS.items():
+        a, b = (metric(one, by="group").value for one in (counts.of_first(), counts.of_second()))
+        assert found[name].value == pytest.approx(a - b, abs=1e-9)
+        assert found[name].details["first"] == pytest.approx(a)
+        assert found[name].fair_at == 0
+        assert found[name].details["compared"] == ("same samples" if paired else "not paired")
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_planted_difference_is_found_and_only_that(paired):
+    counts = joined(0.5)
+    evidence = counts if paired else (counts.of_first(), counts.of_second())
+    found = by_name(model_differences(evidence, by="group", names=("biased", "fair")))
+    assert found["cramers_v_mean"].p_value <= 0.002
+    assert found["cramers_v_mean"].value > found["cramers_v_mean"].mde
+    assert found["cramers_v_mean"].interval.low > 0
+    assert found["cramers_v_mean"].model == "biased"
+    assert found["cramers_v_mean"].reference == "fair"
+    assert found["accuracy"].p_value > 0.05
+    assert found["accuracy"].interval.low < 0 < found["accuracy"].interval.high
+
+
+def test_the_other_way_round_the_sign_turns():
+    counts = joined(0.3)
+    there = by_name(model_differences((counts.of_first(), counts.of_second()), by="group"))
+    back = by_name(model_differences((counts.of_second(), counts.of_first()), by="group"))
+    for name in SUMMARIES:
+        assert there[name].value == -back[name].value
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_model_against_itself(paired):
+    one = joined(0.3).of_first()
+    table = one.to_frame().rename({"attribute:group": "group"})
+    twice = eh.Counts.from_table(
+        table.with_columns(prediction_b=pl.col("prediction")),
+        {name: name for name in ("truth", "group", "prediction", "prediction_b")},
+    )
+    for found in model_differences(twice if paired else (one, one), by="group"):
+        assert found.value == 0
+        assert found.p_value == 1
+        assert found.interval.low <= 0 <= found.interval.high
+
+
+def test_equal_inputs_give_equal_findings():
+    counts = joined(0.2, n=400)
+    first = [one.model_dump_json() for one in model_differences(counts, by="group", seed=3)]
+    assert first == [one.model_dump_json() for one in model_differences(counts, by="group", seed=3)]
+    assert first != [one.model_dump_json() for one in model_differences(counts, by="group", seed=4)]
+
+
+def test_findings_follow_the_schema():
+    for one in model_differences(joined(0.2, n=300), by="group", names=("x", "y")):
+        assert Finding.model_validate(json.loads(one.model_dump_json())) == one
+        assert one.params == {"model": "x", "reference": "y"}
+        assert one.metric == f"{one.name}(by=group, model=x, reference=y)"
+        assert sum(group.n for group in one.groups) == one.n == 300
+
+
+def test_two_classes_have_no_skewsize_but_the_rest():
+    found = by_name(model_differences(joined(classes=2, n=300), by="group"))
+    assert found["skewsize"].value is None
+    assert found["skewsize"].reason == "no value for first and second"
+    assert found["cramers_v_mean"].value is not None
+
+
+def test_a_perfect_model_has_no_effect_sizes():
+    table = joined(n=300).to_frame().rename({"attribute:group": "group"})
+    perfect = table.with_columns(prediction_b=pl.col("truth"))
+    counts = eh.Counts.from_table(
+        perfect, {name: name for name in ("truth", "group", "prediction", "prediction_b")}
+    )
+    found = by_name(model_differences(counts, by="group"))
+    assert found["cramers_v_mean"].value is None
+    assert found["cramers_v_mean"].reason == "no value for second"
+    assert found["accuracy"].value < 0
+    assert found["accuracy"].p_value <= 0.002
+
+
+def test_missing_predictions_are_dropped_from_both():
+    table = joined(n=300).to_frame().rename({"attribute:group": "group"})
+    holes = table.with_row_index().with_columns(
+        prediction_b=pl.when(pl.col("index") > 5).then(pl.col("prediction_b"))
+    )
+    counts = eh.Counts.from_table(
+        holes, {name: name for name in ("truth", "group", "prediction", "prediction_b")}
+    )
+    lost = int(table[:6]["n"].sum())
+    found = by_name(model_differences(counts, by="group"))["accuracy"]
+    assert found.n == 300 - lost
+    assert [(one.reason, one.count) for one in found.dropped] == [("missing prediction_b", lost)]
+
+
+def test_replicates_let_the_smallest_p_pass_holm():
+    assert exchanges_for(1, 0.05) == 999
+    for family in (45, 200, 1000):
+        exchanges = exchanges_for(family, 0.05)
+        assert family / (1 + exchanges) <= 0.025 + 1e-9
+
+
+def test_what_cannot_be_compared_is_refused():
+    counts = joined(n=100)
+    with pytest.raises(ParameterError, match="counts of one model"):
+        model_differences(counts.of_first(), by="group")
+    with pytest.raises(ParameterError, match="by="):
+        model_differences(counts, by=[])
+    with pytest.raises(UnknownName, match="metric to compare"):
+        model_differences(counts, by="group", metrics=["skewsizes"])
+    with pytest.raises(UnknownName, match="attribute"):
+        model_differences(counts, by="race")
+    empty = (
+        counts.to_frame()
+        .rename({"attribute:group": "group"})
+        .with_columns(prediction=pl.lit(None, pl.String))
+    )
+    nothing = eh.Counts.from_table(
+        empty, {name: name for name in ("truth", "group", "prediction", "prediction_b")}
+    )
+    with pytest.raises(InputError, match="no row can be compared"):
+        model_differences(nothing, by="group")
