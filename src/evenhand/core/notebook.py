@@ -1,0 +1,102 @@
+"""Results as small HTML tables for notebooks: escaped, without scripts or styles of the page.
+
+Results import this file, so that it cannot name their types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+MOST_ROWS = 20
+_LONGEST = 80
+_DASH = "–"
+
+
+def label(text: object) -> str:
+    """Any text as one short line of HTML that keeps its own direction."""
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
+    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    return f"<bdi>{escape(shown)}</bdi>"
+
+
+def number(value: object) -> str:
+    """A number with three decimals, a whole one without; a dash where there is none."""
+    if value is None:
+        return _DASH
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return label(value)
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:,.3f}"
+
+
+def table(title: object, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str]) -> str:
+    """A table of at most ``MOST_ROWS`` rows; the others are counted below it.
+
+    Args:
+        title: What it is, any text.
+        columns: Headings, any text.
+        rows: Cells that are HTML already.
+        notes: Lines below it, any text.
+    """
+    every = list(rows)
+    head = "".join(f"<th>{label(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in every[:MOST_ROWS])
+    more = [f"{len(every) - MOST_ROWS:,} more rows"] if len(every) > MOST_ROWS else []
+    below = "".join(f"<p>{label(note)}</p>" for note in (*more, *notes))
+    return (
+        f"<div><p><strong>{label(title)}</strong></p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
+    )
+
+
+def finding_html(finding: Any) -> str:
+    """A ``Finding`` with its parts."""
+    chance = f", chance alone gives {_span(finding.null)}" if finding.null else ""
+    interval = f", interval {_span(finding.interval)}" if finding.interval else ""
+    value = (
+        f"not estimable: {finding.reason}" if finding.value is None else f"{number(finding.value)}{interval}"
+    )
+    dropped = [f"left out, {one.reason}: {one.count:g}" for one in finding.dropped]
+    return table(
+        f"{finding.metric} = {value}{chance}" if finding.value is not None else f"{finding.metric}: {value}",
+        ["Part", "Value", "Interval", "By chance", "Adjusted p", "Rows", "Reason"],
+        [_part(part) for part in finding.parts],
+        [f"n = {finding.n:g}", finding.direction, *dropped, *finding.notes],
+    )
+
+
+def findings_html(findings: Any, title: object = "Findings") -> str:
+    """A line for each of ``Findings``."""
+    undefined = sum(finding.value is None for finding in findings.findings)
+    return table(
+        title,
+        ["Finding", "Value", "Interval", "By chance", "p", "Rows", "Reason"],
+        [_finding(finding) for finding in findings.findings],
+        [f"{len(findings.findings)} findings, {undefined} not estimable, which is not the same as fair"],
+    )
+
+
+def _finding(finding: Any) -> list[str]:
+    p_value = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
+    return [label(finding.metric), *_numbers(finding, p_value)]
+
+
+def _part(part: Any) -> list[str]:
+    key = part.key if isinstance(part.key, str) else " × ".join(part.key)
+    return [label(key), *_numbers(part, part.p_adjusted)]
+
+
+def _numbers(holder: Any, p_value: float | None) -> list[str]:
+    return [
+        number(holder.value),
+        _span(holder.interval),
+        _span(holder.null),
+        "&lt;0.001" if p_value is not None and p_value < 0.0005 else number(p_value),
+        f"{holder.n:,g}",
+        label(holder.reason) if holder.reason else "",
+    ]
+
+
+def _span(band: Any) -> str:
+    return _DASH if band is None else f"{number(band.low)} to {number(band.high)}"

@@ -1,0 +1,1 @@
+"""A run's findings in the formats of others; nothing here adds a number."""

@@ -1,0 +1,177 @@
+"""Controls of laws and frameworks, and which findings of a run are evidence for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import UnknownName
+from evenhand.core.results import Finding
+from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, text_of, told
+from evenhand.report.formats import plural
+
+FOLDER = Path(__file__).resolve().parent.parent / "controls"
+NOTE = "Evidence, not a conformity decision."
+PARAMETERS = {"framework": "all"}
+
+_HOLDS: Mapping[str, Callable[[Finding], bool]] = {
+    "chance": lambda finding: finding.null is not None or finding.p_value is not None,
+    "interval": lambda finding: finding.interval is not None,
+    "group parts": lambda finding: any(part.kind == "group" for part in finding.parts),
+}
+_FACTS: Mapping[str, Callable[[ExportedRun], str]] = {
+    "gates": lambda run: _count(run.gates, "finding checked by a condition"),
+    "groups": lambda run: _count(_having(run, "groups"), "finding with sizes of groups"),
+    "dropped": lambda run: (
+        _count(_having(run, "dropped"), "finding with counts of what was left out") or "nothing left out"
+    ),
+    "reasons": lambda run: (
+        _count(run.not_estimable, "finding not estimable, with its reason") or "all could be estimated"
+    ),
+    "intervals": lambda run: _count(_having(run, "interval"), "finding with an interval"),
+    "chance": lambda run: _count(_having(run, "null"), "finding with a chance band"),
+    "sources": lambda run: _count(run.findings.findings, "finding with its paper"),
+    "crossed": lambda run: _count([f for f in run.findings.findings if len(f.by) > 1], "finding"),
+    "manifest": lambda run: text_of(run.manifest.get("manifest_id") or ""),
+    "card": lambda run: "the benchmark's card is in manifest.json" if run.manifest.get("card") else "",
+    "source": lambda run: text_of((run.manifest.get("source") or {}).get("sha256") or ""),
+    "mitigation": lambda run: text_of(run.manifest.get("mitigation") or run.manifest.get("method") or ""),
+    "comparison": lambda run: "a comparison of runs" if run.manifest.get("kind") == "compare" else "",
+    "counts": lambda run: "counts/predictions.parquet" if run.counted else "",
+}
+_MOST = 8  # of one need, in Markdown; the others are counted
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing that a control asks for, and what a run has of it.
+
+    Attributes:
+        says: What it is.
+        found: Findings or facts that are evidence, as ``run: metric``.
+        otherwise: What to do where there is none.
+    """
+
+    says: str
+    found: tuple[str, ...]
+    otherwise: str
+
+
+def frameworks() -> list[str]:
+    """The names of the mappings there are."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def mapping(name: str) -> dict[str, Any]:
+    """One mapping as it is written.
+
+    Raises:
+        UnknownName: There is none of this name.
+    """
+    import yaml
+
+    if name not in frameworks():
+        raise UnknownName("framework", name, ["all", *frameworks()])
+    content: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+def controls(runs: Sequence[ExportedRun], given: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every control with the evidence that the runs hold together, and what is missing.
+
+    Only findings with a value are evidence. One that is not estimable is listed as missing, with its reason.
+
+    Args:
+        runs: The runs.
+        given: ``framework``; all where not given.
+
+    Raises:
+        UnknownName: No such framework.
+    """
+    name = chosen(given, PARAMETERS, "controls")["framework"]
+    wanted = frameworks() if name == "all" else [name]
+    return [_framework(mapping(one), runs) for one in wanted]
+
+
+def controls_json(made: Sequence[Mapping[str, Any]]) -> bytes:
+    """The controls as JSON."""
+    return json_bytes({"note": NOTE, "frameworks": list(made)})
+
+
+def controls_markdown(made: Sequence[Mapping[str, Any]]) -> bytes:
+    """The controls as Markdown."""
+    lines = ["# Control mapping", "", f"**{NOTE}** {CAUTION}", ""]
+    for framework in made:
+        lines += [f"## {framework['title']}", "", f"{framework['source']}. {framework['scope']}", ""]
+        for control in framework["controls"]:
+            lines += [f"### {control['id']}", "", control["asks"], "", *_lines(control), ""]
+    return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
+
+
+def _having(run: ExportedRun, name: str) -> list[Finding]:
+    return [finding for finding in run.findings.findings if getattr(finding, name)]
+
+
+def _count(found: Sequence[object], one: str) -> str:
+    """How many there are; nothing where there are none."""
+    return plural(len(found), one, one.replace("finding", "findings", 1)) if found else ""
+
+
+def _framework(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[str, Any]:
+    return {
+        **{key: written[key] for key in ("framework", "title", "source", "scope")},
+        "note": NOTE,
+        "controls": [_control(one, runs) for one in written["controls"]],
+    }
+
+
+def _control(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[str, Any]:
+    needs = [_need(one, runs) for one in written["needs"]]
+    return {
+        "id": written["id"],
+        "asks": written["asks"],
+        "evidence": [{"says": one.says, "found": list(one.found)} for one in needs if one.found],
+        "missing": [{"says": one.says, "otherwise": one.otherwise} for one in needs if not one.found],
+        "not_estimable": sorted({line for one in written["needs"] for line in _undefined(one, runs)}),
+        "elsewhere": written["elsewhere"],
+    }
+
+
+def _need(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Need:
+    facts = [
+        f"{run.name}: {found}"
+        for run in runs
+        for fact in written.get("facts", [])
+        if (found := _FACTS[fact](run))
+    ]
+    return Need(written["says"], (*_evidence(written, runs), *facts), written["otherwise"])
+
+
+def _evidence(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
+    holds = [_HOLDS[name] for name in written.get("holds", [])]
+    for run in runs:
+        for finding in run.estimable:
+            if finding.name in written.get("findings", []) and all(one(finding) for one in holds):
+                yield f"{run.name}: {finding.metric} = {finding.value:.6g}"
+
+
+def _undefined(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
+    for run in runs:
+        for finding in run.not_estimable:
+            if finding.name in written.get("findings", []):
+                yield f"{run.name}: {told(finding)}"
+
+
+def _lines(control: Mapping[str, Any]) -> Iterator[str]:
+    for one in control["evidence"]:
+        yield f"- Evidence, {one['says']}:"
+        yield from (f"  - {markdown(line)}" for line in one["found"][:_MOST])
+        if len(one["found"]) > _MOST:
+            yield f"  - and {len(one['found']) - _MOST} more"
+    for one in control["missing"]:
+        yield f"- Missing, {one['says']}: {markdown(one['otherwise'])}"
+    for line in control["not_estimable"]:
+        yield f"- Not estimable, {markdown(line)}"
+    yield f"- Elsewhere: {markdown(control['elsewhere'])}"

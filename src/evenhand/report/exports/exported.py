@@ -1,0 +1,220 @@
+"""What every export is made from, and what all of them say in the same way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.results import Finding, Findings, Part
+from evenhand.report import glossary, words
+from evenhand.report.formats import key_text, number, quoted, span, visible
+
+CAUTION = (
+    "These are associations, not causes. Which of them harm is a question of context. "
+    "Not estimable is not the same as fair."
+)
+_HTML = {code: f"&#{code};" for code in map(ord, "&<>")}
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One ``--fail-if`` condition on one finding.
+
+    Attributes:
+        text: The condition as it was given.
+        finding: The finding.
+        broken: What broke it; None where it held.
+    """
+
+    text: str
+    finding: Finding
+    broken: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ExportedRun:
+    """A run as exports see it.
+
+    Attributes:
+        name: The run folder's name.
+        findings: Its findings.
+        manifest: How it was made; any key may be missing.
+        gates: Conditions that were checked on it.
+        content: The bytes of its findings.json.
+        counted: Whether it keeps counts of predictions.
+    """
+
+    name: str
+    findings: Findings
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    gates: Sequence[Gate] = ()
+    content: bytes = b""
+    counted: bool = False
+
+    @property
+    def model(self) -> str:
+        """The model, or the audited table."""
+        named = self.manifest.get("model") or next((f.model for f in self.findings.findings if f.model), None)
+        return text_of(named) if named else words.subject(self.manifest)
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark; the table's name for an audit of a table."""
+        named = self.manifest.get("benchmark")
+        named = named or next((f.benchmark for f in self.findings.findings if f.benchmark), None)
+        return text_of(named) if named else words.subject({**self.manifest, "model": None})
+
+    @property
+    def created(self) -> datetime | None:
+        """When the run was made; None where the manifest does not say."""
+        try:
+            return datetime.fromisoformat(str(self.manifest.get("created")))
+        except ValueError:
+            return None
+
+    @property
+    def alpha(self) -> float:
+        """The level of its tests."""
+        return words.alpha_of(self.manifest)
+
+    @property
+    def version(self) -> str:
+        """The version of evenhand that made it."""
+        return text_of(self.manifest.get("evenhand") or "unknown")
+
+    @property
+    def estimable(self) -> list[Finding]:
+        """Findings that have a value."""
+        return [finding for finding in self.findings.findings if finding.value is not None]
+
+    @property
+    def not_estimable(self) -> list[Finding]:
+        """Findings that have none, each with its reason."""
+        return [finding for finding in self.findings.findings if finding.value is None]
+
+
+def text_of(value: object) -> str:
+    """Any text as valid Unicode."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def json_text(value: object) -> str:
+    """JSON on one line with sorted keys, so that equal values give equal text."""
+    return text_of(json.dumps(value, ensure_ascii=False, sort_keys=True, default=text_of, allow_nan=False))
+
+
+def json_bytes(value: object) -> bytes:
+    """A JSON file; equal values give equal bytes."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=text_of, allow_nan=False)
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def title(finding: Finding) -> str:
+    """A finding in words: ``Accuracy gap by perceived gender``."""
+    by = " and ".join(visible(name) for name in finding.by)
+    return glossary.title(finding.name) + (f" by {by}" if by else "")
+
+
+def why(reason: str | None) -> str:
+    """Why there is no value, in words."""
+    return glossary.reason(reason)
+
+
+def p_of(holder: Finding | Part) -> float | None:
+    """The adjusted p-value; the plain one where nothing was adjusted."""
+    return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
+
+
+def beyond_chance(finding: Finding, alpha: float) -> bool:
+    """Whether a finding is more than chance gives.
+
+    Where it has a p-value, that is at most ``alpha``; else the value lies outside its null band, on the
+    unfair side where the metric has one. False where there is neither.
+    """
+    p_value = p_of(finding)
+    if p_value is not None:
+        return p_value <= alpha
+    side = words.against_chance(finding.value, finding.null)
+    unfair = {"lower is fairer": ("above",), "descriptive": ("above", "below")}
+    return side.startswith(unfair.get(finding.direction, ("below",)))
+
+
+def parts_beyond(finding: Finding, alpha: float) -> list[Part]:
+    """The parts whose adjusted p-value is at most ``alpha``."""
+    return words.beyond_chance(finding.parts, alpha)
+
+
+def named(parts: Iterable[Part], most: int = 8) -> str:
+    """Parts in a sentence, no more than ``most`` of them; the others are counted."""
+    told = list(parts)
+    shown = ", ".join(quoted(key_text(part.key)) for part in told[:most])
+    return shown + (f" and {len(told) - most} more" if len(told) > most else "")
+
+
+def markdown(text: object) -> str:
+    """Any text as literal Markdown on one line: no markup, no HTML, no table cell ends."""
+    return _MARKDOWN.sub(r"\\\1", visible(text_of(text))).translate(_HTML)
+
+
+def xml(text: object) -> str:
+    """Any text with only the characters that XML 1.0 can hold; others are shown in their place."""
+    return _NOT_XML.sub("\ufffd", visible(text_of(text)))
+
+
+def chosen(given: Mapping[str, str], possible: Mapping[str, str], format_: str) -> dict[str, str]:
+    """Parameters of an export, those not given at their default.
+
+    Raises:
+        UnknownName: A parameter that the format does not have.
+    """
+    for name in given:
+        if name not in possible:
+            raise UnknownName(f"parameter of --as {format_}", name, possible)
+    return {**possible, **given}
+
+
+def about_one_model(runs: Sequence[ExportedRun], format_: str) -> None:
+    """Refuse comparisons where a format is about one model: a difference is no result of a model.
+
+    Raises:
+        ParameterError: A run compares models.
+    """
+    for run in runs:
+        if run.manifest.get("kind") == "compare":
+            raise ParameterError(
+                f"--as {format_} is about one model, {run.name!r} compares several; give the runs that it "
+                "compares, or --as markdown"
+            )
+
+
+def only_run(runs: Sequence[ExportedRun], format_: str, instead: str) -> ExportedRun:
+    """The one run of a format that holds one.
+
+    Raises:
+        ParameterError: Several were given.
+    """
+    if len(runs) != 1:
+        raise ParameterError(f"--as {format_} holds one run, {len(runs)} given; give one, or {instead}")
+    return runs[0]
+
+
+def told(finding: Finding) -> str:
+    """A finding in one sentence: value, interval, what chance gives and p, or why there is no value."""
+    if finding.value is None:
+        return f"{title(finding)}: not estimable, {why(finding.reason)}. It is not the same as fair."
+    facts = [f"{title(finding)} = {number(finding.value)}"]
+    if finding.interval is not None:
+        facts.append(f"interval {span(finding.interval.low, finding.interval.high)}")
+    if finding.null is not None:
+        facts.append(f"chance alone gives {span(finding.null.low, finding.null.high)}")
+        facts.append(words.against_chance(finding.value, finding.null))
+    if (p_value := p_of(finding)) is not None:
+        facts.append(f"p = {p_value:.4g}")
+    return f"{'; '.join(facts)}; n = {finding.n:g}."

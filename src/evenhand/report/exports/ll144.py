@@ -1,0 +1,45 @@
+"""Impact ratios as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.report.exports.exported import json_bytes, markdown
+from evenhand.report.formats import DASH, count, number, shorten
+
+if TYPE_CHECKING:
+    import polars
+
+
+def ll144_json(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
+    """The table as JSON with what has to be said of it."""
+    return json_bytes({"notes": list(notes), "rows": table.to_dicts()})
+
+
+def ll144_markdown(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
+    """The table as Markdown with what has to be said of it."""
+    lines = ["# Impact ratios", "", notes[0], ""]
+    for (run, by), part in table.group_by("run", "by", maintain_order=True):
+        lines += [f"## {markdown(run)}: {markdown(by)}", ""]
+        lines += ["| Category | Rows | Selected | Selection rate | Interval (95%) | Impact ratio | Note |"]
+        lines += ["|---|---:|---:|---:|---|---:|---|"]
+        lines += [_line(row) for row in part.to_dicts()]
+        lines += [""]
+    lines += [f"- {markdown(note)}" for note in notes[1:]]
+    return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    small = "below 2% of the rows" if row["below_two_percent"] else ""
+    interval = f"{number(row['rate_low'])} to {number(row['rate_high'])}" if row["n"] else DASH
+    cells = [
+        markdown(shorten(row["category"], 120)),
+        count(row["n"]),
+        count(row["selected"]),
+        number(row["selection_rate"]),
+        interval,
+        number(row["impact_ratio"]),
+        "; ".join(filter(None, (row["reason"] or "", small))),
+    ]
+    return f"| {' | '.join(cells)} |".replace("<0.001", "&lt;0.001")

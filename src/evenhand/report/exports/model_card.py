@@ -1,0 +1,84 @@
+"""The section of a Hugging Face model card, with its ``model-index``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.core.errors import MissingExtra, ParameterError
+from evenhand.core.results import Finding
+from evenhand.report.exports.exported import CAUTION, ExportedRun, about_one_model, chosen, p_of, title
+from evenhand.report.exports.summary import section
+
+PARAMETERS = {"pipeline": "image-classification", "name": ""}
+
+
+def model_card(runs: Sequence[ExportedRun], given: Mapping[str, str] | None = None) -> bytes:
+    """Metadata and a section of text, as a README.md begins.
+
+    Findings with a value are results of the ``model-index``, whose format has no room for a missing value.
+    Intervals, chance bands, p-values and numbers of rows are arguments of the metric. Findings without a
+    value stand in the text with their reasons.
+
+    Args:
+        runs: Runs of one model.
+        given: ``pipeline``, the kind of model as the Hub calls it, and ``name``, the model's.
+
+    Raises:
+        MissingExtra: huggingface_hub is not installed.
+        ParameterError: Runs of several models.
+    """
+    try:
+        from huggingface_hub import ModelCardData
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "hf") from None
+    settings = chosen(given or {}, PARAMETERS, "model-card")
+    about_one_model(runs, "model-card")
+    models = sorted({run.model for run in runs})
+    if len(models) > 1 and not settings["name"]:
+        raise ParameterError(
+            f"a model card is about one model, these runs are of {len(models)}; give runs of one, "
+            "or -p name=NAME"
+        )
+    results = [_result(run, one, settings["pipeline"]) for run in runs for one in run.estimable]
+    data = ModelCardData(
+        model_name=settings["name"] or models[0], eval_results=results or None, tags=["bias-audit"]
+    )
+    if not results:
+        data.model_name = None
+    text = "\n\n".join(["## Bias audit", *(section(run, "###") for run in runs), CAUTION])
+    yaml: str = data.to_yaml(line_break="\n")
+    return f"---\n{yaml}\n---\n\n{text}\n".encode()
+
+
+def _result(run: ExportedRun, finding: Finding, pipeline: str) -> Any:
+    from huggingface_hub import EvalResult
+
+    return EvalResult(
+        task_type=pipeline,
+        dataset_type=run.benchmark,
+        dataset_name=run.benchmark,
+        metric_type=finding.name,
+        metric_name=title(finding),
+        metric_value=finding.value,
+        metric_config=finding.metric,
+        metric_args={**_arguments(finding), "manifest": run.findings.manifest_id},
+    )
+
+
+def _arguments(finding: Finding) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "by": finding.by,
+        "params": finding.params,
+        "interval": finding.interval,
+        "chance": finding.null,
+        "p_value": p_of(finding),
+        "n": finding.n,
+        "direction": finding.direction,
+        "note": finding.reason,
+    }
+    plain = {
+        key: one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one
+        for key, one in told.items()
+    }
+    return {key: one for key, one in plain.items() if one not in (None, [], {})}

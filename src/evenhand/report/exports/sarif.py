@@ -1,0 +1,143 @@
+"""SARIF 2.1.0: metrics are rules; broken gates and findings beyond chance are results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evenhand.core.results import Finding
+from evenhand.report import glossary
+from evenhand.report.exports.exported import (
+    CAUTION,
+    ExportedRun,
+    beyond_chance,
+    json_bytes,
+    json_text,
+    named,
+    p_of,
+    parts_beyond,
+    told,
+)
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ESCAPES = {ord("{"): "{{", ord("}"): "}}", ord("["): "\\[", ord("]"): "\\]", ord("\\"): "\\\\"}
+
+
+def sarif(runs: Sequence[ExportedRun]) -> bytes:
+    """Every run as a run of SARIF.
+
+    ============================  ======  ==============
+    what                          kind    level
+    ============================  ======  ==============
+    a broken gate                 fail    error
+    a finding beyond chance       fail    warning
+    only parts beyond chance      fail    note
+    a finding without a value     open    none
+    ============================  ======  ==============
+
+    Other findings are no results. Each result points to findings.json and names the finding.
+
+    Args:
+        runs: The runs, their gates checked.
+    """
+    return json_bytes({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run) for run in runs]})
+
+
+def _run(run: ExportedRun) -> dict[str, Any]:
+    names = list(dict.fromkeys(finding.name for finding in run.findings.findings))
+    first = {name: next(f for f in run.findings.findings if f.name == name) for name in names}
+    return {
+        "tool": {
+            "driver": {
+                "name": "evenhand",
+                "version": run.version,
+                "rules": [_rule(first[name]) for name in names],
+            }
+        },
+        "automationDetails": {
+            "id": f"{run.benchmark}/{run.model}/",
+            "description": {"text": _plain(CAUTION)},
+        },
+        "columnKind": "utf16CodeUnits",
+        "results": [
+            result
+            for finding in run.findings.findings
+            if (result := _result(run, finding, names.index(finding.name))) is not None
+        ],
+        "properties": {
+            "manifest_id": run.findings.manifest_id,
+            "findings": len(run.findings.findings),
+            "alpha": run.alpha,
+        },
+    }
+
+
+def _rule(finding: Finding) -> dict[str, Any]:
+    source = ", ".join(filter(None, (finding.source.paper, finding.source.equation)))
+    meaning = glossary.meaning(finding.name)
+    return {
+        "id": finding.name,
+        "shortDescription": {"text": _plain(glossary.title(finding.name))},
+        "fullDescription": {"text": _plain(f"{meaning[:1].upper()}{meaning[1:]}. Source: {source}.")},
+        "properties": {"direction": finding.direction, "fair_at": finding.fair_at},
+    }
+
+
+def _result(run: ExportedRun, finding: Finding, rule: int) -> dict[str, Any] | None:
+    judged = _judged(run, finding)
+    if judged is None:
+        return None
+    kind, level, sentences = judged
+    key = f"{finding.benchmark} {finding.model} {finding.metric}"
+    return {
+        "ruleId": finding.name,
+        "ruleIndex": rule,
+        "kind": kind,
+        "level": level,
+        "message": {"text": _plain(" ".join([*sentences, told(finding)]))},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": "findings.json"},
+                    "region": {"startLine": 1},  # GitHub wants a line
+                },
+                "logicalLocations": [{"fullyQualifiedName": finding.metric, "kind": "finding"}],
+            }
+        ],
+        "partialFingerprints": {"finding/v1": hashlib.sha256(key.encode()).hexdigest()},
+        "properties": dict(_properties(finding)),
+    }
+
+
+def _judged(run: ExportedRun, finding: Finding) -> tuple[str, str, list[str]] | None:
+    """Kind, level and first sentences of a result; None where there is nothing to tell."""
+    broken = [gate.broken for gate in run.gates if gate.finding is finding and gate.broken is not None]
+    parts = parts_beyond(finding, run.alpha)
+    listed = (
+        [f"Beyond chance in {len(parts)} of {len(finding.parts)} parts: {named(parts)}."] if parts else []
+    )
+    if broken:
+        return "fail", "error", [*(f"Gate broken: {text}." for text in broken), *listed]
+    if finding.value is None:
+        return ("fail", "note", listed) if parts else ("open", "none", [])
+    if beyond_chance(finding, run.alpha):
+        return "fail", "warning", listed
+    return ("fail", "note", listed) if parts else None
+
+
+def _properties(finding: Finding) -> Iterator[tuple[str, Any]]:
+    yield "metric", finding.metric
+    yield "by", finding.by
+    yield "params", json_text(finding.params)
+    yield "value", finding.value
+    yield "reason", finding.reason
+    yield "interval", finding.interval.model_dump() if finding.interval else None
+    yield "chance", finding.null.model_dump() if finding.null else None
+    yield "p_value", p_of(finding)
+    yield "n", finding.n
+
+
+def _plain(text: str) -> str:
+    """Text of a message: braces and brackets would be placeholders and links."""
+    return text.translate(_ESCAPES)

@@ -1,0 +1,129 @@
+"""A summary in Markdown that a person pastes, and the section of a model card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evenhand.core.results import Finding
+from evenhand.report import facets, words
+from evenhand.report.exports.exported import (
+    CAUTION,
+    ExportedRun,
+    beyond_chance,
+    markdown,
+    named,
+    p_of,
+    parts_beyond,
+    title,
+    why,
+)
+from evenhand.report.formats import DASH, count, number, p_value, percent, plural, shorten, span
+
+_MOST = 60  # lines of one table; what is left out is counted
+
+
+def summary(runs: Sequence[ExportedRun]) -> bytes:
+    """Every run in one Markdown text: what was found, how sure, and what could not be estimated."""
+    sections = ["# Bias audit" if len(runs) == 1 else f"# Bias audit of {len(runs)} runs"]
+    sections += [section(run, "##") for run in runs]
+    sections += [CAUTION]
+    return ("\n\n".join(sections) + "\n").encode("utf-8")
+
+
+def section(run: ExportedRun, heading: str) -> str:
+    """One run as a section.
+
+    Args:
+        run: The run.
+        heading: Its number signs, such as ``##``.
+    """
+    findings = run.findings.findings
+    lines = [f"{heading} {_label(run.model)}: {_label(run.benchmark)}", "", _facts(run), ""]
+    shown = run.estimable[:_MOST]
+    if shown:
+        lines += [
+            "| Finding | Value | Interval | By chance | Reading | p | Rows |",
+            "|---|---:|---|---|---|---:|---:|",
+            *(_line(finding) for finding in shown),
+            "",
+        ]
+    if len(run.estimable) > len(shown):
+        lines += [f"{len(run.estimable) - len(shown)} more are in findings.json.", ""]
+    lines += _bullets("Beyond chance", _beyond(run))
+    lines += _bullets("Could not be estimated", (_missing(finding) for finding in run.not_estimable))
+    lines += _bullets("Left out", _dropped(findings))
+    lines += _bullets("Read with care", _warnings(run))
+    return "\n".join(lines).rstrip()
+
+
+def _facts(run: ExportedRun) -> str:
+    rows = run.manifest.get("rows")
+    facts = [
+        plural(len(run.findings.findings), "finding"),
+        *([plural(rows, "row")] if isinstance(rows, int | float) else []),
+        f"evenhand {markdown(run.version)}",
+        f"manifest `{markdown(run.findings.manifest_id[:12])}`",
+    ]
+    return ", ".join(facts) + "."
+
+
+def _line(finding: Finding) -> str:
+    interval, null = finding.interval, finding.null
+    cells = [
+        _name(finding),
+        number(finding.value),
+        f"{span(interval.low, interval.high)} ({percent(interval.level)})" if interval else DASH,
+        span(null.low, null.high) if null else DASH,
+        words.against_chance(finding.value, null).replace("what chance alone gives", "chance") or DASH,
+        p_value(p_of(finding)),
+        count(finding.n),
+    ]
+    return f"| {' | '.join(cells)} |".replace("<0.001", "&lt;0.001").replace(">−0.001", "&gt;−0.001")
+
+
+def _name(finding: Finding) -> str:
+    parameters = facets.row_params(finding, None)
+    return _label(title(finding)) + (f" ({_label(parameters)})" if parameters else "")
+
+
+def _beyond(run: ExportedRun) -> Iterator[str]:
+    for finding in run.estimable:
+        parts = parts_beyond(finding, run.alpha)
+        itself = beyond_chance(finding, run.alpha)
+        told = f"{len(parts)} of its {plural(len(finding.parts), 'part')}: {markdown(named(parts))}"
+        if itself:
+            yield _name(finding) + (f", and {told}" if parts else "")
+        elif parts:
+            yield f"{_name(finding)}: not as a whole, but {told}"
+
+
+def _missing(finding: Finding) -> str:
+    return f"{_name(finding)}: {markdown(shorten(why(finding.reason), 240))}"
+
+
+def _dropped(findings: Sequence[Finding]) -> Iterator[str]:
+    """Each reason once: findings over the same rows leave out the same rows."""
+    most: dict[str, float] = {}
+    for finding in findings:
+        for dropped in finding.dropped:
+            most[dropped.reason] = max(most.get(dropped.reason, 0.0), dropped.count)
+    for reason, n in most.items():
+        yield f"{_label(reason)}: up to {count(n)} of a finding"
+
+
+def _warnings(run: ExportedRun) -> Iterator[str]:
+    warnings = run.manifest.get("warnings")
+    for warning in warnings if isinstance(warnings, list) else []:
+        yield markdown(shorten(warning, 400))
+
+
+def _bullets(heading: str, items: Iterator[str]) -> list[str]:
+    told = list(items)
+    if not told:
+        return []
+    more = [f"- and {len(told) - _MOST} more, in findings.json"] if len(told) > _MOST else []
+    return [f"**{heading}** ({len(told)})", "", *(f"- {item}" for item in told[:_MOST]), *more, ""]
+
+
+def _label(text: object) -> str:
+    return markdown(shorten(text, 120))

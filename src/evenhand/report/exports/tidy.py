@@ -1,0 +1,100 @@
+"""CSV and Parquet: one row for each finding, and one for each of its parts."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.results import Finding, Part
+from evenhand.report.exports.exported import ExportedRun, json_text
+from evenhand.report.formats import key_text
+
+if TYPE_CHECKING:
+    import polars
+
+_NUMBERS = ("place", "value", "low", "high", "level", "null_mean", "null_low", "null_high", "null_level",
+            "p_value", "p_adjusted", "mde", "n", "fair_at")  # fmt: skip
+_ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "params", "row", "place",
+          "kind", "key", "key_json", "value", "reason", "low", "high", "level", "interval_method",
+          "null_mean", "null_low", "null_high", "null_level", "null_method", "p_value", "p_adjusted",
+          "adjustment", "mde", "band", "n", "fair_at", "direction", "reference", "groups", "dropped",
+          "contrasts", "notes", "details", "paper", "equation")  # fmt: skip
+
+
+def tidy_frame(runs: Sequence[ExportedRun]) -> polars.DataFrame:
+    """Findings and parts as rows.
+
+    ``row`` is ``finding`` or ``part``; ``place`` counts the parts of a finding from 0. What has no value has
+    a null and its ``reason``. Lists and mappings are JSON texts. ``key_json`` keeps crossed keys apart.
+
+    Args:
+        runs: The runs, in order.
+
+    Returns:
+        One row for each finding and each part; columns are the same for every run.
+    """
+    import polars as pl
+
+    rows = [row for run in runs for finding in run.findings.findings for row in _rows(run, finding)]
+    schema: dict[str, Any] = {name: pl.Float64 if name in _NUMBERS else pl.String for name in _ORDER}
+    schema["place"] = pl.Int64
+    columns = {name: [row.get(name) for row in rows] for name in _ORDER}
+    return pl.DataFrame(columns, schema=schema)
+
+
+def tidy_csv(runs: Sequence[ExportedRun]) -> bytes:
+    """The rows as CSV in UTF-8; a null is an empty cell, an empty text is a pair of quotes."""
+    return tidy_frame(runs).write_csv().encode("utf-8")
+
+
+def tidy_parquet(runs: Sequence[ExportedRun]) -> bytes:
+    """The rows as Parquet."""
+    held = io.BytesIO()
+    tidy_frame(runs).write_parquet(held)
+    return held.getvalue()
+
+
+def _rows(run: ExportedRun, finding: Finding) -> Iterator[dict[str, Any]]:
+    common = {
+        "run": run.name,
+        "manifest_id": run.findings.manifest_id,
+        "model": finding.model,
+        "benchmark": finding.benchmark,
+        "metric": finding.metric,
+        "name": finding.name,
+        "by": finding.grouping,
+        "params": json_text(finding.params),
+        "fair_at": finding.fair_at,
+        "direction": finding.direction,
+    }
+    own = {
+        "row": "finding",
+        "adjustment": finding.adjustment,
+        "reference": finding.reference,
+        "groups": json_text([one.model_dump() for one in finding.groups]),
+        "dropped": json_text([one.model_dump() for one in finding.dropped]),
+        "contrasts": json_text([one.model_dump() for one in finding.contrasts]),
+        "notes": json_text(finding.notes),
+        "paper": finding.source.paper,
+        "equation": finding.source.equation,
+    }
+    yield {**common, **own, **_measured(finding)}
+    for place, part in enumerate(finding.parts):
+        key = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
+        yield {**common, "row": "part", "place": place, **key, **_measured(part)}
+
+
+def _measured(holder: Finding | Part) -> dict[str, Any]:
+    interval, null = holder.interval, holder.null
+    measured: dict[str, Any] = {
+        name: getattr(holder, name)
+        for name in ("value", "reason", "p_value", "p_adjusted", "mde", "band", "n")
+    }
+    if interval is not None:
+        measured |= {"low": interval.low, "high": interval.high, "level": interval.level}
+        measured["interval_method"] = interval.method
+    if null is not None:
+        measured |= {"null_mean": null.mean, "null_low": null.low, "null_high": null.high}
+        measured |= {"null_level": null.level, "null_method": null.method}
+    return {**measured, "details": json_text(holder.details)}

@@ -1,0 +1,182 @@
+"""Sinks: findings into MLflow and Weights & Biases, each with findings.json beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError, MissingExtra, one_line
+from evenhand.core.results import Finding
+from evenhand.report.exports.exported import ExportedRun, chosen, json_text, why
+from evenhand.report.exports.tidy import tidy_frame
+
+PARAMETERS = {"experiment": "evenhand"}
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9_\-. /]")
+_PLAIN = re.compile(r"\w+(\(\w+=[\w.+\-]+(, \w+=[\w.+\-]+)*\))?", re.ASCII)
+_MOST = 200  # characters of a key; MLflow takes 250
+
+
+def to_mlflow(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str, str]) -> list[str]:
+    """Log every run as a run of MLflow.
+
+    Values, interval ends and chance bands are metrics; what has no value is no metric but an entry of
+    ``not_estimable.json``. findings.json is an artifact.
+
+    Args:
+        runs: The runs.
+        where: A tracking address, such as ``sqlite:///mlflow.db`` or ``http://host:5000``; None: what
+            ``MLFLOW_TRACKING_URI`` says.
+        given: ``experiment``.
+
+    Returns:
+        The ids of the runs made.
+
+    Raises:
+        MissingExtra: mlflow is not installed.
+        InputError: The store refuses.
+    """
+    try:
+        mlflow = import_module("mlflow")
+    except ImportError:
+        raise MissingExtra("mlflow", "mlflow") from None
+    name = chosen(given, PARAMETERS, "mlflow")["experiment"]
+    try:
+        client = mlflow.MlflowClient(tracking_uri=where)
+        known = client.get_experiment_by_name(name)
+        experiment = known.experiment_id if known else client.create_experiment(name, **_beside(where))
+        return [_log_to_mlflow(client, experiment, run) for run in runs]
+    except ImportError as problem:  # a store of databases needs libraries of its own
+        raise MissingExtra(problem.name or "mlflow", "mlflow") from None
+    except (mlflow.exceptions.MlflowException, OSError) as problem:
+        raise InputError(
+            f"MLflow refuses: {one_line(problem)[:300]}; give a store with -o sqlite:///mlflow.db"
+        ) from None
+
+
+def _beside(where: str | None) -> dict[str, str]:
+    """Files of a SQLite store lie beside it, wherever the command is typed."""
+    path = (where or "").removeprefix("sqlite:///")
+    if not where or path == where:
+        return {}
+    return {"artifact_location": (Path(path).resolve().parent / "mlartifacts").as_uri()}
+
+
+def _log_to_mlflow(client: Any, experiment: str, run: ExportedRun) -> str:
+    entities = import_module("mlflow.entities")
+    time = int(run.created.timestamp() * 1000) if run.created else 0
+    tags = {name: text[:5000] for name, text in _facts(run).items()}
+    made = client.create_run(experiment, start_time=time, run_name=run.name, tags=tags)
+    id = str(made.info.run_id)
+    settings = [entities.Param(key(name), json_text(value)[:500]) for name, value in _parameters(run).items()]
+    metrics = [entities.Metric(name, value, time, 0) for name, value in numbers(run).items()]
+    for start in range(0, max(len(metrics), len(settings)), 100):  # the most that a store takes at once
+        client.log_batch(id, metrics[start : start + 100], settings[start : start + 100])
+    client.log_text(id, run.content.decode("utf-8"), "findings.json")
+    client.log_text(id, json_text(_missing(run)), "not_estimable.json")
+    client.set_terminated(id, end_time=time)
+    return id
+
+
+def to_wandb(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str, str]) -> list[str]:
+    """Log every run to Weights & Biases, offline unless ``WANDB_MODE`` says otherwise.
+
+    Nothing leaves the machine offline; ``wandb sync FOLDER`` sends it later. Values, interval ends and
+    chance bands are the run's summary, findings and parts are a table, findings.json is an artifact.
+
+    Args:
+        runs: The runs.
+        where: The folder that ``wandb`` writes into; None: the current one.
+        given: ``experiment``, the project.
+
+    Returns:
+        The folders of the runs made.
+
+    Raises:
+        MissingExtra: wandb is not installed.
+        InputError: wandb refuses.
+    """
+    try:
+        wandb = import_module("wandb")
+    except ImportError:
+        raise MissingExtra("wandb", "wandb") from None
+    project = chosen(given, PARAMETERS, "wandb")["experiment"]
+    folder = Path(where or ".")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [_log_to_wandb(wandb, project, folder, run) for run in runs]
+    except (wandb.Error, OSError) as problem:
+        raise InputError(f"wandb refuses: {one_line(problem)[:300]}; set WANDB_MODE=offline") from None
+
+
+def _log_to_wandb(wandb: Any, project: str, folder: Path, run: ExportedRun) -> str:
+    mode = os.environ.get("WANDB_MODE", "offline")
+    config = {**_facts(run), "parameters": _parameters(run), "not_estimable": _missing(run)}
+    quiet = wandb.Settings(silent=True, console="off", disable_git=True)
+    with wandb.init(
+        project=project, name=run.name, dir=str(folder), mode=mode, config=config, settings=quiet
+    ) as made:
+        made.summary.update(numbers(run))
+        frame = tidy_frame([run])
+        made.log({"findings": wandb.Table(columns=frame.columns, data=[list(row) for row in frame.rows()])})
+        artifact = wandb.Artifact(f"findings-{run.findings.manifest_id[:32]}", type="findings")
+        with artifact.new_file("findings.json", mode="wb") as file:
+            file.write(run.content)
+        made.log_artifact(artifact)
+        return str(Path(made.dir).parent)
+
+
+def numbers(run: ExportedRun) -> dict[str, float]:
+    """Every number that a tracker takes, by a key that it accepts; keys are unique."""
+    return {name: value for finding in run.estimable for name, value in _numbers(finding)}
+
+
+def _numbers(finding: Finding) -> Iterator[tuple[str, float]]:
+    name = key(finding.metric)
+    told = {
+        "": finding.value,
+        "/low": finding.interval.low if finding.interval else None,
+        "/high": finding.interval.high if finding.interval else None,
+        "/chance_low": finding.null.low if finding.null else None,
+        "/chance_high": finding.null.high if finding.null else None,
+        "/p_value": finding.p_value,
+        "/p_adjusted": finding.p_adjusted,
+    }
+    for suffix, value in told.items():
+        if value is not None:
+            yield name + suffix, value
+
+
+def key(text: str) -> str:
+    """A text as a key; one that had to be changed ends with a hash, so that two never become one."""
+    safe = _FORBIDDEN.sub("_", _readable(text))[:_MOST].strip(" ./")
+    if _PLAIN.fullmatch(text) and safe == _readable(text):
+        return safe
+    return f"{safe}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}".lstrip("-")
+
+
+def _readable(text: str) -> str:
+    """``accuracy(by=gender, k=5)`` as ``accuracy/by gender/k 5``."""
+    return text.removesuffix(")").replace("(", "/").replace(", ", "/").replace("=", " ").replace("+", " ")
+
+
+def _facts(run: ExportedRun) -> dict[str, str]:
+    return {
+        "model": run.model,
+        "benchmark": run.benchmark,
+        "manifest_id": run.findings.manifest_id,
+        "evenhand": run.version,
+    }
+
+
+def _parameters(run: ExportedRun) -> dict[str, Any]:
+    wanted = ("parameters", "by", "mode", "seed", "alpha", "rows")
+    return {name: run.manifest[name] for name in wanted if run.manifest.get(name) is not None}
+
+
+def _missing(run: ExportedRun) -> dict[str, str]:
+    return {finding.metric: why(finding.reason) for finding in run.not_estimable}
