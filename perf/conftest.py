@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from make_large_table import write
 from reference import write_large
 
 
@@ -25,3 +26,8 @@ def large_integers(large_folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def large_texts(large_folder: Path) -> Path:
     return write_large(large_folder / "texts-20m.parquet", text=True)
+
+
+@pytest.fixture(scope="session")
+def hundred_million(large_folder: Path) -> Path:
+    return write(large_folder / "integers-100m.parquet")

@@ -1,4 +1,4 @@
-"""One measurement in a fresh process: ``worker.py count|points|audit FILE``, or ``duckdb FILE``."""
+"""One measurement in a fresh process: ``worker.py count|points|audit FILE``, or ``duckdb|polars FILE``."""
 
 from __future__ import annotations
 
@@ -27,13 +27,22 @@ def duckdb_count(path: str) -> Any:
     return duckdb.connect().sql(QUERY.format(path=path)).to_arrow_table()  # its fastest way out, measured
 
 
+def polars_count(path: str) -> Any:
+    """The same by Polars, streaming."""
+    import polars as pl
+
+    keys = ("label", "group", "pred")
+    return pl.scan_parquet(path).group_by(*keys).agg(n=pl.len()).collect(engine="streaming")
+
+
 def measure(action: str, path: str) -> dict[str, float]:
     """Seconds of each step asked for, and the peak memory at its end."""
-    if action == "duckdb":
+    if action in ("duckdb", "polars"):
         import duckdb  # noqa: F401  # importing is not counting
+        import polars as pl  # noqa: F401
 
         start = time.perf_counter()
-        duckdb_count(path)
+        (duckdb_count if action == "duckdb" else polars_count)(path)
         return {"count": time.perf_counter() - start, "peak_mib": peak_mib()}
     import evenhand as eh
 

@@ -8,10 +8,12 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.results import Finding, Findings
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.saved_counts import SavedCounts, is_saved
+from evenhand.evidence.spark_tables import read_spark, reading_spark
 from evenhand.metrics.class_effects import EffectOptions
 from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
@@ -21,10 +23,12 @@ from evenhand.runner.outcome import Run, check_out
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 Progress: TypeAlias = Callable[[str], None]
+Evidence: TypeAlias = Predictions | Counts | SavedCounts
+ENGINES = ("local", "spark")
 
 
 def audit(
-    evidence: Predictions | Counts,
+    evidence: Evidence,
     *,
     by: Grouping | Sequence[Grouping],
     mode: str = "default",
@@ -41,7 +45,7 @@ def audit(
     """Audit a classifier's predictions: every metric, under every grouping, with a report.
 
     Args:
-        evidence: Predictions or Counts.
+        evidence: Predictions, Counts, or Counts of earlier audits added up.
         by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
         mode: ``paper`` reproduces the paper's listing, Yates' correction included.
         mev: Minimum expected value of a column; 0 keeps every column.
@@ -92,7 +96,7 @@ def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None
 
 
 def _assemble(
-    evidence: Predictions | Counts,
+    evidence: Evidence,
     counts: Counts,
     groupings: Sequence[tuple[str, ...]],
     findings: list[Finding],
@@ -105,8 +109,8 @@ def _assemble(
         "kind": "audit",
         "benchmark": None,
         "model": None,
-        "truth": table.truth if table else "truth",
-        "prediction": table.prediction if table else "prediction",
+        "truth": getattr(evidence, "truth", "truth"),
+        "prediction": getattr(evidence, "prediction", "prediction"),
         "by": ["+".join(grouping) for grouping in groupings],
         "rows": counts.n_total,
         **options,
@@ -114,6 +118,7 @@ def _assemble(
     }
     manifest = make_manifest({"predictions": counts}, settings)
     manifest["repeated_ids"] = table.repeated_ids() if table else None
+    manifest |= {"id": table.id, "rank": table.rank} if table else {}
     return Run(
         Findings(manifest_id=manifest["manifest_id"], findings=findings),
         manifest,
@@ -122,31 +127,53 @@ def _assemble(
     )
 
 
-def audit_table(path: str, *, columns: Mapping[str, str | None], by: Sequence[str], **options: Any) -> Run:
+def audit_table(
+    path: str,
+    *,
+    columns: Mapping[str, str | None],
+    by: Sequence[str],
+    engine: str = "local",
+    **options: Any,
+) -> Run:
     """Audit a table on disk or in the cloud, its columns and groupings named as on the command line.
 
     Args:
-        path: What ``Predictions.read`` takes.
+        path: What ``Predictions.read`` takes; with Spark a table of its catalogue too; or run folders or
+            saved Counts, which are added up.
         columns: ``truth``, ``prediction``, and optionally ``id`` and ``rank``, to column names.
         by: Groupings; ``A+B`` crosses, unless a column is called just that.
+        engine: ``local``, or ``spark`` to count where a cluster keeps the table.
         options: As for ``audit``.
+
+    Raises:
+        UserError: As ``audit``; another engine; a table whose columns are not named.
     """
-    predictions = Predictions.read(
-        path,
-        truth=str(columns["truth"]),
-        prediction=str(columns["prediction"]),
-        id=columns.get("id"),
-        rank=columns.get("rank"),
+    check_choice("engine", engine, ENGINES)
+    if is_saved(path):
+        saved = SavedCounts.read(path)
+        saved.check_columns(columns)
+        return audit(saved, by=[_grouping(saved.counts.attributes, entry) for entry in by], **options)
+    truth, prediction = columns["truth"], columns["prediction"]
+    if truth is None or prediction is None:
+        raise ParameterError(f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL")
+    read = Predictions.read if engine == "local" else read_spark
+    predictions = read(
+        path, truth=truth, prediction=prediction, id=columns.get("id"), rank=columns.get("rank")
     )
-    return audit(predictions, by=[_grouping(predictions, entry) for entry in by], **options)
+    groupings = [_grouping(predictions.columns, entry) for entry in by]
+    if engine == "local":
+        return audit(predictions, by=groupings, **options)
+    with reading_spark(path):
+        return audit(predictions, by=groupings, **options)
 
 
-def _grouping(predictions: Predictions, entry: str) -> tuple[str, ...]:
-    if entry in predictions.columns:
+def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:
+    if entry in columns:
         return (entry,)
     names = tuple(entry.split("+"))
     for name in names:
-        predictions.check_column(name)
+        if name not in columns:
+            raise UnknownName("column", name, columns)
     return names
 
 
@@ -159,10 +186,12 @@ def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(groupings))
 
 
-def counted(evidence: Predictions | Counts, groupings: Sequence[tuple[str, ...]]) -> Counts:
+def counted(evidence: Evidence, groupings: Sequence[tuple[str, ...]]) -> Counts:
     """Counts over every attribute that a grouping names."""
     names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
-    return evidence.count(names) if isinstance(evidence, Predictions) else evidence.project(names)
+    if isinstance(evidence, Predictions):
+        return evidence.count(names)
+    return (evidence.counts if isinstance(evidence, SavedCounts) else evidence).project(names)
 
 
 def _measure(
@@ -178,8 +207,9 @@ def _measure(
     return adjust_headlines(findings, options["adjustment"]), pl.concat(tables)
 
 
-def _source(evidence: Predictions | Counts) -> dict[str, Any] | None:
-    origin = evidence.origin if isinstance(evidence, Predictions) else None
+def _source(evidence: Evidence) -> dict[str, Any] | None:
+    origin = None if isinstance(evidence, Counts) else evidence.origin
     if origin is None:
         return None
-    return {"path": origin.path, "size": origin.size, "sha256": origin.sha256}
+    parts = {"parts": list(evidence.parts)} if isinstance(evidence, SavedCounts) else {}
+    return {"path": origin.path, "size": origin.size, "sha256": origin.sha256, **parts}
