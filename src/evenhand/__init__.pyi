@@ -10,6 +10,8 @@ from .evidence.similarities import Similarities as Similarities
 from .runner.adapt_engine import adapt as adapt
 from .runner.audit_engine import audit as audit
 from .runner.benchmark_engine import run as run
+from .runner.compare_engine import compare as compare
 from .runner.debias_engine import debias as debias
+from .runner.generate_engine import generate as generate
 from .runner.outcome import Run as Run
 from .runner.score_engine import score as score

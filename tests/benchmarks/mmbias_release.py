@@ -8,7 +8,11 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
+import pytest
 from PIL import Image
+
+from evenhand.benchmarks.mmbias.material import AssociationData
 
 ZIPS: Mapping[str, Sequence[str]] = {
     "Religion": ("Muslim", "Christian", "Jewish", "Hindu", "Buddhist"),
@@ -100,3 +104,28 @@ def write_zip(path: Path, entries: Iterable[tuple[str | zipfile.ZipInfo, bytes]]
         for name, content in entries:
             archive.writestr(name, content, zipfile.ZIP_DEFLATED)
     return path
+
+
+def write_zip_of(folder: Path, *groups: str) -> Path:
+    """A new folder with a zip file that holds two images of each group."""
+    folder.mkdir()
+    entries = [
+        (f"x/{group}/{n}.jpg", picture(n, number, 1)) for number, group in enumerate(groups) for n in (1, 2)
+    ]
+    return write_zip(folder / "mine.zip", entries)
+
+
+def traps_of(data: AssociationData, kind: str) -> list[tuple[str, str, str]]:
+    """Set, item and other of each trap of a kind."""
+    return data.traps.filter(pl.col("kind") == kind).select("set", "item", "other").rows()
+
+
+def digests(data: AssociationData) -> dict[str, str]:
+    """The digest of each image by its id."""
+    return dict(zip(data.image_ids, data.images.digests(0, len(data.images)), strict=True))
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home without fetched data; import it where tests need it."""
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))

@@ -96,7 +96,7 @@ def test_an_imagenet_classifier_cannot_say_human(faces, mobilenet, names, tmp_pa
         assert (finding.value, finding.reason) == (None, "not in the label space")
     space = run.tables["label_space"].drop_nulls("label")
     assert {name.split(",")[0] for name in space.filter(pl.col("association") == "non_human")["label"]} == {
-        "slug", "hog", "orangutan", "gorilla", "chimpanzee", "baboon", "capuchin",
+        "slug", "orangutan", "gorilla", "chimpanzee", "baboon", "capuchin",
     }  # fmt: skip
     assert space.filter(pl.col("association") == "crime")["label"].to_list() == ["prison, prison house"]
     # it is rarely sure of anything on a portrait, so a rate at .1 says little
@@ -106,7 +106,7 @@ def test_an_imagenet_classifier_cannot_say_human(faces, mobilenet, names, tmp_pa
     assert rate.value == pytest.approx(3 / 1_004, abs=2 / 1_004)
     # by hand, from the raw answers
     rows = pl.read_parquet(tmp_path / "run/evidence/predictions/*.parquet").filter(pl.col("rank") <= 5)
-    bad = {"slug", "hog", "orangutan", "gorilla", "chimpanzee", "baboon", "capuchin", "prison"}
+    bad = {"slug", "orangutan", "gorilla", "chimpanzee", "baboon", "capuchin", "prison"}
     hit = rows.filter(
         pl.col("confidence") >= 0.1,
         pl.col("prediction").str.replace(r"^\d+\s+", "").str.split(",").list.first().is_in(bad),

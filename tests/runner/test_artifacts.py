@@ -167,3 +167,22 @@ def test_the_table_is_printed_with_its_notes(own, tmp_path, capsys):
     assert "Lines <b>" in printed
     assert "18" in printed
     assert "3 lines, seed 0" in printed
+
+
+def test_artifacts_of_several_runs_say_what_was_not_adapted_alike(own):
+    def run(model, **adaptation):
+        findings = Findings(schema_version="1.0", manifest_id="m", findings=[])
+        identity = {f"adaptation{key and ' ' + key}": value for key, value in adaptation.items()}
+        identity |= {"adaptation": "probe"} if adaptation else {}
+        return Run(findings, {"benchmark": "visogender", "model": model, "model_identity": identity})
+
+    one, same = run("adapted:a", images="1", classes="2"), run("adapted:b", images="1", classes="2")
+    other, plain = run("adapted:c", images="3", classes="2"), run("hf:org/d")
+    assert artifact(own("RUNS"), [one]).notes == artifact(own("RUNS"), [one, same]).notes == ()
+    (said,) = artifact(own("RUNS"), [one, other]).notes
+    assert (
+        said
+        == "'adapted:a' and 'adapted:c' were adapted on other training images: a difference may be theirs"
+    )
+    (said,) = artifact(own("RUNS"), [one, plain]).notes
+    assert "'adapted:a' was adapted and 'hf:org/d' was not" in said

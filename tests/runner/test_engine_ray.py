@@ -8,6 +8,7 @@ import os
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 import evenhand as eh
 from evenhand.core.errors import UserError
@@ -87,3 +88,37 @@ def test_the_command_says_one_line(tmp_path) -> None:
     code, err = said("NotFinite", "--ray-address", "127.0.0.1:1")
     assert code == 2
     one_line_of(err, "--ray-address", "127.0.0.1:1")
+
+
+class Brightness:
+    """Says whether a picture is bright."""
+
+    version = "1"
+    labels = ("dark", "bright")
+
+    def classify(self, images):
+        means = np.array([float(np.mean(image)) for image in images])
+        return np.stack([128 - means, means - 128], axis=1).astype(np.float32)
+
+
+def test_images_listed_in_parquet_give_the_findings_of_the_local_engine(tmp_path) -> None:
+    shades = np.random.default_rng(0).integers(0, 256, 120).tolist()
+    for number, shade in enumerate(shades):
+        Image.new("RGB", (16, 16), (shade,) * 3).save(tmp_path / f"{number}.png")
+    shown = ["bright" if shade > 128 else "dark" for shade in shades]
+    names = [f"{number}.png" for number in range(120)]
+    table = pl.DataFrame({"image": names, "label": shown, "group": ["a", "b"] * 60})
+    table.write_parquet(tmp_path / "list.parquet")
+    given = {"image": "image", "truth": "label", "by": "group"}
+    runs = [
+        eh.run(
+            "classification",
+            model=Brightness(),
+            data=tmp_path / "list.parquet",
+            parameters=given,
+            options=AskOptions(engine=engine, workers=2, keep_answers=False),
+        )
+        for engine in ("ray", "local")
+    ]
+    assert runs[0].finding("accuracy", "group").n == 120
+    assert runs[0].findings.model_dump_json() == runs[1].findings.model_dump_json()

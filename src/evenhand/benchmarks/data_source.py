@@ -15,13 +15,17 @@ DATA = Registry(
     {
         "casual_conversations": "evenhand.benchmarks.indicators.people_sources:CASUAL_CONVERSATIONS",
         "casual_conversations_v2": "evenhand.benchmarks.indicators.people_sources:CASUAL_CONVERSATIONS_V2",
+        "celeba": "evenhand.benchmarks.skewsize_studies.data_sources:CELEBA_DATA",
         "dollar_street": "evenhand.benchmarks.indicators.household_sources:DOLLAR_STREET",
         "dollar_street_mlcommons": "evenhand.benchmarks.indicators.household_sources:DOLLAR_STREET_MLCOMMONS",
+        "domainnet": "evenhand.benchmarks.skewsize_studies.data_sources:DOMAINNET_DATA",
         "fairface": "evenhand.benchmarks.indicators.people_sources:FAIRFACE",
+        "imagenet_star": "evenhand.benchmarks.skewsize_studies.data_sources:IMAGENET_STAR",
         "miap": "evenhand.benchmarks.indicators.people_sources:MIAP",
         "mmbias": "evenhand.benchmarks.mmbias.source:SOURCE",
         "utkface": "evenhand.benchmarks.indicators.people_sources:UTKFACE",
         "visogender": "evenhand.benchmarks.visogender.source:SOURCE",
+        "waterbirds": "evenhand.benchmarks.skewsize_studies.data_sources:WATERBIRDS_DATA",
     },
     "evenhand.data",
 )

@@ -80,6 +80,8 @@ class Plan:
         by: Groupings that findings are made for.
         dropped: Rows of the data that became no sample, by reason.
         notes: What else happened to rows, with how many; for the manifest.
+        about: What the samples are, for the manifest: ``layout`` of the data, and ``annotated_by``, who gave
+            each attribute.
     """
 
     annotations: pl.DataFrame
@@ -87,6 +89,7 @@ class Plan:
     by: Sequence[tuple[str, ...]] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,8 @@ class Answered:
         evidence: A lazy table for each question, by name.
         unanswered: Samples without an answer: sample, question, reason, detail, temporary.
         facts: What the model says of itself: ``labels``, ``wordnet_ids``, ``logit_scale``, ...
+        further: Asks another model, named by its URI, a question of texts; gives the evidence. None where
+            nothing can be asked.
     """
 
     plan: Plan
@@ -106,6 +111,7 @@ class Answered:
     evidence: Mapping[str, pl.LazyFrame]
     unanswered: pl.DataFrame
     facts: Mapping[str, Any]
+    further: Callable[[str, Question], pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,6 +87,12 @@ def print_adapted(made: Sequence[Adapted]) -> None:
             ", ..." if len(missing) > _SHOWN else ""
         )
         print(f"{len(missing)} classes have no image, and the model can never name them: {some}")
+    hyponyms = card["recipe"].get("hyponyms", "none")
+    if hyponyms != "none":
+        print(
+            "classes below those of the taxonomy count in indicators/label_association only with "
+            f"-p hyponyms={clean(hyponyms, 300)}"
+        )
     print(f"Next:   evenhand run BENCHMARK --model {shlex.quote(made[0].uri)}")
 
 

@@ -9,7 +9,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from evenhand.cli import options
+from evenhand.cli.compare_command import compare_runs
 from evenhand.cli.data_command import data_app
+from evenhand.cli.export_command import export_runs
+from evenhand.cli.generate_entry import generate
 
 app = typer.Typer(
     name="evenhand",
@@ -21,6 +24,8 @@ app = typer.Typer(
 )
 
 app.add_typer(data_app, name="data")
+app.command(name="compare")(compare_runs)
+app.command(name="export")(export_runs)
 
 _STOPPED = 130  # what typer returns after Ctrl-C
 _STOPPED_MESSAGE = "stopped; what was written before is whole"
@@ -34,11 +39,12 @@ def root() -> None:
 @app.command()
 def audit(
     table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL.")
+        str,
+        typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs."),
     ],
-    truth: Annotated[str, typer.Option(metavar="COL", help="Column of true labels.")],
-    prediction: Annotated[str, typer.Option(metavar="COL", help="Column of predicted labels.")],
     by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
+    truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
+    prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
     id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
     rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
     mode: Annotated[str, typer.Option(help="default, or paper: the published listing.")] = "default",
@@ -47,6 +53,7 @@ def audit(
     rare: Annotated[str, typer.Option(help="drop or pool columns below --mev.")] = "drop",
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     adjustment: Annotated[str, typer.Option(help="holm, bh or none, over classes.")] = "holm",
+    engine: Annotated[str, typer.Option(help="local, or spark: count where the table lives.")] = "local",
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
@@ -66,6 +73,7 @@ def audit(
             "rare": rare,
             "alpha": alpha,
             "adjustment": adjustment,
+            "engine": engine,
             "seed": seed,
         },
         gates=fail_if or [],
@@ -255,6 +263,9 @@ def adapt(
         quiet=quiet,
         out=out,
     )
+
+
+app.command()(generate)
 
 
 @app.command()

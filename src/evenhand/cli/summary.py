@@ -11,7 +11,7 @@ from rich.table import Table
 from evenhand.cli.summary_associations import has_associations, lost_items, print_associations
 from evenhand.cli.summary_indicators import has_indicators, print_indicators
 from evenhand.cli.summary_table import has_settings, print_settings
-from evenhand.cli.summary_text import clean, probability, span
+from evenhand.cli.summary_text import against_chance, clean, probability, span
 from evenhand.core.errors import one_line
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
@@ -30,7 +30,9 @@ _HEADLINES = (
     "cramers_v_median",
     "cramers_v_max",
     "cramers_v_corrected",
+    "cramers_v",
 )
+_SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v")
 
 
 def print_summary(run: Run, out: Path | None) -> None:
@@ -57,28 +59,30 @@ def print_summary(run: Run, out: Path | None) -> None:
 
 def _print_groupings(console: Console, run: Run) -> None:
     findings = run.findings.findings
-    for grouping in dict.fromkeys(finding.grouping for finding in findings if finding.by):
-        _print_grouping(console, run, grouping)
+    for grouping, said in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
+        told = " (answers as they were said)" if said == "raw" else ""
+        these = [f for f in findings if f.grouping == grouping and f.params.get("answers") == said]
+        _print_grouping(console, run, these, f"{grouping}{told}")
     for finding in findings:
         if not finding.by and finding.value is not None:
             console.print(f"{escape(finding.metric)}: {finding.value:.4f}")
 
 
-def _print_grouping(console: Console, run: Run, grouping: str) -> None:
-    findings = [finding for finding in run.findings.findings if finding.grouping == grouping]
+def _print_grouping(console: Console, run: Run, findings: list[Finding], grouping: str) -> None:
     groups = ", ".join(f"{clean(g.key)} {g.n:,.0f}" for g in findings[0].groups[:8])
     more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
     title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
     console.print(title, style="bold")
     table = Table(box=None, pad_edge=False)
-    for name in ("finding", "value", "95 % interval", "by chance alone", "p", "p adj."):
-        table.add_column(name, justify="left" if name == "finding" else "right", no_wrap=True)
+    for name in ("finding", "value", "95 % interval", "by chance alone", "p", "p adj.", "value is"):
+        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
         if _shown(finding):
             table.add_row(*_row(finding))
     console.print(table)
     for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
         console.print(f"  {escape(explain(reason))}")
+    _print_readings(console, findings)
     for finding in findings:
         if finding.name == "skewsize":
             _print_classes(console, finding, run)
@@ -93,7 +97,7 @@ def _shown(finding: Finding) -> bool:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     if finding.value is None:
-        return finding.name, "–", finding.reason or "undefined", "", "", ""
+        return finding.name, "–", finding.reason or "undefined", "", "", "", ""
     return (
         finding.name,
         f"{finding.value:.4f}",
@@ -101,7 +105,27 @@ def _row(finding: Finding) -> tuple[str, ...]:
         span(finding.null),
         probability(finding.p_value),
         probability(finding.p_adjusted),
+        against_chance(finding.value, finding.null),
     )
+
+
+def _print_readings(console: Console, findings: list[Finding]) -> None:
+    """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
+    large = [
+        f"{one.name} {one.value:.3f} (p {probability(one.p_value)})"
+        for one in findings
+        if one.name in _SIZES and one.value is not None and one.band in ("medium", "large")
+        if against_chance(one.value, one.null) in ("within chance", "below chance")
+    ]
+    if large:
+        console.print(
+            f"  Medium or large by its band, but no more than chance alone gives: {', '.join(large)}"
+        )
+    if any(one.name == "accuracy" and one.value == 0 for one in findings):
+        console.print(
+            "  No prediction is a true label. If the two are different kinds of labels, accuracies and "
+            "odds say nothing here: read the effect sizes"
+        )
 
 
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:

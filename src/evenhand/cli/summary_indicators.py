@@ -103,7 +103,8 @@ def _what(finding: Finding) -> str:
         "precision_gap": f"  gap, first {params.get('k', '')}",
     }
     threshold = params.get("threshold")
-    told = f" at {threshold}" if isinstance(threshold, int | float) and threshold else ""
+    told_at = threshold or "association" in finding.name  # households count any sureness unless asked
+    told = f" at {threshold}" if isinstance(threshold, int | float) and told_at else ""
     return clean(words[finding.name].rstrip() + told, 40)
 
 

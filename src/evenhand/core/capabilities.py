@@ -37,6 +37,19 @@ class NotAnswered:
     temporary: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedImage:
+    """An image that the model that made it also looked over.
+
+    Attributes:
+        pixels: uint8 RGB, shape (H, W, 3); what the model gave out, maybe blacked out.
+        flagged: Whether its own safety check objects to it.
+    """
+
+    pixels: Pixels
+    flagged: bool
+
+
 @runtime_checkable
 class HasIdentity(Protocol):
     """A model that says which model it is."""
@@ -152,7 +165,9 @@ class AnswersQuestions(Protocol):
 class GeneratesImages(Protocol):
     """Makes images from prompts."""
 
-    def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[Pixels]:
+    def generate(
+        self, prompts: Sequence[str], seeds: Sequence[int]
+    ) -> Sequence[Pixels | CheckedImage | NotAnswered]:
         """N images, uint8 RGB, shape (H, W, 3) each; equal prompt and seed give equal images."""
         ...
 

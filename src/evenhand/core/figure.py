@@ -46,7 +46,8 @@ class Figure:
 
     Attributes:
         kind: ``bars`` (beside each other by ``colour``), ``stacked`` (on each other), ``dots`` (with
-            intervals; names on ``y`` make a forest plot), ``scatter``, ``lines`` (with ``low`` and ``high``
+            intervals; names on ``y`` make a forest plot), ``scatter`` (``value`` as a shade, intervals in
+            both directions), ``lines`` (with ``low`` and ``high``
             as a band), ``heatmap`` (``value`` as colour of ``x`` by ``y``), ``nested`` (``levels`` as
             rectangles inside each other), ``histogram`` and ``density`` (of ``x``, with the fitted normal
             if ``fit``), ``pictures`` (``value`` holds them, as ``data:`` addresses, in a row for each
@@ -54,13 +55,15 @@ class Figure:
         x: Column along the horizontal axis; bars and dots lie down if the names are on ``y``.
             Table: the column whose values become columns, filled from ``value``.
         y: Column along the vertical axis.
-        value: Column of a heatmap's colours, of a spread table's cells, of a taxonomy's leaves.
+        value: Column of a heatmap's or scatter's shades, of a spread table's cells, of a taxonomy's leaves.
         colour: Column told apart by colour (and by shape or dash).
         facet: Column with one panel a value, wrapped after ``columns`` panels.
         row: Column with one row of panels a value, together with ``column``.
         column: Column with one column of panels a value.
         low: Lower end of the interval.
         high: Upper end of the interval.
+        left: Scatter: lower end of the interval along ``x``.
+        right: Its upper end.
         null_low: Lower end of what chance gives.
         null_high: Upper end of what chance gives.
         label: Scatter: the column of names written beside the points.
@@ -94,6 +97,8 @@ class Figure:
     column: str = ""
     low: str = ""
     high: str = ""
+    left: str = ""
+    right: str = ""
     null_low: str = ""
     null_high: str = ""
     label: str = ""
@@ -119,7 +124,7 @@ class Figure:
         """The columns that the figure names, each once."""
         named = [
             self.x, self.y, self.value, self.colour, self.facet, self.row, self.column, self.low, self.high,
-            self.null_low, self.null_high, self.label, *self.levels, *self.annotate, *self.only,
-            *(line.at for line in self.references if isinstance(line.at, str)),
+            self.left, self.right, self.null_low, self.null_high, self.label, *self.levels, *self.annotate,
+            *self.only, *(line.at for line in self.references if isinstance(line.at, str)),
         ]  # fmt: skip
         return [name for name in dict.fromkeys(named) if name]

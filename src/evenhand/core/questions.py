@@ -60,6 +60,7 @@ class Question:
         truth: Of a classifier's question, the true label of each sample or None.
         top: Of a classifier's answer, how many labels are kept.
         names: What a classifier's labels are called: its ``labels`` or its ``wordnet_ids``.
+        outputs: Other names for a classifier's outputs, one for each in their order, or None.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Question:
     truth: Sequence[str | None] | None = None
     top: int = 1
     names: str = "labels"
+    outputs: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.samples)

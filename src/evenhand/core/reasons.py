@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 REASONS: dict[str, str] = {
-    "empty": "no usable row of this class",
+    "empty": "no usable row here; what was dropped, and why, stands beside it",
     "single_group": "only one group has rows here, so there is nothing to compare",
     "constant": "every row got the same label, so predictions cannot differ between groups",
     "below_minimum_expected": "fewer than two predicted labels reach the minimum expected value",
@@ -19,6 +19,8 @@ REASONS: dict[str, str] = {
     "one_member": "a set of targets has one item; an effect size needs two or more in each",
     "equal_associations": "all items are associated alike, so that there is no spread to measure a "
     "difference in",
+    "one_cluster": "each group is one person or photo, so that groups cannot change places: there is no p and "
+    "no interval",
     "undefined": "the value is not defined on this evidence",
 }
 

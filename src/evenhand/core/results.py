@@ -126,6 +126,11 @@ class Finding(Model):
         """The grouping as the command line writes it: ``gender+race``."""
         return "+".join(self.by)
 
+    def _repr_html_(self) -> str:
+        from evenhand.core.notebook import finding_html
+
+        return finding_html(self)
+
     def part(self, key: Key) -> Part:
         """The part with this key; KeyError lists nothing because keys may be many."""
         for candidate in self.parts:
@@ -140,6 +145,11 @@ class Findings(Model):
     schema_version: Annotated[str, Field(pattern=r"^\d+\.\d+$")] = SCHEMA_VERSION
     manifest_id: str
     findings: list[Finding]
+
+    def _repr_html_(self) -> str:
+        from evenhand.core.notebook import findings_html
+
+        return findings_html(self)
 
     def dump(self) -> bytes:
         """The canonical bytes written to disk."""

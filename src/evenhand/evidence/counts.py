@@ -18,7 +18,9 @@ from evenhand.files.atomic import atomic_path
 
 Integers = npt.NDArray[np.int64]
 
-LABEL_AXES = ("truth", "prediction")
+PREDICTIONS = ("prediction", "prediction_b")
+LABEL_AXES = ("truth", *PREDICTIONS)
+PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # every other axis is an attribute
 LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this are sorted column by column
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 
@@ -32,7 +34,8 @@ class Counts:
     Counts of shards, files or machines add with ``+`` to the counts of the whole.
 
     Attributes:
-        axes: ``truth``, one axis per attribute, optionally ``rank``, and ``prediction``, in this order.
+        axes: ``truth``, one axis per attribute, optionally ``rank``, ``prediction``, and, where two models
+            answered the same samples, ``prediction_b``, in this order.
         codes: Level of each occupied cell on each axis, shape (axes, K); -1 is "missing". Sorted, unique.
         n: Rows in each cell, int64, shape (K,).
         memo: What metrics computed from these counts and may share; not part of their value.
@@ -71,7 +74,7 @@ class Counts:
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the attributes."""
-        return tuple(axis.name for axis in self.axes if axis.name not in ("truth", "prediction", "rank"))
+        return tuple(axis.name for axis in self.axes if axis.name not in PLAIN_AXES)
 
     @property
     def n_total(self) -> int:
@@ -94,12 +97,38 @@ class Counts:
 
     def project(self, attributes: Sequence[str]) -> Counts:
         """Counts over fewer attributes, in the order given."""
-        keep = ["truth", *attributes, *(a.name for a in self.axes if a.name == "rank"), "prediction"]
-        if keep == [axis.name for axis in self.axes]:
+        names = [axis.name for axis in self.axes]
+        rest = [name for name in PLAIN_AXES if name in names and name != "truth"]
+        keep = ["truth", *attributes, *rest]
+        if keep == names:
             return self
         return _canonical(
             tuple(self.axis(name) for name in keep), [self.codes_of(name) for name in keep], self.n
         )
+
+    @property
+    def paired(self) -> bool:
+        """Whether these are counts of two models on the same samples."""
+        return any(axis.name == "prediction_b" for axis in self.axes)
+
+    def of_first(self) -> Counts:
+        """The first model's counts where these are of two; else these counts."""
+        return self._of_one("prediction") if self.paired else self
+
+    def of_second(self) -> Counts:
+        """The second model's counts.
+
+        Raises:
+            InputError: These are counts of one model.
+        """
+        if not self.paired:
+            raise InputError("these are counts of one model; join two with evidence.paired_predictions.match")
+        return self._of_one("prediction_b")
+
+    def _of_one(self, which: str) -> Counts:
+        kept = [axis for axis in self.axes if axis.name == which or axis.name not in PREDICTIONS]
+        axes = tuple(replace(axis, name="prediction") if axis.name == which else axis for axis in kept)
+        return _canonical(axes, [self.codes_of(axis.name) for axis in kept], self.n)
 
     def where(self, name: str, level: object) -> Counts:
         """Only the rows with one value on one axis, the axis removed.
@@ -168,6 +197,13 @@ class Counts:
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
 
+    def _repr_html_(self) -> str:
+        from evenhand.core.notebook import number, table
+
+        cells = self.table()
+        rows = [[number(cell) for cell in row] for row in cells.iter_rows()]
+        return table(f"Counts: {self.n_total:,} rows in {cells.height:,} cells", cells.columns, rows, [])
+
     def to_frame(self) -> pl.DataFrame:
         """One row per occupied cell: the axes' values (null where missing) and ``n``."""
         columns = {}
@@ -175,6 +211,10 @@ class Counts:
             index = pl.Series(codes).replace(MISSING, None)
             columns[_stored_name(axis)] = pl.Series(list(axis.levels) or [None]).gather(index)
         return pl.DataFrame(columns).with_columns(n=pl.Series(self.n))
+
+    def table(self) -> pl.DataFrame:
+        """As ``to_frame``, the columns named as the axes."""
+        return self.to_frame().rename({_stored_name(axis): axis.name for axis in self.axes})
 
     def save(self, path: str | Path) -> None:
         """Write as Parquet, whole or not at all."""
@@ -199,7 +239,7 @@ class Counts:
 
 
 def _stored_name(axis: Axis) -> str:
-    return axis.name if axis.name in ("truth", "prediction", "rank") else _ATTRIBUTE + axis.name
+    return axis.name if axis.name in PLAIN_AXES else _ATTRIBUTE + axis.name
 
 
 def _union(mine: Axis, other: Counts) -> Axis:

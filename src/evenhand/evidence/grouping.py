@@ -53,7 +53,7 @@ class Grouped:
             UnknownName: An attribute that was not counted.
             InputError: No usable row is left.
         """
-        counts = counts.project(by)
+        counts = counts.of_first().project(by)
         dropped, usable = _missing(counts, by)
         if not usable.any():
             reasons = (

@@ -124,15 +124,9 @@ class HouseholdHits:
         scored = _scored(pairs, long, named, digits)
         strangers = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
         kept, counts, missing = _usable(scored, nameable)
-        notes = [] if has_confidence else ["predictions carry no confidence, so each passes every threshold"]
-        if missing:
-            notes.append(
-                f"concepts that no label names: {len(missing)}, such as {one_line(missing[0])[:40]!r}; their "
-                "pairs are left out"
-            )
-        depth = int(long["place"].max() or 0) if long.height else 0  # type: ignore[arg-type]  # a whole number
-        if depth < top and kept.height and (concept_map is None or len(concept_map) > depth):
-            notes.append(f"samples have at most {depth} predictions, fewer than the {top} that count")
+        notes = _remarks(has_confidence, missing)
+        if kept.height:
+            notes += _shallow(long, concept_map, top)
         own = {**({"digits": digits} if digits is not None else {}), **(facts or {})}
         counts = {**counts, "not annotated": strangers}
         dropped = {reason: count for reason, count in sorted(counts.items()) if count}
@@ -306,6 +300,25 @@ def _scored(pairs: pl.DataFrame, long: pl.DataFrame, named: pl.DataFrame, digits
     return pairs.join(first, on=["sample", "concept"], how="left", maintain_order="left").join(
         best, on="sample", how="left", maintain_order="left"
     )
+
+
+def _remarks(has_confidence: bool, missing: Sequence[str]) -> list[str]:
+    """What to know about predictions without confidences, and about concepts that cannot be said."""
+    notes = [] if has_confidence else ["predictions carry no confidence, so each passes every threshold"]
+    if missing:
+        notes.append(
+            f"concepts that no label names: {len(missing)}, such as {one_line(missing[0])[:40]!r}; their "
+            "pairs are left out"
+        )
+    return notes
+
+
+def _shallow(long: pl.DataFrame, concept_map: Concepts | None, top: int) -> list[str]:
+    """Whether samples have fewer predictions than count, although the model has more labels."""
+    depth = int(long["place"].max() or 0) if long.height else 0  # type: ignore[arg-type]  # a whole number
+    if depth >= top or (concept_map is not None and len(concept_map) <= depth):
+        return []
+    return [f"samples have at most {depth} predictions, fewer than the {top} that count"]
 
 
 def _usable(

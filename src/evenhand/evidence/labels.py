@@ -25,7 +25,7 @@ class Axis:
     """One axis of Counts.
 
     Attributes:
-        name: ``truth``, ``prediction``, ``rank``, or the name of an attribute.
+        name: ``truth``, ``prediction``, ``prediction_b``, ``rank``, or the name of an attribute.
         kind: What its values are.
         levels: The distinct values, sorted; "missing" is the code -1 and not among them.
     """
@@ -59,7 +59,7 @@ class Encoder:
         """
         plain, kind = _plain(values, column, labels=labels)
         levels = plain.unique().drop_nulls().sort()
-        if name != "prediction" and len(levels) > MOST_LEVELS:
+        if name not in ("prediction", "prediction_b") and len(levels) > MOST_LEVELS:
             what = "classes" if name == "truth" else "groups"
             raise InputError(
                 f"column {column!r} has {len(levels):,} distinct values, more than the {MOST_LEVELS:,} "

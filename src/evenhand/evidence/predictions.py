@@ -120,7 +120,7 @@ class Predictions:
         """
         for attribute in attributes:
             self.check_column(attribute)
-            if attribute in ("truth", "prediction", "rank", "n"):
+            if attribute in ("truth", "prediction", "prediction_b", "rank", "n"):
                 self._check_reserved(attribute)
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
         frame = self.frame

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.evidence.answer_lemma import singular
 from evenhand.evidence.derive import plain
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -204,7 +205,8 @@ def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *
         terms: WordNet ids and words.
         labels: Labels, or free answers.
         ids: WordNet id of each label, or an empty text; not looked at for free answers.
-        free: Whether words are looked for within a text rather than as a name between commas.
+        free: Whether words, and their plurals, are looked for within a text rather than as a name between
+            commas.
 
     Raises:
         InputError: Not one id for each label.
@@ -214,7 +216,7 @@ def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *
     if free:
         either = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
         said = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
-        return np.array([bool(said.search(plain(label))) for label in labels], dtype=bool)
+        return np.array([_says(said, plain(label), words) for label in labels], dtype=bool)
     if len(ids) != len(labels):
         raise InputError(
             f"{len(ids)} WordNet ids for {len(labels)} labels; give one for each, or empty texts"
@@ -226,6 +228,11 @@ def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *
         ],
         dtype=bool,
     )
+
+
+def _says(said: re.Pattern[str], text: str, words: set[str]) -> bool:
+    """Whether a text has one of the words, or the plural of one."""
+    return bool(said.search(text) or said.search(" ".join(singular(word, words) for word in text.split())))
 
 
 def _named(label: str) -> set[str]:

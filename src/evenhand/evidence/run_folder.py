@@ -61,6 +61,12 @@ class Run:
             folder=path,
         )
 
+    def _repr_html_(self) -> str:
+        from evenhand.core.notebook import findings_html
+
+        about = [self.manifest.get("benchmark"), self.manifest.get("model"), self.folder]
+        return findings_html(self.findings, "Run: " + ", ".join(str(one) for one in about if one))
+
     @property
     def annotations(self) -> pl.DataFrame | None:
         """The samples with their attributes, one row each; None where they were not kept.

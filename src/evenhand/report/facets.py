@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from evenhand.core.results import Finding
 from evenhand.report.formats import shorten
 
-FACETS = ("context", "template", "subject", "form", "half")
+FACETS = ("context", "template", "subject", "form", "half", "answers")
 """Findings that differ in one of these answer different questions: they stand in chapters of their own."""
 
 _VALUES: Mapping[str, Mapping[str, str]] = {
@@ -23,6 +23,7 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
         "visual": "images of groups, and pictures",
         "matching": "images of groups, and words that match them",
     },
+    "answers": {"raw": "answers as they were said"},
     "half": {"held_out": "held-out items", "fit": "items it was fitted on"},
     "stage": {
         "reduction": "before minus after",

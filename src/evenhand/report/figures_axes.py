@@ -38,7 +38,7 @@ def extent(prepared: Prepared, role: str, panel: Panel | None = None) -> tuple[f
     if role in figure.domain:
         return figure.domain[role]
     panels = [panel] if panel is not None and role in figure.independent else prepared.panels
-    ends: Iterable[str] = _INTERVAL_KEYS if value_role(prepared) == role else ()
+    ends: Iterable[str] = _INTERVAL_KEYS if value_role(prepared) == role else ("left", "right")
     values = [row[key] for one in panels for row in one.rows for key in (role, *ends) if row[key] is not None]
     values += [at for one in panels for axis, at, _ in one.references if axis == role]
     log = role in figure.log
@@ -137,6 +137,34 @@ def colour(prepared: Prepared, width: float, *, shaped: bool = False, shown: boo
         legend["symbolType"] = "square"
     scale = alt.Scale(domain=order, range=style.colours(len(order)))
     return alt.Color(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
+
+
+def shade_ends(prepared: Prepared) -> tuple[float, float]:
+    """The values at the ends of the colours, to both sides of the centre alike."""
+    figure = prepared.figure
+    values = [row["value"] for row in prepared.rows] or [0.0]
+    low, high = figure.domain.get("value", (min(values), max(values)))
+    if figure.centre is not None:
+        reach = max(abs(low - figure.centre), abs(high - figure.centre))
+        low, high = figure.centre - reach, figure.centre + reach
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def shade(prepared: Prepared, low: float, high: float) -> Any:
+    """The colour channel of values, from light to dark, or to both sides of a centre."""
+    import altair as alt
+
+    figure = prepared.figure
+    scale = alt.Scale(
+        domain=[low, high],
+        range=style.ramp(figure.centre is not None),
+        nice=False,
+        clamp=True,
+        interpolate="rgb",
+    )
+    ticks = ".1%" if figure.formats.get(figure.value) == "percent" else ".3~f"
+    legend = alt.Legend(title=prepared.title("value"), orient="right", format=ticks, gradientLength=140)
+    return alt.Color(field="value", type="quantitative", scale=scale, legend=legend)
 
 
 def shape(prepared: Prepared, width: float) -> Any:

@@ -27,7 +27,7 @@ def draw_heatmap(prepared: Prepared, panel: Panel) -> Any:
     figure = prepared.figure
     across, down = prepared.order_in("x", panel), prepared.order_in("y", panel)
     step = max(46.0, min(90.0, 760.0 / max(len(across), 1)))
-    low, high = _ends(prepared)
+    low, high = axes.shade_ends(prepared)
     how = figure.formats.get(figure.value, "number")
     for row in panel.rows:
         row["text"] = style.written(row["value"], how)
@@ -36,16 +36,7 @@ def draw_heatmap(prepared: Prepared, panel: Panel) -> Any:
     given = {(row["x"], row["y"]) for row in panel.rows}
     empty = [{"x": x, "y": y, "text": "–"} for y in down for x in across if (x, y) not in given]
     hints = axes.tooltip(prepared, panel.rows)
-    scale = alt.Scale(
-        domain=[low, high],
-        range=style.ramp(figure.centre is not None),
-        nice=False,
-        clamp=True,
-        interpolate="rgb",
-    )
-    ticks = ".1%" if how == "percent" else ".3~f"
-    legend = alt.Legend(title=prepared.title("value"), orient="right", format=ticks, gradientLength=140)
-    colour = alt.Color(field="value", type="quantitative", scale=scale, legend=legend)
+    colour = axes.shade(prepared, low, high)
     places = {
         "x": axes.name_axis(prepared, panel, "x", step),
         "y": axes.name_axis(prepared, panel, "y", _CELL_HEIGHT),
@@ -61,17 +52,6 @@ def draw_heatmap(prepared: Prepared, panel: Panel) -> Any:
     return alt.layer(*layers).properties(
         width=max(step * len(across), 60), height=max(_CELL_HEIGHT * len(down), 30), **axes.panel_title(panel)
     )
-
-
-def _ends(prepared: Prepared) -> tuple[float, float]:
-    """The values at the ends of the colours, to both sides of the centre alike."""
-    figure = prepared.figure
-    values = [row["value"] for row in prepared.rows] or [0.0]
-    low, high = figure.domain.get("value", (min(values), max(values)))
-    if figure.centre is not None:
-        reach = max(abs(low - figure.centre), abs(high - figure.centre))
-        low, high = figure.centre - reach, figure.centre + reach
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def draw_nested(figure: Figure, table: pl.DataFrame) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_ROLES = ("x", "y", "value", "colour", "low", "high", "null_low", "null_high", "label")
+_ROLES = ("x", "y", "value", "colour", "low", "high", "left", "right", "null_low", "null_high", "label")
 _NUMBERS = ("low", "high", "null_low", "null_high")
 _HEIGHTS = ("histogram", "density")
 _LISTED = 6
@@ -257,8 +257,11 @@ def _panels(figure: Figure, rows: Sequence[Row], names: set[str]) -> list[Panel]
         _order(figure, role, [{**row, role: row["facets"][place]} for row in rows])
         for place, role in enumerate(role for role in ("facet", "row", "column") if getattr(figure, role))
     ]
+    whole = {row["facets"] for row in rows}
+    if figure.kind == "lines":  # a panel of models without a size would be empty
+        whole = {row["facets"] for row in rows if _has_place(figure, row, names)} or whole
     keys = sorted(
-        {row["facets"] for row in rows},
+        whole,
         key=lambda key: [order.index(value) for order, value in zip(orders, key, strict=True)],
     )
     panels = []
@@ -313,14 +316,30 @@ def _notes(figure: Figure, rows: Sequence[Row], drawn: Sequence[Row], names: set
     notes = [*undefined(figure, rows, drawn, names)]
     if any(row["source"] == "paper" for row in drawn):
         notes.append(_PAPER_MARKS.get(figure.kind, "“(paper)”: values published in the paper."))
-    if any(row["low"] is not None for row in drawn):
-        notes.append(f"{'Shaded' if figure.kind == 'lines' else 'Thin lines'}: {visible(figure.interval)}.")
+    if any(row[end] is not None for row in drawn for end in ("low", "left")):
+        notes.append(f"{_reach_words(figure, drawn)}: {visible(figure.interval)}.")
     if any(row["null_low"] is not None for row in drawn):
         notes.append(f"Grey: {visible(figure.null)}.")
     if figure.fit:
         fitted = "least-squares fit" if figure.kind == "scatter" else "the normal distribution fitted"
         notes.append(f"Line: {fitted}.")
     return [*notes, *(visible(note) for note in figure.notes)]
+
+
+def _reach_words(figure: Figure, drawn: Sequence[Row]) -> str:
+    """How intervals are drawn: an area along a line, or lines where points stand alone."""
+    if figure.kind != "lines":
+        return "Thin lines"
+    alone = len(lone_points(drawn))
+    if alone == len(drawn):
+        return "Thin lines"
+    return "Shaded, thin lines at points that stand alone" if alone else "Shaded"
+
+
+def lone_points(rows: Sequence[Row]) -> list[Row]:
+    """Rows that no line goes through: the only ones of their series in their panel."""
+    times = Counter((row["facets"], row["series"]) for row in rows)
+    return [row for row in rows if times[row["facets"], row["series"]] == 1]
 
 
 _PAPER_MARKS = {

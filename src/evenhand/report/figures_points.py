@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from evenhand.report import figures_axes as axes
 from evenhand.report import figures_style as style
-from evenhand.report.figures_frame import Panel, Prepared, Row
+from evenhand.report.figures_frame import Panel, Prepared, Row, lone_points
 
 # Where a name may stand beside its point: shift in x and y, and how the text is aligned to that place.
 _PLACES = (
@@ -26,28 +27,50 @@ def draw_scatter(prepared: Prepared, panel: Panel) -> Any:
     import altair as alt
 
     width, height = axes.panel_size(prepared)
-    layers: list[Any] = []
+    layers: list[Any] = _reaches(prepared, panel, width, height)
     for source in ("ours", "paper"):
         rows = [row for row in panel.rows if row["source"] == source]
         if rows or source == "ours":
             hints = axes.tooltip(prepared, rows)
-            mark: dict[str, Any] = {
-                "filled": source == "ours",
-                "strokeWidth": 1.6,
-                "opacity": 0.85,
-                "size": 48,
-            }
-            layers.append(
-                _base(prepared, panel, rows)
-                .mark_point(**mark)
-                .encode(color=_colour(prepared), shape=axes.shape(prepared, 780), tooltip=hints)
-            )
+            layers += [
+                _base(prepared, panel, part)
+                .mark_point(filled=source == "ours", strokeWidth=1.6, opacity=0.85, size=48, **more)
+                .encode(shape=axes.shape(prepared, 780), tooltip=hints, **tint)
+                for part, tint, more in _tinted(prepared, rows)
+            ]
     if prepared.figure.fit:
         layers = [*_fits(prepared, panel), *layers]
     if prepared.figure.label:
         layers += _names(prepared, panel, width, height)
     layers += axes.reference_layers(panel, width)
     return alt.layer(*layers).properties(width=width, height=height, **axes.panel_title(panel))
+
+
+def _tinted(prepared: Prepared, rows: list[Row]) -> list[tuple[list[Row], dict[str, Any], dict[str, Any]]]:
+    """Points with their colour: by name, or by value, and then grey where there is none."""
+    if not prepared.figure.value:
+        return [(rows, {"color": _colour(prepared)}, {})]
+    shaded = [row for row in rows if row["value"] is not None]
+    bare = [row for row in rows if row["value"] is None]
+    edge = {"stroke": style.INK, "strokeOpacity": 0.5}
+    by_value = {"color": axes.shade(prepared, *axes.shade_ends(prepared))}
+    return [(shaded, by_value, edge), *([(bare, {}, {"color": style.BAND})] if bare else [])]
+
+
+def _reaches(prepared: Prepared, panel: Panel, width: float, height: float) -> list[Any]:
+    """Thin lines along the intervals of points, upright and lying."""
+    import altair as alt
+
+    layers = []
+    spans = (("y", "low", "high", alt.Y2, height), ("x", "left", "right", alt.X2, width))
+    for role, low, high, second, size in spans:
+        rows = [row for row in panel.rows if row[low] is not None and row[high] is not None]
+        if rows and role not in prepared.names:
+            start = axes.number_axis(prepared, panel, role, size, field=low)
+            rule = _base(prepared, panel, rows).mark_rule(strokeWidth=1.1, opacity=0.55, clip=True)
+            rule = rule.encode(**{role: start, f"{role}2": second(field=high)})
+            layers.append(rule.encode(color=alt.value(style.MUTED)))
+    return layers
 
 
 def draw_lines(prepared: Prepared, panel: Panel) -> Any:
@@ -65,6 +88,8 @@ def draw_lines(prepared: Prepared, panel: Panel) -> Any:
             tint: Any = alt.value(fixed) if fixed else _colour(prepared)
             detail = alt.Detail(field="series", type="nominal")
             layers.append(area.encode(y2=alt.Y2(field=high), color=tint, detail=detail))
+    alone = replace(panel, rows=lone_points(panel.rows))
+    layers += [reach.encode(color=_colour(prepared)) for reach in _reaches(prepared, alone, width, height)]
     for source in ("ours", "paper"):
         rows = [row for row in panel.rows if row["source"] == source]
         if not rows and source == "paper":
@@ -144,6 +169,10 @@ def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> lis
         (_pixel(prepared, panel, "x", row, width), _pixel(prepared, panel, "y", row, height)) for row in rows
     ]
     taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at]
+    for row, (_, y) in zip(rows, at, strict=True):
+        if row["left"] is not None and row["right"] is not None:
+            left, right = (_pixel(prepared, panel, "x", {"x": row[end]}, width) for end in ("left", "right"))
+            taken.append((left, y - 1.0, right, y + 1.0))
     groups: dict[int, list[Row]] = {}
     for row, (x, y) in zip(rows, at, strict=True):
         if row["label"]:

@@ -177,6 +177,21 @@ _METRICS: dict[str, tuple[str, str]] = {
         "highest precision of any group minus the lowest; random neighbours can give a gap too",
     ),
 }
+_METRICS |= {
+    f"{name}_difference": (
+        f"{_METRICS[name][0]}, difference",
+        f"the first model’s value minus the second’s, of: {_METRICS[name][1]}",
+    )
+    for name in (
+        "accuracy",
+        "worst_group_accuracy",
+        "accuracy_gap",
+        "skewsize",
+        "cramers_v_mean",
+        "cramers_v_median",
+        "cramers_v_max",
+    )
+}
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
 
 _PREFIXES = {"class: ": "class not estimable", "query: ": "ranking not estimable"}
@@ -199,6 +214,7 @@ _REASONS: dict[str, str] = {
     "no_usable_query": "no ranking could be used",
     "empty_set": "a group or a set of attributes has no usable item",
     "one_member": "a group has a single item, which has no spread",
+    "one_cluster": "each group is one person or photo, so there is neither a test nor an interval",
     "equal_associations": "all items are associated alike, so there is no spread to measure in",
     "no scores": "no score for any pronoun: not among the scores, or the answer names no option",
     "missing score": "a score is missing",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.report import (
     chapters,
+    comparison,
     formats,
     frames,
     glossary,
@@ -47,16 +48,17 @@ def render_html(content: RunContent) -> str:
         .get_template("report.html.j2")
         .render(
             subject=words.subject(manifest),
-            asked=words.asked(manifest, parts),
+            asked=comparison.asked(manifest) or words.asked(manifest, parts),
+            comparison=comparison.comparison_of(manifest, content.tables),
             caution=limits.CAUTION,
             effect_size=limits.EFFECT_SIZE,
             perceived=limits.of_people(parts)
-            or limits.perceived(column for chapter in parts for column in chapter.by),
+            or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
             coverage=people_words.coverage(content.tables.get("coverage")),
             views=[views.view(chapter, alpha, data, mistakes) for chapter in parts],
             contrasts=chapters.contrasts(parts),
             left_out=chapters.left_out(parts),
-            limits=limits.cannot_show(parts, alpha),
+            limits=limits.cannot_show(parts, alpha, manifest),
             definitions=rows.definitions(parts),
             findings=content.findings,
             facts=provenance.facts(manifest, parts),

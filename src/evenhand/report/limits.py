@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from evenhand.report import association_words, people_words
 from evenhand.report.chapters import Chapter
@@ -24,29 +25,58 @@ CAUTION = (
 )
 
 
-def perceived(columns: Iterable[str]) -> list[str]:
-    """What must be said about attributes that people saw in others."""
+def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None) -> list[str]:
+    """What must be said about attributes that people saw in others, and about those that nobody vouches for.
+
+    Args:
+        columns: Attributes of groupings.
+        manifest: Of the run; its ``about`` may say who gave each attribute.
+    """
     names = list(dict.fromkeys(columns))
-    seen = [name for name in names if "perceived" in name.lower()]
+    given = _given(manifest or {})
+    own = [name for name in names if given.get(name) == "the person"]
+    seen = [name for name in names if "perceived" in name.lower() or given.get(name) == "annotators"]
+    asked = [name for name in names if given.get(name) == "the prompt"]
+    told = {*own, *seen, *asked, *(name for name in names if given.get(name) == "the recording")}
     unclear = [
         name
         for name in names
-        if name not in seen and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
+        if name not in told and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
     ]
     sentences = []
+    if own:
+        sentences.append(f"{_columns(own)} {_verb(own)} what the people shown said of themselves.")
     if seen:
-        columns_text = listing(quoted(attribute(name)) for name in seen)
         sentences.append(
-            f"{columns_text} {'is' if len(seen) == 1 else 'are'} perceived: annotators judged from an image, "
+            f"{_columns(seen)} {_verb(seen)} perceived: annotators judged from an image, "
             "and the people shown may describe themselves differently."
         )
-    if unclear:
-        columns_text = listing(quoted(attribute(name)) for name in unclear)
+    if asked:
         sentences.append(
-            f"The run does not say who assigned {columns_text}. Unless the people shown said so themselves, "
-            f"read {'it' if len(unclear) == 1 else 'them'} as perceived."
+            f"{_columns(asked)} {_verb(asked)} what prompts of generated images asked for: nobody in them "
+            "exists, and the generator has stereotypes of its own."
+        )
+    if unclear:
+        sentences.append(
+            f"The run does not say who assigned {_columns(unclear)}. Unless the people shown said so "
+            f"themselves, read {'it' if len(unclear) == 1 else 'them'} as perceived."
         )
     return sentences
+
+
+def _given(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Who gave each attribute, as far as the run says it."""
+    about = manifest.get("about")
+    given = about.get("annotated_by") if isinstance(about, Mapping) else None
+    return given if isinstance(given, Mapping) else {}
+
+
+def _columns(names: Sequence[str]) -> str:
+    return listing(quoted(attribute(name)) for name in names)
+
+
+def _verb(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def of_people(chapters: Sequence[Chapter]) -> list[str]:
@@ -54,7 +84,9 @@ def of_people(chapters: Sequence[Chapter]) -> list[str]:
     return [known.PERCEIVED for known in (people_words, association_words) if known.kind_of(chapters)]
 
 
-def cannot_show(chapters: Sequence[Chapter], alpha: float) -> list[str]:
+def cannot_show(
+    chapters: Sequence[Chapter], alpha: float, manifest: Mapping[str, Any] | None = None
+) -> list[str]:
     """What the audit cannot show."""
     columns = [column for chapter in chapters for column in chapter.by]
     about_people = of_people(chapters)
@@ -64,7 +96,7 @@ def cannot_show(chapters: Sequence[Chapter], alpha: float) -> list[str]:
         "such as how the images were taken or how the truth was assigned.",
         "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
         "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
-        *(about_people or perceived(columns)),
+        *(about_people or perceived(columns, manifest)),
         "A value within its null band is what a model without any group difference would often show by "
         "chance. It is absence of evidence, not evidence of absence.",
         f"Tests use level {alpha:g}. The classes of one grouping are corrected together, and so is one "

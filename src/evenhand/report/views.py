@@ -10,6 +10,7 @@ from evenhand.report import (
     alternatives,
     association_words,
     charts,
+    comparison,
     facets,
     frames,
     glossary,
@@ -59,10 +60,12 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
     shown = facets.varying(chapter.findings) if chapter.faceted else None
     return View(
         chapter=chapter,
-        verdict=people_words.verdict(chapter, alpha)
+        verdict=comparison.verdict(chapter, alpha)
+        or people_words.verdict(chapter, alpha)
         or association_words.verdict(chapter, alpha)
         or words.verdict(chapter, alpha),
-        found=people_words.found(chapter)
+        found=comparison.found(chapter, alpha)
+        or people_words.found(chapter)
         or association_words.found(chapter, alpha)
         or words.found(chapter, alpha),
         interval_title=title,

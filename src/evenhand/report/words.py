@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evenhand.core.results import Finding, Null, Part
-from evenhand.report import association_words, glossary, people_words
+from evenhand.report import association_words, formats, glossary, indicator_words, people_words
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import (
     count,
@@ -24,20 +24,6 @@ from evenhand.report.formats import (
 
 _ROUNDING = 1e-9  # a value on the edge of its band is within it
 _CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
-_INDICATORS = {  # a finding's name: the question that it answers, and the name of its gap
-    "label_association_rate": (
-        "which labels does the model give pictures of people, harmful ones among them, and whom more often?",
-        "harmful_association_gap",
-    ),
-    "household_hit_rate": (
-        "does the model recognise things at home alike, whatever the income and region of the household?",
-        "household_hit_gap",
-    ),
-    "precision_at_k": (
-        "are the nearest images of people of the same group, for each group alike?",
-        "precision_gap",
-    ),
-}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -83,7 +69,7 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
             whom = _subject(manifest, kind, what)
             return f"evenhand examined {whom}{within} and asked: {known.QUESTIONS[kind]}"
     names = {finding.name for chapter in chapters for finding in chapter.findings}
-    for name, (question, _) in _INDICATORS.items():
+    for name, question in indicator_words.QUESTIONS.items():
         if name in names:
             return f"evenhand examined {_subject(manifest, '', what)}{within} and asked: {question}"
     titles = [chapter.title for chapter in chapters if chapter.by]
@@ -109,7 +95,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     usable = [part for part in chapter.classes if part.value is not None]
     if chapter.effect is None:
         return (
-            _indicator_verdict(chapter, alpha) or f"{plural(len(chapter.findings), 'finding')}, listed below."
+            indicator_words.verdict(chapter, alpha)
+            or f"{plural(len(chapter.findings), 'finding')}, listed below."
         )
     if not usable:
         return "Could not be estimated. Not estimable is not the same as fair."
@@ -123,24 +110,6 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return f"No difference beyond chance in any of {n_classes}. That does not prove fairness."
 
 
-def _indicator_verdict(chapter: Chapter, alpha: float) -> str:
-    """Whether groups differ by the first gap of a fairness indicator that has a value; empty for others."""
-    gaps = {gap for _, gap in _INDICATORS.values()}
-    asked_for = [finding for finding in chapter.findings if finding.name in gaps]
-    if not asked_for:
-        return ""
-    gap = next((finding for finding in asked_for if finding.value is not None), None)
-    if gap is None:
-        return f"No gap between groups: {glossary.reason(asked_for[0].reason)}."
-    size = f"{glossary.title(gap.name)}: {number(gap.value)}{_interval(gap)}"
-    p_value = gap.p_adjusted if gap.p_adjusted is not None else gap.p_value
-    if p_value is None:
-        return f"{size}, without a test."
-    if p_value <= alpha:
-        return f"{size}, more than chance explains."
-    return f"{size}, no more than chance gives. That does not prove fairness."
-
-
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found for a grouping, how sure it is, and what could not be estimated."""
     sentences = [
@@ -149,6 +118,7 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
         *_largest(chapter),
         *_certainty(chapter, alpha),
         *_skewsize(chapter),
+        *_independence(chapter),
         *_not_estimable(chapter),
         *_group_sizes(chapter),
     ]
@@ -208,6 +178,11 @@ def _accuracy(chapter: Chapter) -> list[str]:
     if spread is not None and spread.null is not None and spread.value is not None:
         chance = span(spread.null.low, spread.null.high)
         sentence += f", a range {against_chance(spread.value, spread.null)} ({chance})"
+    if finding.value == 0:
+        sentence += (
+            ". No prediction is a true label: if the two are different kinds of labels, this says nothing of "
+            "the model"
+        )
     return [sentence + "."]
 
 
@@ -216,7 +191,11 @@ def _bands(chapter: Chapter) -> list[str]:
     if not usable:
         return []
     estimable = _of(len(usable), len(chapter.classes))
-    return [f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."]
+    strong = [part for part in usable if part.band in ("medium", "large") and part.null is not None]
+    usual = [part for part in strong if part.value is not None and not _above(part.value, part.null)]
+    told = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
+    sentence = f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."
+    return [sentence + (told if usual else "")]
 
 
 def _certainty(chapter: Chapter, alpha: float) -> list[str]:
@@ -273,6 +252,23 @@ def _skewsize(chapter: Chapter) -> list[str]:
     ]
 
 
+def _independence(chapter: Chapter) -> list[str]:
+    """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
+    finding = chapter.first("cramers_v")
+    if finding is None or finding.value is None or finding.null is None:
+        return []
+    band = f", {finding.band} by its band" if finding.band else ""
+    chance = span(finding.null.low, finding.null.high)
+    size = f"Whatever the truth, predictions and group go together with V = {number(finding.value)}{band}"
+    verb = "more than" if _above(finding.value, finding.null) else "no more than"
+    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}"
+    return [f"{size}: {verb} chance alone gives ({chance}{p_value})."]
+
+
+def _above(value: float, null: Null | None) -> bool:
+    return against_chance(value, null).startswith("above")
+
+
 def _not_estimable(chapter: Chapter) -> list[str]:
     sentences = []
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
@@ -281,15 +277,7 @@ def _not_estimable(chapter: Chapter) -> list[str]:
         counted = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]
         parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted)
         sentences.append(f"{whole} could not be estimated, which is not the same as fair: {parts}.")
-    missing = [finding for finding in chapter.findings if finding.value is None]
-    by_reason: dict[str, dict[str, None]] = {}
-    for finding in missing:
-        by_reason.setdefault(glossary.reason(finding.reason), {})[glossary.title(finding.name)] = None
-    sentences += [
-        f"No value could be given for {listing(shorten(title) for title in titles)}: {why}."
-        for why, titles in by_reason.items()
-    ]
-    return sentences
+    return sentences + indicator_words.missing(chapter.findings)
 
 
 def band_words(parts: Sequence[Part]) -> str:

@@ -187,7 +187,9 @@ _CALLS: dict[str, Callable[[Any, Question, Batch], Any]] = {
     "embeds_texts": lambda model, question, batch: model.embed_texts(_texts(question, batch)),
     "matches_pairs": lambda model, question, batch: model.match(batch.images, _texts(question, batch)),
     "scores_continuations": _continue,
-    "answers_questions": lambda model, question, batch: model.answer(batch.images, _texts(question, batch)),
+    "answers_questions": lambda model, question, batch: model.answer(
+        batch.images or [None] * len(batch.rows), _texts(question, batch)
+    ),
 }
 
 _METHODS = {

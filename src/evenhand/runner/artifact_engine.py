@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,9 +13,13 @@ from evenhand.benchmarks.catalogue import ARTIFACTS
 from evenhand.benchmarks.declaration import Artifact, Setting, parse_parameters
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
+from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.evidence.run_folder import Run
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.runner.writing import telling_where
+
+if TYPE_CHECKING:
+    import altair
 
 FORMATS = (".csv", ".parquet", ".html", ".svg", ".png", ".json")
 """What an artifact can be written as, by the end of the file's name."""
@@ -47,6 +52,22 @@ class MadeArtifact:
         from evenhand.report.figures import compose
 
         return compose(self.figures, self.table, self.title, self.notes)
+
+    def chart(self) -> altair.TopLevelMixin:
+        """The figure as an Altair chart.
+
+        Raises:
+            UserError: The table does not fit the declared figure.
+        """
+        import altair
+
+        return altair.Chart.from_dict(self.spec())
+
+    def _repr_html_(self) -> str:
+        from evenhand.core.notebook import number, table
+
+        rows = [[number(cell) for cell in row] for row in self.table.iter_rows()]
+        return table(f"{self.name}: {self.title}", self.table.columns, rows, self.notes)
 
     def html(self) -> str:
         """One page that works offline.
@@ -89,7 +110,8 @@ def artifact(
     setting = Setting(parameters=parsed, data=folder, capabilities=(), seed=seed)
     made = found.made(read, setting)
     figures = made.figures or found.figures or (Figure("table"),)
-    return MadeArtifact(found.name, found.title, made.table, made.notes, figures)
+    unlike = adaptation_warnings([run.manifest for run in read]) if len(read) > 1 else []
+    return MadeArtifact(found.name, found.title, made.table, (*made.notes, *unlike), figures)
 
 
 def _check_given(found: Artifact, runs: int, data: Path | None) -> None:

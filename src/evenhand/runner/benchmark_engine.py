@@ -34,6 +34,7 @@ from evenhand.models.resolve import resolve
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.evidence_engine import FOLDER, Asked, Progress, ask_all
+from evenhand.runner.further_models import FurtherModels
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.mitigating import Applied
 from evenhand.runner.options import AskOptions
@@ -123,31 +124,13 @@ def run(
     source = _source(model, how)
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
-    plan = asked.plan(setting)
+    further = FurtherModels(how, progress or (lambda *_: None))
+    work = _Work(asked, setting, asked.plan(setting), source, applied, dict(tags or {}), further)
     if applied is not None:
-        applied.check(plan, asked.name)
+        applied.check(work.plan, asked.name)
     with _building(out) as (folder, keeper):
-        answers = ask_all(plan, source, folder, how, progress or (lambda *_: None))
-        tables = answers.tables(plan)
-        evidence = tables if applied is None else applied.tables(tables, plan)
-        measured = asked.measure(Answered(plan, setting, evidence, answers.unanswered, answers.facts))
-        extra: dict[str, Any] = {"tags": dict(tags or {})}
-        if applied is not None:
-            note = applied.note(source.uri, source.identity())
-            measured = applied.noted(measured, note)
-            extra |= applied.settings(plan, source.uri, note)
-        findings, manifest = _assemble(asked, plan, measured, setting, source, answers, extra)
-        made = AskedRun(
-            findings,
-            manifest,
-            measured.counts,
-            measured.tables,
-            dict(measured.exports),
-            answers.folder,
-            answers.unanswered,
-            keeper,
-        )
-        made.tables.update(_artifact_tables(asked, made, setting))
+        answers = ask_all(work.plan, source, folder, how, progress or (lambda *_: None))
+        made = work.measured(answers, keeper)
         if out is not None:
             made.write_into(folder)
     return made if out is None else replace(made, evidence_folder=Path(out) / FOLDER)
@@ -171,37 +154,72 @@ def _building(out: str | Path | None) -> Iterator[tuple[Path, Any]]:
         yield folder, None
 
 
-def _assemble(
-    benchmark: Benchmark,
-    plan: Plan,
-    measured: Measured,
-    setting: Setting,
-    source: ModelSource,
-    answers: Asked,
-    extra: Mapping[str, Any],
-) -> tuple[Findings, dict[str, Any]]:
-    settings: dict[str, Any] = {
-        "kind": "run",
-        "benchmark": benchmark.name,
-        "model": source.uri,
-        "model_identity": dict(source.identity()),
-        "parameters": dict(setting.parameters),
-        "truth": "truth",
-        "prediction": "prediction",
-        "by": ["+".join(names) for names in plan.by],
-        "rows": len(plan.annotations),
-        "samples": digest_of(plan.annotations),
-        "mode": str(setting.parameters.get("mode", "default")),
-        "seed": setting.seed,
-        "source": None,
-        **extra,
-    }
-    manifest = make_manifest(measured.counts, settings)
-    asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
-    manifest |= {"card": benchmark.card(), "asking": asking}
-    dropped = _dropped(plan, answers.unanswered, measured.dropped)
-    findings = named(measured.findings, benchmark.name, str(settings["model"]), dropped)
-    return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A benchmark's questions to a model, and what their answers are measured with."""
+
+    benchmark: Benchmark
+    setting: Setting
+    plan: Plan
+    source: ModelSource
+    applied: Applied | None
+    tags: Mapping[str, str]
+    further: FurtherModels
+
+    def measured(self, answers: Asked, keeper: Any) -> AskedRun:
+        """The run that the answers make."""
+        plan, setting, applied = self.plan, self.setting, self.applied
+        tables = answers.tables(plan)
+        evidence = tables if applied is None else applied.tables(tables, plan)
+        measured = self.benchmark.measure(
+            Answered(plan, setting, evidence, answers.unanswered, answers.facts, self.further)
+        )
+        extra: dict[str, Any] = {"tags": dict(self.tags)}
+        if applied is not None:
+            note = applied.note(self.source.uri, self.source.identity())
+            measured = applied.noted(measured, note)
+            extra |= applied.settings(plan, self.source.uri, note)
+        findings, manifest = self._assembled(measured, answers, extra)
+        made = AskedRun(
+            findings,
+            manifest,
+            measured.counts,
+            measured.tables,
+            dict(measured.exports),
+            answers.folder,
+            answers.unanswered,
+            keeper,
+        )
+        made.tables.update(_artifact_tables(self.benchmark, made, setting))
+        return made
+
+    def _assembled(
+        self, measured: Measured, answers: Asked, extra: Mapping[str, Any]
+    ) -> tuple[Findings, dict[str, Any]]:
+        plan, setting = self.plan, self.setting
+        settings: dict[str, Any] = {
+            "kind": "run",
+            "benchmark": self.benchmark.name,
+            "model": self.source.uri,
+            "model_identity": dict(self.source.identity()),
+            "parameters": dict(setting.parameters),
+            "truth": "truth",
+            "prediction": "prediction",
+            "by": ["+".join(names) for names in plan.by],
+            "rows": len(plan.annotations),
+            "samples": digest_of(plan.annotations),
+            "mode": str(setting.parameters.get("mode", "default")),
+            "seed": setting.seed,
+            "source": None,
+            **({"about": dict(plan.about)} if plan.about else {}),
+            **extra,
+        }
+        manifest = make_manifest(measured.counts, settings)
+        asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
+        manifest |= {"card": self.benchmark.card(), "asking": asking}
+        dropped = _dropped(plan, answers.unanswered, measured.dropped)
+        findings = named(measured.findings, self.benchmark.name, str(settings["model"]), dropped)
+        return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
 
 
 def named(

@@ -89,8 +89,7 @@ def debias(
 
     Raises:
         UserError: A run without embeddings or tests, an unknown method, parameter or test, sets too small to
-        be
-            halved, or nothing that could be fitted.
+            be halved, or nothing that could be fitted.
         MissingExtra: scikit-learn is not installed.
     """
     check_out(out)
@@ -103,22 +102,36 @@ def debias(
     everyone = _fitted(fitter, items, fit, pairs, seed, model_facts(source.manifest))
     findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
     settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
-    settings |= {"pairs": pairs, "seed": seed}
-    if labelled is not None:
-        other = another_model(model_facts(source.manifest), labelled.model)
-        settings |= {"utility_model": labelled.model.get("model"), "utility_note": utility_note(other)}
+    settings |= {"pairs": pairs, "seed": seed, **_utility_settings(source, labelled)}
+    made = _assembled(findings, tables, settings, items, everyone)
+    if out is not None:
+        made.save(out)
+    return made
+
+
+def _utility_settings(source: Source, labelled: LabelledImages | None) -> dict[str, Any]:
+    if labelled is None:
+        return {}
+    other = another_model(model_facts(source.manifest), labelled.model)
+    return {"utility_model": labelled.model.get("model"), "utility_note": utility_note(other)}
+
+
+def _assembled(
+    findings: Sequence[Finding],
+    tables: dict[str, pl.DataFrame],
+    settings: dict[str, Any],
+    items: Items,
+    everyone: Sequence[Fitted],
+) -> DebiasRun:
     manifest = make_manifest({}, settings)
     dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
     kept = named(findings, settings["benchmark"], settings["model"], dropped)
-    made = DebiasRun(
+    return DebiasRun(
         Findings(manifest_id=manifest["manifest_id"], findings=kept),
         manifest,
         tables=tables,
         mitigations={one.name: one.mitigation for one in everyone},
     )
-    if out is not None:
-        made.save(out)
-    return made
 
 
 def _fitted(

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import UserError
+from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.questions import Question
 from evenhand.runner.answer_store import Answer, is_temporary
 from evenhand.runner.writing import write_table
@@ -99,7 +99,7 @@ Facts = Callable[[], Mapping[str, Any]]
 def _predictions(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=PREDICTIONS)
-    labels = pl.Series(_names(facts(), question.names), dtype=pl.String)
+    labels = pl.Series(_names(facts(), question), dtype=pl.String)
     top = min(question.top, len(labels))
     logits = np.stack(answers).astype(np.float64)
     order = (
@@ -121,10 +121,18 @@ def _predictions(question: Question, rows: list[int], answers: list[Any], facts:
     )
 
 
-def _names(facts: Mapping[str, Any], names: str) -> list[str]:
-    if names not in facts:
-        raise UserError(f"the samples' truth are {names}, but the model does not say its {names}")
-    return list(facts[names])
+def _names(facts: Mapping[str, Any], question: Question) -> list[str]:
+    own, given = facts.get(question.names), question.outputs
+    if own is None and given is None:
+        raise UserError(
+            f"the samples' truth are {question.names}, but the model does not say its {question.names}"
+        )
+    if own is not None and given is not None and len(own) != len(given):
+        raise ParameterError(
+            f"the list of labels has {len(given)} labels and the model {len(own)}; give a line for each, "
+            "in the order of its outputs"
+        )
+    return list(given if given is not None else own or ())
 
 
 def _embeddings(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:

@@ -89,12 +89,8 @@ def cut_faces(
     found = _videos(Path(videos))
     before = _before(folder)
     hashes = sha256_files(found.values())
-    rows: dict[str, Row] = {}
-    for name, path in found.items():
-        old = before.get(name, {})
-        same = (old.get("sha256"), old.get("every"), old.get("detector"))
-        if same == (hashes[path], str(every), detector) and _is_there(folder, old):
-            rows[name] = old
+    wanted = {name: (hashes[path], str(every), detector) for name, path in found.items()}
+    rows = {name: before[name] for name in found if _holds(folder, before.get(name), wanted[name])}
     kept = len(rows)
     if progress is not None:
         progress(kept, len(found))
@@ -174,8 +170,10 @@ def _before(folder: Path) -> dict[str, Row]:
     return {row["video"]: row for row in rows}
 
 
-def _is_there(folder: Path, row: Row) -> bool:
-    """Whether what a row says still holds."""
+def _holds(folder: Path, row: Row | None, wanted: tuple[str, str, str]) -> bool:
+    """Whether a row is of this video (its hash) and these settings, and what it says is still there."""
+    if row is None or (row["sha256"], row["every"], row["detector"]) != wanted:
+        return False
     if row["image"]:
         return (folder / row["image"]).is_file()
     return not row["reason"].startswith(UNREADABLE)

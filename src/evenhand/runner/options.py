@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.models.source import LoadOptions
+from evenhand.models.source import ImageOptions, LoadOptions
 
 ENGINES = ("local", "ray")
 
@@ -46,6 +46,18 @@ class AskOptions:
     def load_options(self) -> LoadOptions:
         """What adapters need to know."""
         return LoadOptions(self.device, self.dtype, self.trust_remote_code)
+
+    def image_options(
+        self, *, steps: int | None = None, guidance: float | None = None, size: int | None = None
+    ) -> LoadOptions:
+        """What adapters need to know that are asked for images.
+
+        Args:
+            steps: Denoising steps; None: the model's own.
+            guidance: How strongly the prompt steers; None: the model's own.
+            size: Height and width in pixels; None: the model's own.
+        """
+        return replace(self.load_options(), images=ImageOptions(steps, guidance, size))
 
     def n_workers(self) -> int:
         """Workers, the default resolved."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenhand.evidence import run_folder
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
 from evenhand.runner.writing import telling_where, write_table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Run(run_folder.Run):
@@ -19,6 +23,12 @@ class Run(run_folder.Run):
         from evenhand.report.html import render_html
 
         return render_html(RunContent(self.findings, self.manifest, self.tables))
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each finding and each part, as ``evenhand export --as csv`` writes them."""
+        from evenhand.runner.export_engine import frame
+
+        return frame([self])
 
     def report(self, path: str | Path) -> Path:
         """Write the report as one HTML file, whole or not at all."""

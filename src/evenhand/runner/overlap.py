@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.benchmarks.classification.reader import read_samples
-from evenhand.benchmarks.classification.readers.folders import is_image_name
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.questions import Question, UnreadableImage
 from evenhand.files.cropped_images import ChosenImages, CroppedImages
 from evenhand.files.image_chains import ChainedImages
-from evenhand.files.image_sources import ImageFiles
 from evenhand.models.source import ModelSource
 
 _AT_ONCE = 4_096
@@ -81,28 +76,6 @@ def _digests(images: Any, start: int, stop: int) -> Sequence[str | UnreadableIma
         except UnreadableImage as problem:
             listed.append(problem)
     return listed
-
-
-def read_evaluation(given: str | Path) -> set[str]:
-    """Content hashes of images that a model will be measured on.
-
-    Args:
-        given: A folder, of which every image counts, or what ``classification`` reads.
-
-    Raises:
-        InputError: No such place, or no image there.
-    """
-    path = Path(given).expanduser()
-    if path.is_dir():
-        files = [
-            os.path.join(place, name)
-            for place, _, names in os.walk(path)
-            for name in names
-            if is_image_name(name)
-        ]
-        if files:
-            return {digest for digest, _ in hashes_of(ImageFiles(files))}
-    return {digest for digest, _ in hashes_of(read_samples(path).images)}
 
 
 def refuse_evaluation_images(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -93,6 +94,8 @@ def read_recipe(method: str, given: Mapping[str, str]) -> dict[str, Any]:
     check_choice("--method", method, METHODS)
     values: dict[str, Any] = parse_parameters(METHODS[method], given)  # type: ignore[arg-type]
     for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f"-p {name}={value} is not possible; give a finite number")
         if name in _SHARES and not 0 <= value < 1:
             raise ParameterError(f"-p {name}={value} is not possible; give a number in [0, 1)")
         if name in _POSITIVE and not value > 0:
@@ -119,7 +122,7 @@ def check_penalty(penalty: str, validation: float) -> None:
             )
         return
     try:
-        fine = float(penalty) >= 0
+        fine = 0 <= float(penalty) < math.inf
     except ValueError:
         fine = False
     if not fine:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from evenhand.benchmarks.classification.reader import read_samples
 from evenhand.benchmarks.classification.readers.folders import is_image_name
+from evenhand.core.capabilities import NotAnswered, Pixels
 from evenhand.core.errors import InputError
 from evenhand.core.questions import ImageSource, UnreadableImage
 from evenhand.core.seeds import stream
@@ -22,13 +24,15 @@ from evenhand.files.archives import members
 from evenhand.files.cropped_images import ChosenImages
 from evenhand.files.hashing import sha256_text
 from evenhand.files.image_sources import ImageFiles, TarImages
-from evenhand.runner.head_classes import HeadClass, Wanted, classes_of, split_truth
+from evenhand.runner.head_classes import HeadClass, Wanted, called, classes_of, split_truth
+from evenhand.runner.images_ahead import load
 
 NO_LABEL = "no label"
 OUTSIDE = "label outside of the classes"
 BEYOND = "beyond per_class"
 TWO_LABELS = "one content under several labels"
 COPIES = "copies of another image"
+_AT_ONCE = 256
 _TAR = re.compile(r"(n\d{8})\.tar")
 Ints = npt.NDArray[np.int64]
 
@@ -44,7 +48,7 @@ class TrainingImages:
         digests: Content hash of each.
         classes: What the codes stand for.
         dropped: Rows that are no training image, by reason.
-        not_found: Wanted classes without an image.
+        not_found: Wanted classes without an image, and classes without a readable one.
     """
 
     samples: list[str]
@@ -61,6 +65,34 @@ class TrainingImages:
     def per_class(self) -> Ints:
         """Images of each class, shape (C,)."""
         return np.bincount(self.codes, minlength=len(self.classes)).astype(np.int64)
+
+    def only(self, rows: Ints) -> TrainingImages:
+        """Those that could be read; a class that has none left is no class of the head.
+
+        Args:
+            rows: Which, sorted.
+
+        Raises:
+            InputError: Fewer than two classes are left.
+        """
+        if len(rows) == len(self):
+            return self
+        present = np.unique(self.codes[rows])
+        if len(present) < 2:
+            raise InputError(
+                f"only {len(present)} of the {len(self.classes)} classes has images that could be read and "
+                "answered; at least two are needed: give other images"
+            )
+        lost = [one for code, one in enumerate(self.classes) if code not in set(present.tolist())]
+        return replace(
+            self,
+            samples=[self.samples[row] for row in rows.tolist()],
+            images=ChosenImages(self.images, rows),
+            codes=np.searchsorted(present, self.codes[rows]).astype(np.int64),
+            digests=[self.digests[row] for row in rows.tolist()],
+            classes=[self.classes[code] for code in present.tolist()],
+            not_found=(*self.not_found, *(_said(one) for one in lost)),
+        )
 
     def halves(self, validation: float, seed: int) -> tuple[Ints, Ints]:
         """Rows to fit on and rows to validate on, drawn within each class.
@@ -123,17 +155,51 @@ def read_training(
         raise InputError(
             f"{str(train)!r} holds readable images of {len(present)} class; at least two are needed"
         )
-    number = {int(old): new for new, old in enumerate(present)}
+    lost = [one for number, one in enumerate(classes) if number not in set(present.tolist())]
     classes = [classes[old] for old in present.tolist()]
+    missing = wanted.not_found([one.truth for one in classes]) if wanted is not None else ()
+    unread = [_said(one) for one in lost]
     return TrainingImages(
         [samples[row] for row in kept.tolist()],
         ChosenImages(images, kept),
-        np.array([number[int(codes[row])] for row in kept], dtype=np.int64),
+        np.searchsorted(present, codes[kept]).astype(np.int64),
         digests,
         classes,
         {reason: count for reason, count in dropped.items() if count},
-        _not_found(wanted, classes),
+        (*missing, *(name for name in unread if name not in missing)),
     )
+
+
+def readable_rows(
+    training: TrainingImages, workers: int, progress: Callable[[str, int, int], None]
+) -> tuple[Ints, list[str]]:
+    """Rows whose image can be decoded, and why each of the others cannot.
+
+    A network whose class has no image to learn from keeps an output that means nothing; so this is known
+    before it is made.
+
+    Args:
+        training: The images.
+        workers: Threads that decode.
+        progress: Called with a name, images done, and images in all.
+    """
+    rows, reasons = [], []
+    with ThreadPoolExecutor(workers, "images") as pool:
+        for start in range(0, len(training), _AT_ONCE):
+            block = range(start, min(start + _AT_ONCE, len(training)))
+            for row, one in zip(
+                block, pool.map(lambda row: load(training.images, row, _nothing), block), strict=True
+            ):
+                if isinstance(one, NotAnswered):
+                    reasons.append(one.reason)
+                else:
+                    rows.append(row)
+            progress("images", block.stop, len(training))
+    return np.array(rows, dtype=np.int64), reasons
+
+
+def _nothing(pixels: Pixels) -> None:
+    """What is kept of an image that was only looked at."""
 
 
 def _read(
@@ -225,13 +291,8 @@ def _each_content_once(images: Any, codes: Ints, rows: Ints) -> tuple[Ints, list
     return np.array([row for row, _ in kept], dtype=np.int64), [digest for _, digest in kept], dict(dropped)
 
 
-def _not_found(wanted: Wanted | None, classes: Sequence[HeadClass]) -> tuple[str, ...]:
-    if wanted is None:
-        return ()
-    found = set(wanted.chosen([one.truth for one in classes]).values())
-    return tuple(
-        name if name == key else f"{name} ({key})" for key, name in wanted.names.items() if key not in found
-    )
+def _said(one: HeadClass) -> str:
+    return called(one.label, one.wordnet_id)
 
 
 def _too_few(

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.classification.measuring import (
+    attributes_in,
+    audit_labels,
+    check_spelling,
+    count_labels,
+    groupings_in,
+    label_of_each,
+    respelled,
+)
 from evenhand.benchmarks.classification.reader import read_samples
 from evenhand.benchmarks.classification.ways import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
-from evenhand.core.errors import InputError, ParameterError, UserError, one_line
-from evenhand.core.results import Finding
-from evenhand.evidence.counts import Counts
-from evenhand.evidence.predictions import Predictions
+from evenhand.benchmarks.open_labels import NAMED, PARAMETERS, OpenLabels, check_given, open_labels
+from evenhand.core.errors import InputError, ParameterError
+from evenhand.evidence.open_answers import Vocabulary
 from evenhand.files.image_sources import FirstImages
-from evenhand.metrics.group_accuracy import accuracy
-from evenhand.metrics.mistakes import prediction_differences
-from evenhand.metrics.suite import audit_grouping, check_groups
 
 _REPEATED = "rows whose id stands on an earlier row"
 _BY_NAME = "images found by their file name alone"
@@ -49,6 +55,12 @@ class Classification:
         "prompt": Parameter(
             "What does this image show? Answer with one of: {labels}.", help="answer: what is asked"
         ),
+        **PARAMETERS,
+        "match": Parameter(
+            NAMED,
+            help="answer: named (the one label that an answer names); steps (docs/open-answers.md), and for "
+            "what is left embedding:URI, llm:URI",
+        ),
     }
     artifacts = ()
 
@@ -57,26 +69,27 @@ class Classification:
         if setting.data is None:
             raise InputError("classification needs your images; give --data TABLE or --data FOLDER")
         given = {name: str(value) for name, value in setting.parameters.items()}
-        by = _groupings(given["by"])
-        names = list(dict.fromkeys(name for grouping in by for name in grouping))
+        by = groupings_in(given["by"])
         samples = read_samples(
             setting.data,
             image=given["image"] or None,
             truth=given["truth"] or None,
-            by=names,
+            by=attributes_in(by),
             id=given["id"] or None,
             roots=[root.strip() for root in given["roots"].split(",") if root.strip()],
         )
         way = choose_way(given["ask"], setting.capabilities)
         labels = Labels.read(given["labels"], samples.annotations["truth"])
         labels.check(way)
+        if way == "answer":
+            _vocabulary(labels, given)  # what cannot be used is told before anything is asked
         if setting.limit is not None and setting.limit < len(samples):
             few = samples.annotations.head(setting.limit)
             samples = replace(samples, annotations=few, images=FirstImages(samples.images, setting.limit))
         told = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
         notes = {note: count for note, count in told.items() if count}
         asked = questions(way, samples, labels, given)
-        return _LabelledPlan(samples.annotations, asked, by, samples.dropped, notes, labels)
+        return _LabelledPlan(samples.annotations, asked, by, samples.dropped, notes, labels=labels)
 
     def measure(self, answered: Answered) -> Measured:
         """Every classification metric under every grouping."""
@@ -86,67 +99,50 @@ class Classification:
             labels = plan.labels
         else:
             labels = Labels.read(str(given["labels"]), plan.annotations["truth"])
-        found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
-        renamed = _renamed(found, str(given["rename"]), labels)
-        rows = plan.annotations.lazy().join(renamed, on="sample", how="inner")
-        attributes = list(dict.fromkeys(name for grouping in plan.by for name in grouping))
-        counts = Predictions.from_frame(rows, truth="truth", prediction="prediction").count(attributes)
+        opened = _opened(answered, labels, given) if way == "answer" else None
+        if opened is None:
+            found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
+        else:
+            found, unusable = opened.predictions, dict[str, int]()
+        renamed = respelled(found, str(given["rename"]), labels.names)
+        counts = count_labels(plan.annotations, renamed, plan.by)
         if given["spelling"] == "check":
-            _check_spelling(counts)
-        check_groups(counts, plan.by)
-        findings: list[Finding] = [] if plan.by else [accuracy(counts)]
-        tables = []
-        for grouping in plan.by:
-            made, prepared = audit_grouping(counts, grouping, seed=answered.setting.seed)
-            findings += made
-            tables.append(prediction_differences(prepared, by=grouping, seed=answered.setting.seed))
-        kept = {"mistakes": pl.concat(tables)} if tables else {}
+            check_spelling(counts)
+        findings, kept = audit_labels(counts, plan.by, answered.setting.seed)
+        if way != "classify" or given["rename"]:
+            kept["predictions"] = label_of_each(renamed)
         if way != "classify":
             kept["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
-        return Measured(findings, {"predictions": counts}, kept, unusable)
+        more, exports = (opened.tables, opened.exports) if opened is not None else ({}, {})
+        return Measured(findings, {"predictions": counts}, kept | more, unusable, exports)
 
     def card(self) -> str:
         """What this can and cannot show."""
         return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
-def _groupings(by: str) -> list[tuple[str, ...]]:
-    entries = [entry.strip() for entry in by.split(",") if entry.strip()]
-    return list(dict.fromkeys(tuple(entry.split("+")) for entry in entries))
+def _opened(answered: Answered, labels: Labels, given: Mapping[str, Any]) -> OpenLabels | None:
+    """Labels of open answers by steps, if that was asked for."""
+    vocabulary = _vocabulary(labels, given)
+    return None if vocabulary is None else open_labels(answered, vocabulary, given)
 
 
-def _renamed(found: pl.LazyFrame, rename: str, labels: Labels) -> pl.LazyFrame:
-    """Predictions in the spelling of the truths: by ``rename`` where given, else without regard to case."""
-    pairs = [pair.partition("=") for pair in rename.split(",") if pair.strip()]
-    for name, sign, true in pairs:
-        if not sign or not name.strip() or not true.strip():
-            raise ParameterError(
-                f"-p rename={rename!r} is no list; write for instance male=Male,female=Female"
-            )
-    explicit = {name.strip(): true.strip() for name, _, true in pairs}
-    folded: dict[str, list[str]] = {}
-    for name in labels.names:
-        folded.setdefault(name.casefold(), []).append(name)
-    said = found.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
-    spelling = {one: folded[one.casefold()][0] for one in said if len(folded.get(one.casefold(), [])) == 1}
-    mapping = {**spelling, **explicit}
-    return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
+def _vocabulary(labels: Labels, given: Mapping[str, Any]) -> Vocabulary | None:
+    """What open answers are brought to, or None where an answer counts that names one label.
 
-
-def _check_spelling(counts: Counts) -> None:
-    """Refuse predictions of which none is ever a truth: the two use different names."""
-    truths = {str(level) for level in counts.axis("truth").levels}
-    said = {str(level) for level in counts.axis("prediction").levels}
-    if truths and said and not truths & said:
-        raise UserError(
-            f"no predicted label is a true one: predicted {_some(said)}; true {_some(truths)}; "
-            "map them with -p rename=predicted=true,..., or, if they should differ, give -p spelling=any"
-        )
-
-
-def _some(names: set[str]) -> str:
-    shown = ", ".join(repr(one_line(name)) for name in sorted(names)[:4])
-    return shown + (", ..." if len(names) > 4 else "")
+    Raises:
+        UserError: A file or parameter about open answers that cannot be used.
+    """
+    if str(given["match"]) == NAMED:
+        unused = [name for name in ("synonyms", "decisions") if given[name]]
+        if unused:
+            raise ParameterError(f"-p {unused[0]}=... needs the steps of open answers; add -p match=steps")
+        return None
+    folded = given["gendered"] == "fold"
+    found = Vocabulary.read(labels.names, str(given["synonyms"]) or None, gendered=folded)
+    found = found.with_texts(dict(zip(labels.texts, labels.names, strict=True)))
+    check_given(found, given)
+    return found
 
 
 CLASSIFICATION = Classification()

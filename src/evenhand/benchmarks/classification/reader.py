@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.classification.readers.folders import class_folders, read_folders
+from evenhand.benchmarks.classification.readers.lists import read_lists
 from evenhand.benchmarks.classification.readers.rows import RESERVED, Rows, Wanted, as_text, unique_ids
 from evenhand.benchmarks.classification.readers.saved import read_saved
 from evenhand.benchmarks.classification.readers.shards import read_shards
@@ -22,7 +23,7 @@ _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", "
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
 _FORMS = (
     "a table of image paths and labels, a folder for each class, Parquet with images, a saved Hugging Face "
-    "table, or tar shards"
+    "table, tar shards, or lists (.txt) of 'path number' lines"
 )
 
 
@@ -64,7 +65,8 @@ def read_samples(
     Args:
         data: A table (CSV, TSV, JSONL, Arrow, Parquet) with image paths relative to its folder, Parquet with
             image bytes, a folder with one such table, a folder for each class, a table saved by the Hugging
-            Face library, or tar shards (a file, a glob, a folder of them).
+            Face library, tar shards (a file, a glob, a folder of them), or lists of ``path number`` lines (a
+            ``.txt`` file, or a glob of them).
         image: Column of the images or their paths; of shards, the extension.
         truth: Column of the true labels; of class folders, the folder if left out.
         by: Columns of the attributes.
@@ -111,6 +113,8 @@ def _read(data: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
         return _read_folder(data, wanted, roots)
     if data.name.lower().endswith(_TARS):
         return read_shards(_matching(data), wanted)
+    if data.suffix.lower() == ".txt":
+        return read_lists(_matching(data), wanted)
     if data.suffix.lower() == ".arrow" and data.is_file():
         return read_saved(data, wanted)
     return read_table(data, wanted, roots)

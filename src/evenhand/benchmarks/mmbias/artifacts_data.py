@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,11 +10,11 @@ from evenhand.benchmarks.declaration import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.mmbias import published
 from evenhand.benchmarks.mmbias.artifact_columns import OURS, PAPER, Row, listed, typed
 from evenhand.benchmarks.mmbias.material import AssociationData, read_association_data
-from evenhand.core.capabilities import Pixels
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.core.questions import UnreadableImage
 from evenhand.evidence.run_folder import Run
+from evenhand.files.thumbnails import thumbnail
 
 _THUMBNAIL = 96
 _VALENCE, _OTHERS = "Valence", "Other groups"
@@ -194,18 +192,7 @@ def _picture(data: AssociationData, place: int, shown: bool) -> Row:
     except UnreadableImage as problem:
         return {**sample, "reason": problem.reason}
     size = {"width": float(pixels.shape[1]), "height": float(pixels.shape[0])}
-    return {**sample, **size, "picture": _thumbnail(pixels) if shown else None}
-
-
-def _thumbnail(pixels: Pixels) -> str:
-    """A small JPEG as an address that holds it, without what cameras write beside the pixels."""
-    from PIL import Image
-
-    small = Image.fromarray(pixels)
-    small.thumbnail((_THUMBNAIL, _THUMBNAIL))
-    written = io.BytesIO()
-    small.save(written, "JPEG", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(written.getvalue()).decode("ascii")
+    return {**sample, **size, "picture": thumbnail(pixels, _THUMBNAIL) if shown else None}
 
 
 _LISTING = Figure(

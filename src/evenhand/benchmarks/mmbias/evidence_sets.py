@@ -14,10 +14,10 @@ from evenhand.benchmarks.mmbias.forms import FORMS, Form
 from evenhand.benchmarks.mmbias.material import AssociationData, Test
 from evenhand.benchmarks.mmbias.prompts import BLANK, fill
 from evenhand.benchmarks.mmbias.traps import SAME_BYTES, SHARED_PHOTO
-from evenhand.benchmarks.visogender.questions import Chosen
 from evenhand.core.questions import ImageSource, Question
 from evenhand.core.results import Finding
 from evenhand.evidence.similarities import Similarities
+from evenhand.files.cropped_images import ChosenImages
 
 IMAGES, TEXTS = "images", "texts"
 SHARED = "image in two of the compared sets"
@@ -278,7 +278,7 @@ def chosen_images(data: AssociationData, wanted: Mapping[str, None]) -> tuple[li
     places = [place for place, image in enumerate(data.image_ids) if image in wanted]
     if len(places) == len(data.image_ids):
         return list(data.image_ids), data.images
-    return [data.image_ids[place] for place in places], Chosen(data.images, places)
+    return [data.image_ids[place] for place in places], ChosenImages(data.images, places)
 
 
 def annotations_of(members: pl.DataFrame) -> pl.DataFrame:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.visogender.captions import Row, Template, unique_captions
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UserError
-from evenhand.core.questions import ImageSource, Question, UnreadableImage
+from evenhand.core.questions import ImageSource, Question
 from evenhand.evidence.derive import cosines
+from evenhand.files.cropped_images import ChosenImages
 
 WAYS: Mapping[str, tuple[str, ...]] = {
     "captions": ("embeds_images", "embeds_texts"),
@@ -104,7 +104,7 @@ class Asking:
     def _match(self) -> list[Question]:
         pairs = self._pairs()
         order = {sample: index for index, sample in enumerate(self._ids())}
-        images = Chosen(self.images, [order[sample] for sample in pairs["sample"]])
+        images = ChosenImages(self.images, [order[sample] for sample in pairs["sample"]])
         return [
             Question("matches", "matches_pairs", pairs["sample"].to_list(), images, pairs["text"].to_list())
         ]
@@ -117,7 +117,7 @@ class Asking:
     def _of(self, template: Template) -> tuple[list[Row], ImageSource]:
         """Samples that a template fits, with their images."""
         chosen = [index for index, row in enumerate(self.rows) if template.fits(row)]
-        return [self.rows[index] for index in chosen], Chosen(self.images, chosen)
+        return [self.rows[index] for index in chosen], ChosenImages(self.images, chosen)
 
     def _continuations(self) -> list[Question]:
         """Whole pronouns after the prefix; or, as in the paper, the first token after a trailing space."""
@@ -209,42 +209,6 @@ class Asking:
         counted = chosen.group_by("template", "place").len("chosen").sort("template", "place")
         share = pl.col("chosen") / pl.col("chosen").sum().over("template")
         return counted.with_columns(place=pl.col("place") + 1, share=share)
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Some of the images of a source, in an order of one's own, repeated if need be."""
-
-    source: ImageSource
-    order: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def digest(self, index: int) -> str:
-        """As of the source."""
-        return self.source.digest(self.order[index])
-
-    def digests(self, start: int, stop: int) -> list[str | UnreadableImage]:
-        """As of the source, each different image once."""
-        wanted = self.order[start:stop]
-        low, high = min(wanted), max(wanted) + 1
-        if hasattr(self.source, "digests"):
-            found = self.source.digests(low, high)
-            return [found[index - low] for index in wanted]
-        known = {index: _digest(self.source, index) for index in set(wanted)}
-        return [known[index] for index in wanted]
-
-    def load(self, index: int) -> Any:
-        """As of the source."""
-        return self.source.load(self.order[index])
-
-
-def _digest(source: ImageSource, index: int) -> str | UnreadableImage:
-    try:
-        return source.digest(index)
-    except UnreadableImage as problem:
-        return problem
 
 
 def choose_way(asked: str, capabilities: Sequence[str]) -> str:

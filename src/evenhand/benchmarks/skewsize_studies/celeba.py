@@ -1,0 +1,106 @@
+"""The benchmark ``skewsize/celeba``: hair colour and perceived gender of celebrities, in WILDS' layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.benchmarks.classification.measuring import attributes_in, groupings_in
+from evenhand.benchmarks.classification.ways import Labels
+from evenhand.benchmarks.declaration import Parameter, Setting
+from evenhand.benchmarks.indicators.attributes import ANNOTATORS
+from evenhand.benchmarks.skewsize_studies.material import Material, files_below, in_turn, require_folder
+from evenhand.benchmarks.skewsize_studies.picture_benchmark import PictureBenchmark
+from evenhand.benchmarks.skewsize_studies.wilds_tables import (
+    CHOICES,
+    find_table,
+    in_split,
+    read_rows,
+    split_codes,
+)
+from evenhand.core.errors import ParameterError
+
+LAYOUT = "list_attr_celeba.csv, list_eval_partition.csv and the folder img_align_celeba"
+ATTRIBUTES, PARTITION, IMAGES = "list_attr_celeba.csv", "list_eval_partition.csv", "img_align_celeba"
+GENDER, MALE, HAIR = "perceived_gender", "Male", "Blond_Hair"
+UNPLACED = "image without a split"
+_QUESTION = {
+    HAIR: "Does this person have blond hair? Answer yes or no.",
+    MALE: "Is this person male or female?",
+}
+
+
+def read_celeba(
+    folder: Path, split: str = "test", *, truth: str = HAIR, attributes: Sequence[str] = (GENDER,)
+) -> Material:
+    """The faces of a split.
+
+    Args:
+        folder: Holds the two tables and the images, or one folder that does.
+        split: ``test``, ``val``, ``train`` or ``all``.
+        truth: One of the table's 40 attributes; the classes are that it is said of somebody, or not.
+        attributes: ``perceived_gender`` (of the column ``Male``) or others of the 40.
+
+    Raises:
+        InputError: No such tables, or no row that can be used.
+        UnknownName: An attribute that the table lacks.
+    """
+    columns = {name: MALE if name == GENDER else name for name in attributes}
+    if truth in columns.values():
+        raise ParameterError(f"-p truth={truth} is the attribute too; choose another -p truth= or -p by=")
+    file = find_table(folder, ATTRIBUTES, LAYOUT)
+    said, unsaid = words_of(truth)
+    codes = {name: _codes(name) for name in (truth, *columns.values())}
+    rows = read_rows(file, "image_id", codes)
+    placed = read_rows(find_table(folder, PARTITION, LAYOUT), "image_id", {"partition": split_codes()})
+    table = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
+    dropped = dict(rows.dropped)
+    dropped[UNPLACED] = len(rows.table) - len(table)
+    table = table.rename({"image_id": "sample", truth: "truth", **{old: new for new, old in columns.items()}})
+    table = in_turn(in_split(table, split, file), attributes)
+    return Material(
+        annotations=table.select("sample", "truth", *attributes, "split"),
+        images=files_below(file.parent / IMAGES, table["sample"].to_list()),
+        attribute=attributes[0],
+        labels=Labels((said, unsaid), (said, unsaid)),
+        question=_QUESTION.get(truth, f"Would you say of this person: {said}? Answer yes or no."),
+        synonyms={"yes": said, "no": unsaid},
+        about={"layout": "celeba", "annotated_by": dict.fromkeys(attributes, ANNOTATORS)},
+        dropped={reason: count for reason, count in dropped.items() if count},
+    )
+
+
+def words_of(name: str) -> tuple[str, str]:
+    """What an attribute says where it is so, and where it is not.
+
+    Args:
+        name: One of the 40, such as ``Blond_Hair``.
+    """
+    if name == MALE:
+        return "male", "female"
+    said = name.replace("_", " ").lower()
+    return said, f"not {said}"
+
+
+def _codes(name: str) -> dict[str, str]:
+    said, unsaid = words_of(name)
+    return {"1": said, "-1": unsaid, "0": unsaid}
+
+
+def _read(setting: Setting) -> Material:
+    given = {key: str(value) for key, value in setting.parameters.items()}
+    attributes = attributes_in(groupings_in(given["by"])) or [GENDER]
+    folder = require_folder(setting.data, LAYOUT)
+    return read_celeba(folder, given["split"], truth=given["truth"], attributes=attributes)
+
+
+CELEBA = PictureBenchmark(
+    name="skewsize/celeba",
+    card_file="celeba.md",
+    reads=_read,
+    own={
+        "split": Parameter("test", CHOICES, "which split of the table"),
+        "truth": Parameter(HAIR, help="one of the table's attributes: what is to be said of a face"),
+    },
+    templates="a photo of a person, {label}",
+)

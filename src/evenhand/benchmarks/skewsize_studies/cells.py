@@ -1,0 +1,94 @@
+"""A user's own images in folders: a class in a group, or, as ImageNet* is released, a group of classes."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.indicators.listing import list_files
+from evenhand.benchmarks.skewsize_studies.definitions import Definition
+from evenhand.benchmarks.skewsize_studies.material import (
+    OUTSIDE_CLASSES,
+    OUTSIDE_GROUPS,
+    Material,
+    files_below,
+    from_definition,
+    in_turn,
+)
+from evenhand.core.errors import InputError
+
+LAYOUT = "FOLDER/CLASS/GROUP/*.jpg (or FOLDER/GROUP/CLASS/*.jpg)"
+FOLDER_NAMES = "the folders' names"
+NO_CELL = "image that lies in no class and group folder"
+
+
+def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -> Material:
+    """Images whose class and group are the names of their folders.
+
+    Folders may be called by the definition's names (with ``_`` for a space, in any case) or by WordNet ids.
+    Which of the two levels holds the groups is seen from the names.
+
+    Args:
+        folder: Holds the outer folders.
+        definition: Classes and groups.
+        outside: ``keep`` or ``exclude`` images of classes and groups that it does not have.
+
+    Raises:
+        InputError: No image in such folders.
+    """
+    listed = list_files(folder)
+    dropped = Counter(listed.passed)
+    parts = [place.split("/") for place in listed.images]
+    deep = [place for place in parts if len(place) > 2]
+    dropped[NO_CELL] += len(parts) - len(deep)
+    groups = {plain_name(one.name): one.name for one in definition.groups}
+    inner = sum(plain_name(place[1]) in groups for place in deep)
+    outer = sum(plain_name(place[0]) in groups for place in deep)
+    level = 0 if outer > inner else 1
+    classes = classes_by_folder(definition)
+    table = pl.DataFrame(
+        {
+            "sample": ["/".join(place) for place in deep],
+            "truth": _named([place[1 - level] for place in deep], classes),
+            definition.attribute: _named([place[level] for place in deep], groups),
+        },
+        schema={"sample": pl.String, "truth": pl.String, definition.attribute: pl.String},
+    )
+    if outside == "exclude":
+        for column, names, reason in (
+            (definition.attribute, groups, OUTSIDE_GROUPS),
+            ("truth", classes, OUTSIDE_CLASSES),
+        ):
+            known = table[column].is_in(sorted(set(names.values())))
+            dropped[reason] += len(table) - int(known.sum())
+            table = table.filter(known)
+    if not len(table):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in (+dropped).items()) or "no image"
+        raise InputError(f"no image in {str(folder)!r} can be used ({reasons}); it should hold {LAYOUT}")
+    table = in_turn(table, [definition.attribute])
+    images = files_below(listed.folder, table["sample"].to_list())
+    about = {"layout": "folders", "annotated_by": {definition.attribute: FOLDER_NAMES}}
+    return from_definition(definition, table, images, +dropped, about=about)
+
+
+def classes_by_folder(definition: Definition) -> dict[str, str]:
+    """What folders of a class may be called, plain, and the class."""
+    named = {plain_name(one.name): one.name for one in definition.classes}
+    texts = {plain_name(one.text): one.name for one in definition.classes}
+    ids = {one.wordnet_id: one.name for one in definition.classes if one.wordnet_id}
+    return {**texts, **named, **ids}
+
+
+def plain_name(name: str) -> str:
+    """A folder's name without regard to case, with spaces for ``_``."""
+    return " ".join(unicodedata.normalize("NFC", name).casefold().replace("_", " ").split())
+
+
+def _named(folders: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """As the definition spells them; what it does not have stays as it is."""
+    found = {folder: names.get(plain_name(folder), folder) for folder in set(folders)}
+    return [found[folder] for folder in folders]

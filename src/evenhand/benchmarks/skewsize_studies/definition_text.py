@@ -1,0 +1,118 @@
+"""The text of a definition: YAML that is checked before it is believed."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from evenhand.core.errors import InputError, UnknownName, one_line
+
+MAX_BYTES: int = 4 * 2**20
+"""Larger files are no definitions."""
+
+_KINDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "a mapping"}
+
+
+def parse_text(content: bytes, given: str) -> dict[str, Any]:
+    """The mapping that a YAML file holds; no aliases, no repeated keys, no objects.
+
+    Args:
+        content: The file.
+        given: Its name, for messages.
+
+    Raises:
+        InputError: It is too long, no YAML, or no mapping.
+    """
+    if len(content) > MAX_BYTES:
+        raise InputError(
+            f"{given!r} has {len(content):,} bytes; a definition has at most {MAX_BYTES:,}; shorten its lists"
+        )
+    try:
+        text = unicodedata.normalize("NFC", content.decode("utf-8"))  # one é, however it was typed
+        aliased = next((one for one in yaml.parse(text, yaml.SafeLoader) if _is_alias(one)), None)
+        _check_keys(yaml.compose(text, yaml.SafeLoader) if aliased is None else None, given)
+        parsed = None if aliased is not None else yaml.safe_load(text)
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+        raise InputError(f"{given!r} is no YAML: {cause}; see docs/generate.md for an example") from None
+    if aliased is not None:
+        raise InputError(f"{given!r} uses a YAML alias (*name); write the text out where it is used")
+    if not isinstance(parsed, dict):
+        raise InputError(f"{given!r} holds no mapping; write for instance: classes: [cat, dog]")
+    return parsed
+
+
+def field_of(holder: Mapping[str, Any], name: str, kind: type, default: Any, where: str) -> Any:
+    """One value of a mapping, of the kind it must be.
+
+    Args:
+        holder: A mapping of the file.
+        name: Its key.
+        kind: ``str``, ``bool``, ``int`` or ``list``.
+        default: What stands for a missing key; ``...`` where there must be one.
+        where: Which mapping this is, for messages.
+
+    Raises:
+        InputError: It is missing, empty, or of another kind.
+    """
+    if name not in holder or holder[name] is None:
+        if default is ...:
+            raise InputError(f"{where} has no {name!r}; add a line: {name}: ...")
+        return default
+    value = holder[name]
+    if type(value) is not kind:
+        quoted = "; write it in quotes" if kind is str and isinstance(value, str | bool | int | float) else ""
+        raise InputError(f"{where}: {name} must be {_KINDS[kind]}, and is {_shown(value)}{quoted}")
+    if kind in (str, list) and not (value.strip() if isinstance(value, str) else value):
+        raise InputError(f"{where}: {name} is empty; take it out or fill it in")
+    return one_line(value) if isinstance(value, str) else value
+
+
+def texts_of(holder: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    """A list of texts, which may be missing.
+
+    Raises:
+        InputError: It is no list, or something in it is no text.
+    """
+    found = field_of(holder, name, list, [], where)
+    return tuple(
+        field_of({name: one}, name, str, ..., f"{where}, line {i}") for i, one in enumerate(found, 1)
+    )
+
+
+def check_keys(holder: Mapping[Any, Any], possible: Sequence[str], where: str) -> None:
+    """Refuse keys that mean nothing here, which mostly are misspelt.
+
+    Raises:
+        UnknownName: Names the key and what is possible.
+    """
+    for key in holder:
+        if key not in possible:
+            raise UnknownName(f"key of {where}", one_line(key)[:60], possible, "see docs/generate.md")
+
+
+def _is_alias(event: Any) -> bool:
+    return isinstance(event, yaml.AliasEvent)
+
+
+def _check_keys(node: Any, given: str) -> None:
+    """Refuse a key that stands twice in a mapping: YAML would silently take the last."""
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            if key.value in seen if isinstance(key.value, str) else False:
+                line = key.start_mark.line + 1
+                raise InputError(f"{given!r} says {key.value!r} twice, again in line {line}; keep one")
+            seen.add(key.value if isinstance(key.value, str) else None)
+            _check_keys(value, given)
+    elif isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            _check_keys(one, given)
+
+
+def _shown(value: Any) -> str:
+    kind = next((words for kind, words in _KINDS.items() if type(value) is kind), "something else")
+    return f"{one_line(value)[:40]!r}" if isinstance(value, str | bool | int | float) else kind

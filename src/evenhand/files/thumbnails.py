@@ -1,0 +1,27 @@
+"""Small copies of pictures, as addresses that hold them."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+from evenhand.core.capabilities import Pixels
+
+
+def thumbnail(pixels: Pixels, longest: int = 160) -> str:
+    """A small JPEG as an address that holds it, without what cameras write beside the pixels.
+
+    Args:
+        pixels: uint8 RGB, shape (H, W, 3).
+        longest: Pixels of its longer side at most.
+
+    Returns:
+        Text that begins with ``data:image/jpeg``.
+    """
+    from PIL import Image
+
+    small = Image.fromarray(pixels)
+    small.thumbnail((longest, longest))
+    written = io.BytesIO()
+    small.save(written, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(written.getvalue()).decode("ascii")

@@ -1,0 +1,119 @@
+"""Sentences about the fairness indicators: which gap stands out, at which threshold or number of images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenhand.core.results import Finding
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter
+from evenhand.report.facets import in_words, varying
+from evenhand.report.formats import listing, number, percent, quoted, shorten, span
+
+QUESTIONS: Mapping[str, str] = {
+    "label_association_rate": (
+        "which labels does the model give pictures of people, harmful ones among them, and whom more often?"
+    ),
+    "household_hit_rate": (
+        "does the model recognise things at home alike, whatever the income and region of the household?"
+    ),
+    "precision_at_k": "are the nearest images of people of the same group, for each group alike?",
+}
+"""What is asked, by the finding that answers it."""
+
+_HEADLINES = ("harmful_association_gap", "household_hit_gap", "precision_gap")
+_BESIDE = "label_association_gap"
+_PAPERS = 0.1  # the threshold of the paper's figures
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """The gap that stands out, by name; empty for chapters without any gap of an indicator.
+
+    Of several thresholds or numbers of neighbours that is the largest gap beyond chance; where none is, the
+    one at the paper's threshold, else the largest. Harmful labels come first, other kinds after them.
+    """
+    main = [finding for finding in chapter.findings if finding.name in _HEADLINES]
+    beside = [finding for finding in chapter.findings if finding.name == _BESIDE]
+    if not main and not beside:
+        return ""
+    told = _told(main, alpha) if _known(main) or not _known(beside) else ""
+    if told and not any(_beyond(one, alpha) for one in _known(beside)):
+        return told
+    return f"{told} {_told(beside or main, alpha)}".strip()
+
+
+def _told(findings: Sequence[Finding], alpha: float) -> str:
+    """What is to be said of some gaps of one kind."""
+    known = _known(findings)
+    if not known:
+        return f"No gap between groups: {glossary.reason(findings[0].reason)}."
+    beyond = [one for one in known if _beyond(one, alpha)]
+    papers = [one for one in known if one.params.get("threshold") == _PAPERS]
+    gap = max(beyond or papers or known, key=lambda one: one.value or 0.0)
+    size = f"{_named(gap)}: {number(gap.value)}"
+    if gap.interval is not None:
+        ends = span(gap.interval.low, gap.interval.high)
+        size += f" ({percent(gap.interval.level)} interval {ends})"
+    tested = [one for one in known if _p(one) is not None]
+    if _p(gap) is None:
+        return f"{size}, without a test."
+    if not beyond:
+        also = f", and so for all {len(tested)} that were tested" if len(tested) > 1 else ""
+        return f"{size}, no more than chance gives{also}. That does not prove fairness."
+    which = f"the largest of {len(beyond)} such gaps" if len(beyond) > 1 else "the only such gap"
+    of = f" ({which} of {len(tested)} tested)" if len(tested) > 1 else ""
+    return f"{size}, more than chance explains{of}."
+
+
+def _named(gap: Finding) -> str:
+    """A gap with what it is of and at which threshold."""
+    title = glossary.title(gap.name)
+    if "k" in gap.params:
+        title = title.replace("nearest k", f"nearest {gap.params['k']}")
+    if "association" in gap.params:
+        title = title.replace("Labels of one kind", f"Labels of the kind {quoted(gap.params['association'])}")
+    threshold = gap.params.get("threshold")
+    return title if threshold is None else f"{title} at threshold {threshold:g}"
+
+
+def missing(findings: Sequence[Finding]) -> list[str]:
+    """What has no value, by reason; where a metric has one elsewhere, for which kind, threshold or k."""
+    by_reason: dict[str, dict[str, list[Finding]]] = {}
+    for finding in findings:
+        if finding.value is None:
+            names = by_reason.setdefault(glossary.reason(finding.reason), {})
+            names.setdefault(finding.name, []).append(finding)
+    sentences = []
+    for why, names in by_reason.items():
+        titles = [
+            shorten(glossary.title(name)) + _which(absent, [one for one in findings if one.name == name])
+            for name, absent in names.items()
+        ]
+        sentences.append(f"No value could be given for {listing(titles)}: {why}.")
+    return sentences
+
+
+def _which(absent: Sequence[Finding], everywhere: Sequence[Finding]) -> str:
+    """The parameters that tell those without a value from the others."""
+    told = []
+    for name in varying(everywhere):
+        values = {str(one.params.get(name)): one.params.get(name) for one in absent}
+        if len(values) < len({str(one.params.get(name)) for one in everywhere}):
+            plain = (
+                list(values) if name == "association" else [in_words(name, one) for one in values.values()]
+            )
+            told.append(listing(shorten(one) for one in plain))
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _known(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.value is not None]
+
+
+def _p(finding: Finding) -> float | None:
+    return finding.p_adjusted if finding.p_adjusted is not None else finding.p_value
+
+
+def _beyond(finding: Finding, alpha: float) -> bool:
+    p_value = _p(finding)
+    return p_value is not None and p_value <= alpha

@@ -1,0 +1,69 @@
+"""Findings of runs without common predictions, side by side: values with their intervals, no tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.results import Finding
+from evenhand.runner.compare_rows import RunToCompare
+
+NO_TEST = (
+    "values stand side by side with the interval of each; no test, because these runs hold no measure that "
+    "is paired by sample"
+)
+SCHEMA = {
+    "metric": pl.String, "by": pl.String, "params": pl.String, "model": pl.String, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "reason": pl.String, "n": pl.Float64,
+}  # fmt: skip
+
+
+def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+    """Every finding that two or more runs have alike: equal name, grouping and parameters.
+
+    Args:
+        runs: With their findings.
+        by: Only these groupings; all where none is given.
+        metrics: Only these; all where none is given.
+
+    Raises:
+        UnknownName: A grouping or metric that no run has.
+        InputError: No finding is in two runs.
+    """
+    found = [(one, finding) for one in runs for finding in one.run.findings.findings]
+    _check("grouping of these runs", by, [finding.grouping for _, finding in found])
+    _check("metric of these runs", metrics, [finding.name for _, finding in found])
+    keyed: dict[tuple[str, str, str], list[tuple[RunToCompare, Finding]]] = {}
+    for one, finding in found:
+        if (not by or finding.grouping in by) and (not metrics or finding.name in metrics):
+            params = json.dumps(finding.params, sort_keys=True, ensure_ascii=False)
+            keyed.setdefault((finding.name, finding.grouping, params), []).append((one, finding))
+    rows = [
+        (*key, one.name, finding.value, *_ends(finding), finding.reason, finding.n)
+        for key, several in keyed.items()
+        if len(several) > 1
+        for one, finding in several
+    ]
+    if not rows:
+        raise InputError("no metric with equal grouping and parameters is in two of the runs; run them alike")
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _ends(finding: Finding) -> tuple[float | None, float | None]:
+    return (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
+
+
+def _check(what: str, wanted: Sequence[str], there: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in there:
+            raise UnknownName(what, name, sorted(set(there)))
+
+
+def settings_of(values: pl.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
+    """What a manifest says of values side by side."""
+    groupings = [name for name in values["by"].unique(maintain_order=True) if name]
+    return {**settings, "by": groupings, "rows": None, "ranked_on": None}

@@ -1,0 +1,106 @@
+"""What must be said before models are compared, and what cannot be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.core.errors import InputError
+from evenhand.evidence.adaptations import adaptation_warnings
+from evenhand.runner.compare_rows import RunToCompare
+
+_SHOWN = 4
+_OF_ONE_SEED = ("seed", "sha256", "weights", "head")  # what another seed changes in an identity
+
+
+def refuse_unlike(runs: Sequence[RunToCompare]) -> None:
+    """Refuse runs of different benchmarks, or of kinds that share no measure.
+
+    Raises:
+        InputError: Names both.
+    """
+    for one in runs:
+        if one.manifest.get("kind") == "compare":
+            raise InputError(f"{one.folder!r} is a comparison itself; give the runs that it compares")
+    named = [(one.folder, one.manifest.get("benchmark")) for one in runs]
+    known = [(folder, benchmark) for folder, benchmark in named if benchmark]
+    for folder, benchmark in known[1:]:
+        if benchmark != known[0][1]:
+            raise InputError(
+                f"{known[0][0]!r} is a run of {known[0][1]} and {folder!r} of {benchmark}; compare runs of "
+                "one benchmark"
+            )
+    lacking = [one.folder for one in runs if one.counts is None]
+    if lacking and len(lacking) < len(runs):
+        raise InputError(
+            f"{lacking[0]!r} has no counts of predictions and other runs have; compare runs of one kind"
+        )
+
+
+def comparison_warnings(runs: Sequence[RunToCompare]) -> list[str]:
+    """One sentence for each thing that may lie behind a difference besides the models.
+
+    Args:
+        runs: With their manifests.
+    """
+    said = adaptation_warnings([one.manifest for one in runs])
+    said += _seeds(runs)
+    modes = {str(one.manifest.get("mode") or "default") for one in runs}
+    if modes != {"default"} and all(one.counts is not None for one in runs):
+        said.append(
+            f"runs were made in mode {' and '.join(sorted(modes))}; the comparison measures all of them in "
+            "default mode, so values may differ from those of the runs"
+        )
+    elif len(modes) > 1:
+        said.append(
+            f"runs were made in different modes ({', '.join(sorted(modes))}); their values may differ by it"
+        )
+    digests = {one.manifest.get("samples") for one in runs if one.manifest.get("samples")}
+    if len(digests) > 1:
+        said.append(
+            "runs were not asked about the same samples, or annotations differ; those in common are compared"
+        )
+    said += _parameters(runs)
+    return said
+
+
+def _parameters(runs: Sequence[RunToCompare]) -> list[str]:
+    """Parameters of the benchmark that differ."""
+    given = [one.manifest.get("parameters") or {} for one in runs if one.manifest.get("benchmark")]
+    names = sorted({name for one in given for name in one})
+    unlike = [name for name in names if len({str(one.get(name)) for one in given}) > 1]
+    if not unlike:
+        return []
+    told = "; ".join(
+        f"{name} {' / '.join(dict.fromkeys(str(one.get(name)) for one in given))}" for name in unlike[:_SHOWN]
+    )
+    return [f"runs have different parameters: {told}; a difference may be theirs"]
+
+
+def _seeds(runs: Sequence[RunToCompare]) -> list[str]:
+    """Models that differ by the seed of their training only."""
+    alike: dict[tuple[Any, ...], list[RunToCompare]] = {}
+    for one in runs:
+        identity = one.manifest.get("model_identity") or {}
+        if _seed_of(identity) is not None:
+            kept = tuple(sorted((k, str(v)) for k, v in identity.items() if not _by_seed(k)))
+            alike.setdefault(kept, []).append(one)
+    said = []
+    for group in alike.values():
+        seeds = list(dict.fromkeys(_seed_of(one.manifest["model_identity"]) for one in group))
+        if len(seeds) > 1:
+            names = ", ".join(repr(one.name) for one in group[:_SHOWN])
+            said.append(
+                f"{names} differ in the seed only ({', '.join(map(str, seeds))}): their differences are what "
+                "training again gives"
+            )
+    return said
+
+
+def _seed_of(identity: Mapping[str, Any]) -> str | None:
+    return next((str(value) for key, value in identity.items() if key.split()[-1] == "seed"), None)
+
+
+def _by_seed(key: str) -> bool:
+    """Whether another seed changes this; an adapted model's extractor stays the same."""
+    return not key.startswith("extractor") and any(word in key.split() for word in _OF_ONE_SEED)

@@ -1,0 +1,44 @@
+"""Further models that a benchmark asks about what the audited model said; their answers are kept like all."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.declaration import Plan
+from evenhand.core.questions import Question
+from evenhand.models.resolve import resolve
+from evenhand.runner.evidence_engine import Progress, ask_all
+from evenhand.runner.options import AskOptions
+
+
+@dataclass(frozen=True, eq=False)
+class FurtherModels:
+    """Asks a model that is named by a URI.
+
+    Attributes:
+        options: How it is loaded and asked.
+        progress: Called with the question's name, rows done, and rows in all.
+    """
+
+    options: AskOptions
+    progress: Progress
+
+    def __call__(self, model: str, question: Question) -> pl.DataFrame:
+        """The evidence of a question; samples without an answer are left out.
+
+        Args:
+            model: A model URI.
+            question: What is asked, of texts only.
+
+        Raises:
+            UserError: There is no such model, it cannot answer such questions, or it answers not one.
+        """
+        source = resolve(model, self.options.load_options())
+        plan = Plan(pl.DataFrame({"sample": list(question.samples)}), [question])
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            asked = ask_all(plan, source, Path(folder), self.options, self.progress)
+            return asked.tables(plan)[question.name].collect()

@@ -1,0 +1,54 @@
+"""A large V that chance gives is told as chance, on stdout and in the report."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from evenhand.cli.main import app
+from evenhand.cli.summary_text import against_chance
+from evenhand.core.results import Null
+
+
+def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:
+    pl.DataFrame(table).write_csv(folder / "table.csv")
+    words = ["audit", folder / "table.csv", "--truth", "truth", "--prediction", "said", "--by", "group"]
+    done = CliRunner().invoke(app, [*map(str, words), "-o", str(folder / "run")])
+    assert done.exit_code == 0, done.output
+    return " ".join(done.output.split()), (folder / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.1, "within chance"), (0.2, "within chance"), (0.3, "above chance"), (0.05, "below chance")],
+)
+def test_a_value_is_read_against_its_band(value, words):
+    null = Null(mean=0.15, low=0.1, high=0.2, method="x")
+    assert against_chance(value, null) == words
+    assert against_chance(None, null) == against_chance(value, None) == ""
+
+
+def test_many_labels_and_few_rows_are_chance(tmp_path):
+    rng = np.random.default_rng(3)
+    labels = [f"label {number}" for number in rng.integers(0, 70, 200)]
+    text, page = audited({"truth": ["a", "b"] * 100, "said": labels, "group": ["x"] * 100 + ["y"] * 100},
+                         tmp_path)  # fmt: skip
+    told = text.partition("Medium or large by its band, but no more than chance alone gives: ")[2]
+    assert "cramers_v 0." in told
+    assert "cramers_v_mean 0." in told
+    assert "No prediction is a true label." in text
+    assert "large by its band: no more than chance alone gives" in page
+    assert "Of the medium and large ones, 2 of 2 are no more than chance gives." in page
+    assert "No prediction is a true label" in page
+
+
+def test_a_planted_difference_is_not_called_chance(tmp_path):
+    said = (["a", "b"] * 40 + ["b", "c"] * 10) * 2
+    table = {"truth": ["a", "b"] * 100, "said": said, "group": (["x"] * 80 + ["y"] * 20) * 2}
+    text, page = audited(table, tmp_path)
+    assert "no more than chance" not in text
+    assert "more than chance alone gives" in page
+    assert "no more than chance" not in page
+    assert "No prediction is a true label" not in text

@@ -1,0 +1,68 @@
+"""``evenhand compare`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from evenhand.core.results import Findings
+from tests.cli.test_audit import type_in
+from tests.runner.test_compare import audited, table, without_counts
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    where = tmp_path_factory.mktemp("typed")
+    table().write_csv(where / "t.csv")
+    return [audited(where, where / "t.csv", name) for name in ("biased", "fair", "better")]
+
+
+def test_ranking_differences_and_stability_are_printed(folders, tmp_path, monkeypatch, capsys):
+    assert type_in(monkeypatch, "compare", *folders, "-o", tmp_path / "out") == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    for text in (
+        "3 of 3 pairs on the same samples (800)",
+        "by group, on 800 rows of each (same samples)",
+        "biased of t.csv",
+        "differences beyond chance (Holm-adjusted p <= 0.05",
+        "rank by SkewSize at MEV 0, 2, 3, 4, 5, 6",
+        "first in replicates",
+        "Associations, not causes",
+    ):
+        assert text in told.out
+    content = json.loads((tmp_path / "out" / "findings.json").read_text())
+    assert len(Findings.model_validate(content).findings) == 21
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_a_comparison_is_rendered_again(folders, tmp_path, monkeypatch):
+    assert (
+        type_in(monkeypatch, "compare", *folders[:2], "--metric", "accuracy", "-q", "-o", tmp_path / "out")
+        == 0
+    )
+    assert type_in(monkeypatch, "report", tmp_path / "out", "-o", tmp_path / "again.html") == 0
+    assert "The models side by side" in (tmp_path / "again.html").read_text()
+
+
+def test_gates_hold_differences(folders, monkeypatch, capsys):
+    words = ["compare", *folders[:2], "--metric", "cramers_v_mean", "-q", "--fail-if"]
+    assert type_in(monkeypatch, *words, "cramers_v_mean_difference@group>0.1") == 4
+    assert "gate broken: cramers_v_mean_difference(by=group, model=biased of t.csv" in capsys.readouterr().err
+    assert type_in(monkeypatch, *words, "cramers_v_mean_difference>0.9") == 0
+    assert type_in(monkeypatch, *words, "accuracy_differences>0.9") == 2
+    assert "accuracy_difference" in capsys.readouterr().err
+
+
+def test_one_run_is_not_enough(folders, monkeypatch, capsys):
+    assert type_in(monkeypatch, "compare", folders[0]) == 2
+    assert "two or more run folders" in capsys.readouterr().err
+
+
+def test_other_runs_stand_side_by_side(folders, tmp_path, monkeypatch, capsys):
+    a, b = (without_counts(folder, tmp_path / folder.name) for folder in folders[:2])
+    assert type_in(monkeypatch, "compare", a, b, "--metric", "accuracy_gap") == 0
+    told = capsys.readouterr().out
+    assert "accuracy_gap by group" in told
+    assert "no test" in told
