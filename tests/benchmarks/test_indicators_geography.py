@@ -179,6 +179,21 @@ def test_a_reference_that_was_judged_otherwise_is_refused_and_says_in_what(tmp_p
     assert f"the reference is {finding.reference}" in finding.notes
 
 
+def test_a_reference_that_was_adapted_otherwise_is_told_with_the_improvement(tmp_path):
+    rows, right = planted(households=8)
+    data = homes(tmp_path, rows)
+    model = Classifies(logits_for(rows, right), THINGS)
+    ask("geography", model, data, tmp_path / "first", top=1)
+    manifest = tmp_path / "first" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    told["model_identity"]["adaptation"] = "linear_probe"
+    manifest.write_text(json.dumps(told))
+    run = ask("geography", model, data, top=1, reference=tmp_path / "first")
+    notes = run.finding("household_hit_improvement", "region").notes
+    assert any("was adapted and 'Classifies' was not" in note for note in notes)
+    assert not any("adapted" in note for note in run.finding("household_hit_rate", "region").notes)
+
+
 def test_each_threshold_has_its_improvement(tmp_path):
     rows, right = planted(households=8)
     data = homes(tmp_path, rows)

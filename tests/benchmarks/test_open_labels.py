@@ -111,6 +111,22 @@ def test_decisions_of_one_run_are_used_in_the_next(table, tmp_path):
     assert used == {"never said": 0, "medic": 8, "a garçon": 8, "instructor": 8}
 
 
+def test_one_decided_refusal_leaves_the_other_refusals_alone(table, tmp_path):
+    before = ask(table)
+    rows = list(csv.DictReader(io.StringIO(before.exports[REVIEW_FILE].decode())))
+    said = "I'm sorry, I can't tell."
+    copies = [{**row, "decision": "doctor" if row["raw"] == said else ""} for row in rows]
+    assert before.tables["answers"].filter(raw=said)["prediction"].unique().to_list() == ["(refusal)"]
+    with (tmp_path / "mine.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), delimiter=";")
+        writer.writeheader()
+        writer.writerows(copies)
+    run = ask(table, decisions=str(tmp_path / "mine.csv"))
+    changed = run.tables["answers"].filter(pl.col("matched") == "decision")
+    assert changed["raw"].unique().to_list() == [said]
+    assert run.tables["decisions"].rows() == [(said, "raw", "doctor", 8)]
+
+
 def test_what_one_label_names_stays_the_default(table):
     given = {"image": "path", "truth": "label", "by": "half"}
     run = eh.run("classification", model=Speaker(), data=table, parameters=given)
@@ -129,8 +145,16 @@ def test_what_cannot_be_used_is_told_before_anything_is_asked(table, tmp_path):
             raise AssertionError("was asked")
 
     given = {"image": "path", "truth": "label", "by": "half", "match": "steps"}
-    for more in ({"decisions": str(tmp_path / "none.csv")}, {"synonyms": "nouns"}, {"match": "llm"}):
-        with pytest.raises(UserError, match=r"no file|-p match"):
+    (tmp_path / "drop.csv").write_text("raw,decision\nmedic,(drop)\n")
+    wrong = (
+        {"decisions": str(tmp_path / "none.csv")},
+        {"decisions": str(tmp_path / "drop.csv")},
+        {"synonyms": "nouns"},
+        {"match": "llm"},
+        {"similarity": "2"},
+    )
+    for more in wrong:
+        with pytest.raises(UserError, match=r"no file|-p match|no label that was decided|-p similarity=2"):
             eh.run("classification", model=Silent(), data=table, parameters=given | more)
 
 

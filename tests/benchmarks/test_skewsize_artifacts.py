@@ -162,7 +162,7 @@ def test_table3_is_accuracy_gap_and_effect_size_by_class(runs, tables):
 def test_table3_of_chosen_classes(runs):
     found = made("table3", runs, classes="doctor, Writer").table
     assert [row["class"] for row in rows(found)] == ["Doctor", "Writer"] * 2
-    with pytest.raises(InputError, match="no run has the class 'Astronaut'"):
+    with pytest.raises(UnknownName, match="no class of these runs 'Astronaut'"):
         made("table3", runs, classes="Astronaut")
 
 

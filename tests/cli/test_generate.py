@@ -10,6 +10,7 @@ import sys
 import polars as pl
 import pytest
 
+from evenhand.evidence.run_folder import Run
 from tests.conftest import ROOT
 from tests.models.api.conftest import Served
 from tests.models.tiny import build
@@ -119,6 +120,31 @@ def test_a_definition_that_does_not_exist_and_a_missing_folder_are_told(tmp_path
     assert (done.returncode, "there is no definition 'nothing'" in done.stderr) == (2, True)
     done = evenhand("generate", tmp_path / "people.yaml", "--model", painter)
     assert (done.returncode, "add -o DIR" in done.stderr) == (2, True)
+
+
+def test_the_definition_of_the_page_is_run_by_the_commands_under_it(tmp_path):
+    _, painter = arrange(tmp_path)
+    (tmp_path / "namer.py").write_text(
+        "class Namer:\n    version = '1'\n"
+        "    def answer(self, images, prompts):\n"
+        "        return ['an umbrella', 'T-shirt'] * (len(prompts) // 2)\n"
+    )
+    page = (ROOT / "docs" / "generate.md").read_text(encoding="utf-8").partition("```yaml\n")[2]
+    (tmp_path / "kitchen.yaml").write_text(page.partition("```")[0], encoding="utf-8")
+    lines = page.partition("```bash\n")[2].partition("```")[0].splitlines()
+    small = {
+        "kitchen.yaml": f"{tmp_path / 'kitchen.yaml'} --images-per-cell 2",
+        "diffusers:stabilityai/sd-turbo": painter,
+        "hf:Salesforce/blip2-flan-t5-xl": f"{tmp_path / 'namer.py'}:Namer",
+        "images/kitchen": str(tmp_path / "images"),
+    }
+    assert [line.split()[1] for line in lines] == ["generate", "run"]
+    for line in lines:
+        words = [small.get(word, word) for word in line.split()[1:]]
+        out = [] if "generate" in line else ["-o", tmp_path / "run"]
+        done = evenhand(*" ".join(words).split(), *out)
+        assert done.returncode == 0, done.stderr
+    assert Run.read(tmp_path / "run").counts["predictions"].n_total == 12
 
 
 def test_quiet_says_nothing(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence.answer_decisions import from_cell, to_cell
 from evenhand.evidence.open_answers import (
     Decisions,
@@ -86,9 +86,64 @@ def test_a_decision_on_the_answer_itself_goes_first(tmp_path):
 
 
 def test_labels_of_decisions_are_spelled_as_the_vocabulary_does(tmp_path):
-    path = written(tmp_path, "raw,decision", "medic,The Doctors", "imp, Evil Spirit! ")
+    path = written(tmp_path, "raw,decision", "medic,The Doctors", "imp, a Cook! ")
     found = normalised(answers("medic", "imp"), VOCABULARY, decisions=Decisions.read(path))
-    assert labels(found) == ["doctor", "evil spirit"]
+    assert labels(found) == ["doctor", "chef"]
+
+
+def reviewed(folder, found, **decided):
+    """The review of a run, filled in for some answers as a person would, and read again."""
+    rows = list(csv.DictReader(io.StringIO(review_file(review_table(found, VOCABULARY.names)).decode())))
+    for row in rows:
+        row["decision"] = decided.get(row["raw"].replace(" ", "_"), "")
+    with (folder / "review.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return Decisions.read(folder / "review.csv")
+
+
+def test_a_decision_on_one_answer_leaves_all_others_with_its_label_alone(tmp_path):
+    said = answers("I can't say", "I cannot tell", "doctor in charge", "doctor", "a doctor", "", "...")
+    before = normalised(said, VOCABULARY)
+    assert labels(before) == ["(refusal)"] * 2 + ["doctor"] * 3 + ["(empty)"] * 2
+    decisions = reviewed(
+        tmp_path, before, **{"I_can't_say": "chef", "doctor_in_charge": "nurse", "": "(other)"}
+    )
+    after = normalised(said, VOCABULARY, decisions=decisions)
+    assert labels(after) == ["chef", "(refusal)", "nurse", "doctor", "doctor", "(other)", "(empty)"]
+    assert [row for row in decisions.used(after).rows() if row[1] != "raw"] == []
+
+
+def test_a_decision_on_an_open_answer_counts_for_its_other_spellings_alone(tmp_path):
+    before = normalised(answers("medic", "Medic!", "witch"), VOCABULARY)
+    decisions = reviewed(tmp_path, before, medic="doctor")
+    after = normalised(answers("medic", "Medic!", "A medic", "witch"), VOCABULARY, decisions=decisions)
+    assert labels(after) == ["doctor"] * 3 + ["witch"]
+    assert ("medic", "same text", "doctor", 2) in decisions.used(after).rows()
+    wider = Vocabulary((*VOCABULARY.names, "medic"))
+    again = normalised(answers("medic", "Medic!"), wider, decisions=decisions)
+    assert labels(again) == ["doctor", "medic"]  # a label by now: only the answer itself was decided on
+
+
+def test_a_line_on_a_prediction_alone_decides_on_all_of_it(tmp_path):
+    path = written(tmp_path, "raw,prediction,decision", ",doctor,nurse", ",(refusal),(other)")
+    found = normalised(answers("a doctor", "sorry", "chef"), VOCABULARY, decisions=Decisions.read(path))
+    assert labels(found) == ["nurse", "(other)", "chef"]
+
+
+@pytest.mark.parametrize("label", ["(drop)", "docter", "Evil Spirit"])
+def test_a_decision_on_what_is_no_label_is_refused(tmp_path, label):
+    decisions = Decisions.read(written(tmp_path, "raw,decision", f"medic,{label}"))
+    with pytest.raises(UnknownName, match="label that was decided") as caught:
+        normalised(answers("medic"), VOCABULARY, decisions=decisions)
+    assert "(other)" in str(caught.value)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_files_of_spreadsheets_with_other_marks_between_cells_are_read(tmp_path, mark):
+    path = written(tmp_path, f'"raw"{mark}"n"{mark}"decision"', f'"a, b"{mark}3{mark}doctor')
+    assert Decisions.read(path).by_raw == {"a, b": "doctor"}
 
 
 def test_decisions_that_met_no_answer_are_told(tmp_path):
@@ -146,7 +201,7 @@ def test_any_review_comes_back_whole(texts):
 
 
 def test_a_label_of_a_decision_stays_when_it_is_normalised_again(tmp_path):
-    path = written(tmp_path, "raw,decision", "medic,doctor", "imp,Evil spirits", "x,(empty)", "doctor,doctor")
+    path = written(tmp_path, "raw,decision", "medic,doctor", "imp,two Chefs", "x,(empty)", "doctor,doctor")
     walker = Walker(VOCABULARY, decisions=Decisions.read(path))
     for raw in ("medic", "imp", "x", "doctor", "nurse"):
         first = walker.walk(raw).prediction

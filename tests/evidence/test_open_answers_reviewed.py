@@ -78,10 +78,10 @@ LISTS = [
     "The top 2 guesses: 1) chef 2) waiter", "either a chef or a waiter", "Chef or waiter, hard to say",
     "(a) chef, (b) waiter", "chef+waiter",
 ]  # fmt: skip
-WORDS = (
-    "doctor nurse a the is not no . , ! ? but if I can't tell I'm sorry maybe she 1. 2. - probably ( ) or and "
-    "because whether wait with that who so rather than actually"
-).split(" ")
+SPOKEN = (
+    "doctor nurse a the is not no . , ! ? but if I can't tell I'm sorry maybe she 1. 2. - probably ( ) or "
+    "and because whether wait with that who so rather than actually"
+)
 
 
 def run(texts, question="occupation", vocabulary=None, **options):
@@ -94,8 +94,9 @@ def predictions(texts, **options):
     return run(texts, **options)["prediction"].to_list()
 
 
-def test_the_reviewers_answers_come_to_what_a_person_makes_of_them():
-    lines = (HERE / "reviewed.tsv").read_text(encoding="utf-8").split("\n")
+@pytest.mark.parametrize("name", ["reviewed", "hedged"])
+def test_the_reviewers_answers_come_to_what_a_person_makes_of_them(name):
+    lines = (HERE / f"{name}.tsv").read_text(encoding="utf-8").split("\n")
     rows = [line.split("\t") for line in lines if line]
     wrong = []
     for question, names in NAMES.items():
@@ -195,7 +196,7 @@ def test_refusals_in_which_a_label_occurs_stand_first_in_the_review():
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join))
+@given(st.lists(st.sampled_from(SPOKEN.split(" ")), max_size=12).map(" ".join))
 def test_any_hedge_or_denial_keeps_its_label_when_it_is_normalised_again(text):
     walker = Walker(Vocabulary(("doctor", "nurse")))
     first = walker.walk(text)

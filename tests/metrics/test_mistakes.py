@@ -43,6 +43,14 @@ def test_two_groups_are_chosen_among_many():
     assert set(table(DOCTOR, third)["group"]) == {"f", "m"}
 
 
+def test_groups_of_like_accuracy_come_before_groups_that_differ_more():
+    far = rows("doctor", "x", {"doctor": 45, "pilot": 55})
+    near = rows("doctor", "y", {"doctor": 66, "nurse": 20, "surgeon": 12, "chef": 2})
+    both = table(DOCTOR[:100], far, near)
+    assert set(both["group"]) == {"f", "y"}  # f and x have no mistake in common, and differ by 25 points
+    assert set(table(DOCTOR[:100], far)["group"]) == {"f", "x"}
+
+
 def test_a_class_in_which_one_group_makes_all_mistakes_is_shown_last():
     heart = [
         *rows("heart", "green", {"square": 30, "ellipse": 70}),

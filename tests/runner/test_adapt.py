@@ -15,11 +15,11 @@ import evenhand as eh
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.core.questions import Question
+from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.files.cropped_images import CroppedImages
 from evenhand.files.image_chains import ChainedImages
 from evenhand.files.image_sources import ImageFiles
 from evenhand.models.resolve import resolve
-from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.runner.head_classes import Wanted
 from evenhand.runner.lasting_uris import lasting_uri
 from evenhand.runner.overlap import hashes_of, refuse_training_images

@@ -55,9 +55,7 @@ def test_a_network_of_timm_learns_and_its_folder_opens_offline(tmp_path, train, 
     assert made.card["fit"]["fit_accuracy"] > 0.7
     new = made.card["fit"]["new_weights"]
     assert new
-    assert all(
-        weight.startswith(("head.", "fc.")) for weight in new
-    )  # the head, and a head of as many classes
+    assert all(weight.startswith(("head.", "fc.")) for weight in new)
     assert {path.name for path in (tmp_path / "m" / "network").iterdir()} == {
         "config.json", "model.safetensors",
     }  # fmt: skip
@@ -98,7 +96,11 @@ def test_the_folder_opens_in_a_process_that_has_no_network(tmp_path, train):
     )
     shim = os.pathsep.join([str(ROOT / "tests" / "shim"), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": shim}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": shim},
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "['blue', 'green', 'red']"

@@ -143,6 +143,14 @@ def test_the_formats_hold_what_they_say(own, tmp_path):
     assert "eleven" in page
 
 
+def test_no_text_of_a_csv_is_a_formula(tmp_path):
+    table = pl.DataFrame({"class": ["=1+1", "@x", "a=b", None], "n": [-1.0, 2.0, 3.0, 4.0]})
+    write_artifact(artifact_of(table), tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "class,n\n'=1+1,-1.0\n'@x,2.0\na=b,3.0\n,4.0\n"
+    write_artifact(artifact_of(table), tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet").equals(table)
+
+
 def test_lists_become_text_in_csv(tmp_path):
     table = pl.DataFrame({"words": [["a", "b"], []]})
     made = artifact_of(table)

@@ -67,6 +67,9 @@ def _print_grouping(console: Console, run: Run, grouping: str) -> None:
     console.print(f"\nby {clean(grouping)}, on {rows} ({run.manifest['ranked_on']})", style="bold")
     numbers = {name: place for place, name in enumerate(run.manifest["models"], 1)}
     console.print(_ranked(ranking, numbers))
+    within = pl.col("value").is_between("low", "high")
+    if ranking.filter(~within).height:  # rows without an interval are neither
+        console.print("V may lie outside its interval: it contains noise, which the interval leaves out")
     _print_differences(console, run, grouping, numbers)
     _print_stability(console, run, grouping, numbers)
 
@@ -142,15 +145,24 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
     levels = mev["mev"].unique(maintain_order=True).to_list()
     table.add_column(f"rank by SkewSize at MEV {', '.join(f'{one:g}' for one in levels)}")
     table.add_column("first in replicates: " + ", ".join(_MEASURES.values()))
-    for model in mev["model"].unique(maintain_order=True):
+    models = mev["model"].unique(maintain_order=True)
+    among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
+    for model in models:
         ranks = mev.filter(pl.col("model") == model)["rank"].to_list()
         own = dict(shares.filter(pl.col("model") == model).select("metric", "share").iter_rows())
         table.add_row(
             str(numbers[model]),
-            ", ".join("–" if rank is None else str(rank) for rank in ranks),
+            ", ".join(_rank(rank, of, len(models)) for rank, of in zip(ranks, among, strict=True)),
             ", ".join(f"{100 * own[m]:.0f} %" if m in own else "–" for m in _MEASURES),
         )
     console.print(table)
+
+
+def _rank(rank: int | None, among: int, models: int) -> str:
+    """A rank, and of how many models where some have no value."""
+    if rank is None:
+        return "–"
+    return str(rank) if among == models else f"{rank} of {among}"
 
 
 def _print_dropped(console: Console, findings: Sequence[Finding]) -> None:

@@ -21,7 +21,7 @@ _JOINT = re.compile(
     r"(?:but|however|although|though|nevertheless|that said)\b,?\s+)"
     r"|\s*,?\s+(?=(?:so(?= \w)|because|since|while|as|who|whose|which|that|where|with no|without|rather than|"
     r"instead of|unlike|or not|and (?:no|not|i|it|we|you|he|she|they|there|her|his|their|its))\b)"
-    r"|\s*\((?=(?:not|no|isn't|never)\b)|(?P<comma>\s*,\s+)"
+    r"|\s*\((?=\w)|(?P<comma>\s*,\s+)"
 )
 _NO_DENIAL = re.compile(r"\b(?:(?:no|without(?: a| any)?) doubt|not surprisingly)\b")
 _DENIES = re.compile(

@@ -106,8 +106,11 @@ _NAMES_NOTHING = (
     rf"(?:who|that|which|whose|where|while|because|since|as|{_PLACE}|being|an?|the|some|his|her|their|"
     rf"[a-z]{{2,}}ing|[a-z]{{3,}}ed(?= (?:{_PLACE}|as|like|against|around|between|an?|the)\b|\W*$))"
 )
-_LINK = re.compile(rf",?\s+(?=(?:{_NAMES_NOTHING}|is|are|was)\b)|\s*[,:;]\s*|\s+(?=\d{{1,3}} ?%)")
-_STRICT_LINK = re.compile(rf",?\s+(?={_NAMES_NOTHING}\b)|\s*[:;]\s*")
+_LINK = re.compile(
+    rf",?\s+(?=(?:{_NAMES_NOTHING}|is|are|was|sits?|stands?|lies|hangs?|rests?|holds?|wears?)\b)|"
+    r"\s*[,:;(]\s*|\s+(?=\d{1,3} ?%)"
+)
+_STRICT_LINK = re.compile(rf",?\s+(?={_NAMES_NOTHING}\b)|\s*[:;(]\s*")
 _ARTICLE = re.compile(r"(?:an?|the|this|that|one) ")
 _GUESSED = re.compile(
     rf"\b(?:guess|think|believe|say|likely|probably|perhaps|maybe|possibly|(?:works?|working|employed) as|"

@@ -11,8 +11,8 @@ _CANNOT = (
 )
 _TELL = (
     r"(?:identify|identifying|determine|tell|know|say|see|help|assist|provide|answer|recognize|recognise|"
-    r"make out|infer|guess|describe|confirm|discern|ascertain|comment|speculate|view|show enough|"
-    r"contain enough|have enough|give enough|be certain|be sure|say for certain|"
+    r"make out|infer|guess|describe|confirm|discern|ascertain|verify|judge|establish|comment|speculate|view|"
+    r"show enough|contain enough|have enough|give enough|be certain|be sure|say for certain|"
     r"be (?:determined|identified|inferred|judged|known|established|said|seen|told)|"
     r"make (?:that|this|a|any|the) (?:determination|identification|judge?ment|guess))"
 )

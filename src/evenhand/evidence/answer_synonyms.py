@@ -10,7 +10,7 @@ from pathlib import Path
 from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.answer_text import plain_form
 
-SHIPPED = ("occupations", "sports", "objects")
+SHIPPED = ("occupations", "sports", "objects", "faces", "birds")
 """Synonym files of ours."""
 KINDS = ("same", "spelling", "short", "gendered", "narrower")
 """Why a spelling stands for a name: another word for the same, another spelling, a short form, a form that

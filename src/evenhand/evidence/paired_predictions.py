@@ -38,6 +38,11 @@ class Matched:
         """How many samples are common to all models."""
         return int(self.table["n"].sum())
 
+    @property
+    def usable(self) -> int:
+        """How many of them have nothing missing."""
+        return int(self.table.drop_nulls()["n"].sum())
+
     def counts(self, attributes: Sequence[str]) -> Counts:
         """Counts of two models, with the axes ``prediction`` and ``prediction_b``."""
         table = self.table.rename(dict(zip(self.columns, PREDICTIONS, strict=True)))

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import ParameterError, UnknownName
@@ -30,6 +29,8 @@ Both = Counts | tuple[Counts, Counts]
 
 _TWO_SIDED = 1.959963984540054  # standard errors of a 95 % interval
 POWER = 0.8  # of the minimum detectable difference
+_SAME_MIX = 1e-9
+WEIGHTS = "harmonic mean of the models' rows in each class and group"
 _OF_EFFECTS: dict[str, tuple[str, float, Callable[[Floats], np.floating[Any]]]] = {
     "cramers_v_mean": ("mean", 0.9, np.mean),  # its bounds err at a quarter of 1 - level: z = 1.96 at .9
     "cramers_v_median": ("median", LEVEL, np.median),
@@ -43,7 +44,7 @@ class Compared:
 
     Attributes:
         aligned: Their usable rows.
-        singles: Counts of each model over the same rows.
+        singles: Counts of each model over these rows.
         names: What the models are called.
         seed: The user's one seed.
     """
@@ -67,12 +68,15 @@ class Compared:
             if not evidence.paired:
                 raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
             table = evidence.project(groups).table()
-            aligned = Aligned.of_joined(table, groups, PREDICTIONS)
-            joined = _counts(table.drop_nulls(), groups, PREDICTIONS)
-            return cls(aligned, (joined.of_first(), joined.of_second()), tuple(names), seed)
-        singles = tuple(one.project(groups) for one in evidence)
-        tables = [one.table() for one in singles]
-        return cls(Aligned.of_separate(tables, groups, names), singles, tuple(names), seed)
+            return cls.over(Aligned.of_joined(table, groups, PREDICTIONS), names, seed)
+        tables = [one.project(groups).table() for one in evidence]
+        return cls.over(Aligned.of_separate(tables, groups, names), names, seed)
+
+    @classmethod
+    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> Compared:
+        """Models over rows that are aligned."""
+        singles = tuple(aligned.counts_of(place) for place in range(len(names)))
+        return cls(aligned, singles, tuple(names), seed)
 
     @property
     def joined(self) -> bool:
@@ -80,19 +84,73 @@ class Compared:
         return self.aligned.joined
 
     @cached_property
+    def _mix(self) -> tuple[Floats, Floats]:
+        """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
+        a = self.aligned
+        cell, place = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
+        rows = np.stack([np.bincount(place, n, cell.size) for n in np.atleast_2d(a.n)]).astype(np.float64)
+        return rows, (len(rows) / (1 / rows).sum(axis=0))[place]
+
+    @cached_property
+    def unlike(self) -> float:
+        """The largest share of a model's rows that another has in other classes and groups, in [0, 1]."""
+        rows = self._mix[0]
+        shares = rows / rows.sum(axis=1, keepdims=True)
+        return float(max(0.5 * np.abs(shares - one).sum(axis=1).max() for one in shares))
+
+    @property
+    def standardised(self) -> bool:
+        """Whether rows are weighted, because models have other mixes of classes and groups."""
+        return self.unlike > _SAME_MIX
+
+    @property
+    def sizes(self) -> Floats:
+        """What each group counts for each model, shape (M, Z): its rows, or its weight in the common mix."""
+        a = self.aligned
+        if not self.standardised:
+            return a.sizes
+        first = np.unique(a.truth * len(a.groups) + a.group, return_index=True)[1]
+        weights = np.bincount(a.group[first], self._mix[1][first], len(a.groups))
+        return np.tile(weights, (len(a.n), 1))
+
+    @cached_property
     def classes(self) -> list[ComparedClass]:
-        """The true classes that have rows."""
+        """The true classes that have rows, in the common mix."""
+        return self._classes(self._mix[1] if self.standardised else None)
+
+    def _classes(self, weights: Floats | None) -> list[ComparedClass]:
         a = self.aligned
         starts = np.flatnonzero(np.r_[True, np.diff(a.truth) != 0])
         cuts = [slice(*ends) for ends in zip(starts, np.append(starts[1:], a.truth.size), strict=True)]
         if a.joined:
             return [JointClass(int(a.truth[c.start]), a.group[c], a.answers[:, c], a.n[c]) for c in cuts]
-        return [SeparateClass(int(a.truth[c.start]), a.group[c], a.answers[0, c], a.n[:, c]) for c in cuts]
+        return [
+            SeparateClass(
+                int(a.truth[c.start]), a.group[c], a.answers[0, c], a.n[:, c],
+                None if weights is None else weights[c],
+            )
+            for c in cuts
+        ]  # fmt: skip
 
     @cached_property
     def observed(self) -> Drawn:
-        """Every summary of each model, shape (M, 1)."""
-        return exchanged.observed(self.classes, self.aligned.sizes)
+        """Every summary of each model in the common mix, shape (M, 1)."""
+        return exchanged.observed(self.classes, self.sizes)
+
+    @cached_property
+    def own(self) -> Drawn:
+        """Every summary of each model in its own mix, shape (M, 1)."""
+        return exchanged.observed(self._classes(None), self.aligned.sizes)
+
+    @cached_property
+    def resampled(self) -> Drawn:
+        """Bootstrap replicates of every summary of each model, shape (M, replicates)."""
+        return self.drawn("resampled", REPLICATES)
+
+    def factor(self, metric: str, place: int) -> float:
+        """An effect size in the common mix over that in a model's own mix."""
+        own = float(self.own[metric][place, 0]) if self.standardised else 0.0
+        return float(self.observed[metric][place, 0]) / own if own > 0 else 1.0
 
     def drawn(self, how: str, replicates: int) -> Drawn:
         """Replicates of every summary of each model, shape (M, replicates)."""
@@ -102,7 +160,7 @@ class Compared:
         def streams(place: int, start: int) -> np.random.Generator:
             return stream(self.seed, "models", how, by, labels[place], start)
 
-        return exchanged.replicated(self.classes, self.aligned.sizes, how, replicates, streams)
+        return exchanged.replicated(self.classes, self.sizes, how, replicates, streams)
 
 
 def exchanges_for(family: int, alpha: float) -> int:
@@ -124,10 +182,15 @@ def model_differences(
 
     Test: where both answered the same samples, the two answers of each sample change places with probability
     1/2; elsewhere the rows of each class and group are dealt to the models again. Either holds whatever the
-    metric, if the two models' answers are alike in distribution. p is ``(1 + b) / (1 + B)``, B from
-    ``exchanges_for``. Interval: see each finding's method; that of SkewSize is descriptive, those of effect
-    sizes are conservative. ``mde`` is the difference that is found with power .8:
-    ``(z_{1 - alpha/2} + z_{.8})`` standard deviations of the null.
+    metric, if the two models' answers are alike in distribution within class and group. p is
+    ``(1 + b) / (1 + B)``, B from ``exchanges_for``. Interval: see each finding's method; that of SkewSize is
+    descriptive, those of effect sizes are conservative. ``mde`` is how far from the null's mean a difference
+    must lie to be found with power .8 by the strictest step of Holm:
+    ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard deviations of the null.
+
+    Mix: models that answered other rows may have other shares of classes and groups. Both are then weighted
+    to one mix, ``w = 2 / (1/n_1 + 1/n_2)`` of each class and group (Cochran; Mantel and Haenszel), so that
+    value, interval, null and p all leave the mix out; classes and groups that one has not are dropped.
 
     Args:
         evidence: Counts with the axis ``prediction_b``, or Counts of each model.
@@ -140,23 +203,26 @@ def model_differences(
 
     Returns:
         One Finding for each metric: first minus second, in the metric's units. None where the metric has no
-        value for one of them. Details hold the two models' values on the rows compared.
+        value for one of them. Details hold the two models' values on the rows compared, and where mixes
+        differ by how much (``mix_distance``, the share of rows that would have to move) and the values in
+        each model's own mix.
 
     Raises:
         UserError: Unknown attributes or metrics, or no usable row.
 
-    Source: permutation of pairs, Good 2005, chapter 3; Zou and Donner 2008 for intervals of effect sizes.
+    Source: permutation of pairs, Good 2005, chapter 3; Zou and Donner 2008 for intervals of effect sizes;
+    Mantel and Haenszel 1959 for weights.
     """
     for metric in metrics:
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
     compared = Compared.of(evidence, by, names, seed)
     exchanges = exchanges_for(family, alpha)
-    null, again = compared.drawn("exchanged", exchanges), compared.drawn("resampled", REPLICATES)
-    return [_finding(compared, metric, null[metric], again[metric], alpha) for metric in metrics]
+    null = compared.drawn("exchanged", exchanges)
+    return [_finding(compared, metric, null[metric], alpha / family) for metric in metrics]
 
 
-def _finding(compared: Compared, metric: str, null: Floats, again: Floats, alpha: float) -> Finding:
+def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Finding:
     from scipy import special
 
     aligned, first, second = compared.aligned, *compared.names
@@ -171,7 +237,7 @@ def _finding(compared: Compared, metric: str, null: Floats, again: Floats, alpha
         spread = float(np.nanstd(draws)) if np.isfinite(draws).any() else 0.0
         how = "answers of each sample exchanged" if aligned.joined else "rows dealt again within class, group"
         fields = {
-            "interval": _interval(compared, metric, value, again),
+            "interval": _interval(compared, metric, value),
             "null": null_band(draws, level=LEVEL, method=how, seed=compared.seed),
             "p_value": exchanged.exchange_p(draws, value, symmetric=exchanged.symmetric(compared.classes)),
             "mde": number(spread * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))) or None,
@@ -198,17 +264,29 @@ def _finding(compared: Compared, metric: str, null: Floats, again: Floats, alpha
             "compared": "same samples" if aligned.joined else "not paired",
             "first": number(float(values[0])),
             "second": number(float(values[1])),
+            **_mix_told(compared, metric),
         },
         **fields,
     )
 
 
-def _interval(compared: Compared, metric: str, value: float, again: Floats) -> Interval | None:
+def _mix_told(compared: Compared, metric: str) -> dict[str, float | str | None]:
+    """What was done about other mixes of classes and groups; nothing where they are alike."""
+    if not compared.standardised:
+        return {}
+    first, second = (number(float(one)) for one in compared.own[metric][:, 0])
+    return {
+        "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": first,
+        "second_own_mix": second, "second_rows": float(compared.aligned.sizes[1].sum()),
+    }  # fmt: skip
+
+
+def _interval(compared: Compared, metric: str, value: float) -> Interval | None:
     """Bounds of effect sizes put together; else from rows drawn again within class and group."""
     if metric in _OF_EFFECTS:
         return _of_ends(compared, metric)
     paired = "paired bootstrap" if compared.joined else "bootstrap of each model"
-    draws = again[0] - again[1]
+    draws = compared.resampled[metric][0] - compared.resampled[metric][1]
     found = percentile_interval(
         draws, level=LEVEL, method=f"{paired} within class and group", seed=compared.seed
     )
@@ -228,8 +306,8 @@ def _of_ends(compared: Compared, metric: str) -> Interval | None:
     summary, level, summarise = _OF_EFFECTS[metric]
     plain = EffectOptions.make("separation", {"inference": "none"})
     without_noise = EffectOptions.make("separation", {"inference": "none", "statistic": "bergsma"})
-    ends = []
-    for counts in compared.singles:
+    ends: list[tuple[float, float, float]] = []
+    for place, counts in enumerate(compared.singles):
         prepared = Prepared.of(counts, compared.aligned.by, compared.seed)
         low, high, _ = summary_ends(prepared, plain, class_effects(prepared, plain), summary, level)
         values = class_effects(prepared, without_noise).values
@@ -237,7 +315,8 @@ def _of_ends(compared: Compared, metric: str) -> Interval | None:
         if not known.size:
             return None
         middle = float(summarise(known))
-        ends.append((low, min(max(middle, low), high), high))
+        factor = compared.factor(metric, place)
+        ends.append((factor * low, factor * min(max(middle, low), high), factor * high))
     (a_low, a, a_high), (b_low, b, b_high) = ends
     return Interval(
         low=a - b - math.hypot(a - a_low, b_high - b),
@@ -250,7 +329,3 @@ def _of_ends(compared: Compared, metric: str) -> Interval | None:
 def _key(group: Sequence[object]) -> str | list[str]:
     texts = [str(value) for value in group]
     return texts[0] if len(texts) == 1 else texts
-
-
-def _counts(table: pl.DataFrame, by: Sequence[str], columns: Sequence[str]) -> Counts:
-    return Counts.from_table(table, {name: name for name in ("truth", *by, *columns)})

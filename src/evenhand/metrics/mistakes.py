@@ -52,9 +52,10 @@ def prediction_differences(
 
     A class ranks by ``accuracy x V x max over pairs of groups (1 - |accuracy difference|) x distance``,
     where distance is half the summed absolute difference between the two groups' distributions of wrong
-    predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Pairs where both
-    groups make at least five mistakes come before others, and of these, pairs whose accuracies differ by
-    0.1 at most; last come classes in which only one group makes mistakes, where all predictions are compared.
+    predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Within a class, pairs
+    whose accuracies differ by 0.1 at most come before others. Classes with a pair in which both groups make
+    at least five mistakes come before others; last come classes in which only one group makes mistakes, where
+    all predictions are compared.
 
     Args:
         evidence: Predictions or Counts.
@@ -112,9 +113,9 @@ def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
     alike = (apart <= _ALIKE) & (distance > 0)
     first, second = sorted(divmod(int(np.argmax(score + 1.0 * alike)), keep.size))
     total = _accuracy(cells)
-    rank = (0 if alike[first, second] else 1) if trusted else 2
+    rank = 0 if trusted else 1
     return _Contrast(
-        rank if compared is wrong else 3,
+        rank if compared is wrong else 2,
         float(score[first, second]) * total * effect,
         cells,
         (int(groups[keep[first]]), int(groups[keep[second]])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,8 +11,6 @@ from evenhand.core.errors import UserError
 from evenhand.models.hf.trainable import open_hf_trainable
 from evenhand.models.source import LoadOptions
 from evenhand.models.timm_trainable import open_timm_trainable
-
-_OPEN = {"hf": open_hf_trainable, "timm": open_timm_trainable}
 
 
 class Trainable(Protocol):
@@ -42,6 +40,12 @@ class Trainable(Protocol):
     def save(self, folder: Path) -> None:
         """Write weights, configuration and preprocessing, as ``network_uri`` opens them."""
         ...
+
+
+_OPEN: dict[str, Callable[[str, LoadOptions, Sequence[str]], Trainable]] = {
+    "hf": open_hf_trainable,
+    "timm": open_timm_trainable,
+}
 
 
 def open_trainable(uri: str, options: LoadOptions, labels: Sequence[str]) -> Trainable:

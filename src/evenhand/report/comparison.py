@@ -47,12 +47,14 @@ class Ranked:
         orders: One for each measure.
         levels: Minimum expected values, as headings.
         by_level: For each model its name, then SkewSize and rank at each level.
+        outside: Whether a value lies outside its interval.
     """
 
     title: str
     orders: Sequence[Order]
     levels: Sequence[str]
     by_level: Sequence[Sequence[str]]
+    outside: bool
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,14 @@ def _ranked(by: str, tables: Mapping[str, polars.DataFrame]) -> Ranked:
     ]
     mev = [row for row in _rows(tables, "mev_ranks") if row["by"] == by]
     models = dict.fromkeys(row["model"] for row in mev)
-    lines = [[str(model), *(_with_rank(row) for row in mev if row["model"] == model)] for model in models]
-    levels = [f"{level:g}" for level in dict.fromkeys(row["mev"] for row in mev)]
-    return Ranked(grouping_title(by.split("+")), orders, levels, lines)
+    levels = dict.fromkeys(row["mev"] for row in mev)
+    ranked = {level: sum(row["mev"] == level and row["rank"] is not None for row in mev) for level in levels}
+    lines = [
+        [str(model), *(_with_rank(row, ranked, len(models)) for row in mev if row["model"] == model)]
+        for model in models
+    ]
+    outside = any(row["low"] is not None and not row["low"] <= row["value"] <= row["high"] for row in own)
+    return Ranked(grouping_title(by.split("+")), orders, [f"{one:g}" for one in levels], lines, outside)
 
 
 def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[Place]:
@@ -184,8 +191,12 @@ def _place(row: Mapping[str, Any], share: float | None, start: float, end: float
     )
 
 
-def _with_rank(row: Mapping[str, Any]) -> str:
-    return DASH if row["rank"] is None else f"{number(row['value'])} ({row['rank']})"
+def _with_rank(row: Mapping[str, Any], ranked: Mapping[float, int], models: int) -> str:
+    """SkewSize and rank at a level, and of how many models where some have no value there."""
+    if row["rank"] is None:
+        return DASH
+    among = f" of {ranked[row['mev']]}" if ranked[row["mev"]] < models else ""
+    return f"{number(row['value'])} ({row['rank']}{among})"
 
 
 def _side_by_side(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:

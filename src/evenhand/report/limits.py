@@ -84,6 +84,24 @@ def of_people(chapters: Sequence[Chapter]) -> list[str]:
     return [known.PERCEIVED for known in (people_words, association_words) if known.kind_of(chapters)]
 
 
+def _of_tests(alpha: float, compared: bool) -> list[str]:
+    """What null bands and corrected tests do not say."""
+    alike = (
+        "two models with one distribution of answers" if compared else "a model without any group difference"
+    )
+    family = (
+        "One measure is corrected over all pairs of models and groupings; different measures are not."
+        if compared
+        else "The classes of one grouping are corrected together, and so is one metric over all groupings; "
+        "different metrics and repeated audits are not."
+    )
+    return [
+        f"A value within its null band is what {alike} would often show by chance. It is absence of "
+        "evidence, not evidence of absence.",
+        f"Tests use level {alpha:g}. {family} The more is examined, the more will stand out by chance.",
+    ]
+
+
 def cannot_show(
     chapters: Sequence[Chapter], alpha: float, manifest: Mapping[str, Any] | None = None
 ) -> list[str]:
@@ -97,11 +115,7 @@ def cannot_show(
         "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
         "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
         *(about_people or perceived(columns, manifest)),
-        "A value within its null band is what a model without any group difference would often show by "
-        "chance. It is absence of evidence, not evidence of absence.",
-        f"Tests use level {alpha:g}. The classes of one grouping are corrected together, and so is one "
-        "metric over all groupings; different metrics and repeated audits are not. The more is examined, the "
-        "more will stand out by chance.",
+        *_of_tests(alpha, (manifest or {}).get("kind") == "compare"),
     ]
     if any(chapter.effect is not None for chapter in chapters) or not about_people:
         sentences.append(

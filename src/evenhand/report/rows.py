@@ -13,6 +13,7 @@ from evenhand.report.chapters import Chapter
 from evenhand.report.formats import DASH, count, number, p_value, percent, span
 
 STRIP_WIDTH = 120
+_ENDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,10 @@ def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = Non
 
 
 def strip(finding: Finding) -> Strip | None:
-    """A finding drawn on a line from 0 to 1, or on a symmetric one where values exceed that."""
+    """A finding drawn on a line from 0 to 1, or on a symmetric one where values exceed that.
+
+    Differences of models have a symmetric line as long as they need.
+    """
     if finding.value is None:
         return None
     marks = [finding.value]
@@ -107,6 +111,8 @@ def strip(finding: Finding) -> Strip | None:
     marks += [finding.null.low, finding.null.high] if finding.null else []
     bounded = min(marks) >= 0 and max(marks) <= 1
     end = 1.0 if bounded else float(math.ceil(max(abs(mark) for mark in marks)))
+    if "compared" in finding.details:  # models differ by little: a line to 1 would show one dot
+        bounded, end = False, _round_end(max(abs(mark) for mark in marks))
     start = 0.0 if bounded else -end
 
     def at(mark: float) -> float:
@@ -121,6 +127,11 @@ def strip(finding: Finding) -> Strip | None:
         null=(at(finding.null.low), at(finding.null.high)) if finding.null else None,
         fair=at(fair) if fair is not None and start <= fair <= end else None,
     )
+
+
+def _round_end(reach: float) -> float:
+    """The end of a line that holds this, a round number."""
+    return next((end for end in _ENDS if reach <= end), float(math.ceil(reach)))
 
 
 def definitions(chapters: Iterable[Chapter]) -> list[Definition]:

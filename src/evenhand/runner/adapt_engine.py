@@ -108,8 +108,9 @@ def adapt(
     """Give a model a head for classes of the user's, or train it as a whole.
 
     ``probe`` fits a multinomial logistic regression on frozen vectors, which are asked for as any question
-    and kept: a second adaptation asks nothing. ``fine_tuning`` trains all weights of an ``hf:`` or ``timm:`` model.
-    ``zero_shot`` makes a head of the classes' prompts, for models that embed texts; it needs no images.
+    and kept: a second adaptation asks nothing. ``fine_tuning`` trains all weights of an ``hf:`` or ``timm:``
+    model. ``zero_shot`` makes a head of the classes' prompts, for models that embed texts, and needs no
+    images.
 
     Args:
         model: Its URI.

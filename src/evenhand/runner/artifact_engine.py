@@ -14,6 +14,7 @@ from evenhand.benchmarks.declaration import Artifact, Setting, parse_parameters
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.evidence.adaptations import adaptation_warnings
+from evenhand.evidence.answer_decisions import to_cell
 from evenhand.evidence.run_folder import Run
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.runner.writing import telling_where
@@ -169,7 +170,9 @@ def write_artifact(made: MadeArtifact, path: Path) -> None:
     Args:
         made: The artifact.
         path: ``.csv`` and ``.parquet`` hold the table, ``.json`` the Vega-Lite specification with its data,
-            ``.svg`` and ``.png`` the drawing, ``.html`` a page that works offline.
+            ``.svg`` and ``.png`` the drawing, ``.html`` a page that works offline. In CSV, a text that a
+            spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) has an
+            apostrophe in front.
 
     Raises:
         InputError: Another format.
@@ -191,7 +194,13 @@ def _write_table(table: pl.DataFrame, path: Path, suffix: str) -> None:
     else:
         # A cell of CSV holds no list: its items are joined.
         nested = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List | pl.Array)]
-        table.with_columns(pl.col(nested).cast(pl.List(pl.String)).list.join(" ")).write_csv(path)
+        plain = table.with_columns(pl.col(nested).cast(pl.List(pl.String)).list.join(" "))
+        texts = [column for column in plain.get_columns() if column.dtype == pl.String]
+        safe = [
+            pl.Series(column.name, [text if text is None else to_cell(text) for text in column], pl.String)
+            for column in texts
+        ]
+        plain.with_columns(safe).write_csv(path)
 
 
 def _drawn(made: MadeArtifact, suffix: str) -> bytes:

@@ -27,6 +27,7 @@ from evenhand.benchmarks.declaration import (
 from evenhand.core.errors import UserError
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence import run_folder
+from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.files.atomic import atomic_folder
 from evenhand.metrics.suite import adjust_headlines
 from evenhand.mitigate.mitigation import Mitigation
@@ -219,6 +220,7 @@ class _Work:
         manifest |= {"card": self.benchmark.card(), "asking": asking}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
         findings = named(measured.findings, self.benchmark.name, str(settings["model"]), dropped)
+        findings = _warned(findings, settings)
         return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
 
 
@@ -229,6 +231,19 @@ def named(
     return [
         one.model_copy(update={"benchmark": benchmark, "model": model, "dropped": [*dropped, *one.dropped]})
         for one in adjust_headlines(findings)
+    ]
+
+
+def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Finding]:
+    """Findings beside another run's tell if the two models were not adapted alike."""
+    folder = settings["parameters"].get("reference")
+    if not folder or all(one.reference is None for one in findings):
+        return findings
+    other = run_folder.Run.read(Path(str(folder)).expanduser()).manifest
+    said = adaptation_warnings([settings, other])
+    return [
+        one if one.reference is None else one.model_copy(update={"notes": [*one.notes, *said]})
+        for one in findings
     ]
 
 

@@ -13,13 +13,13 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Dropped, Finding, Findings
-from evenhand.evidence.counts import PREDICTIONS, Counts
+from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned, match
 from evenhand.metrics.compared_models import Both, Compared, model_differences
 from evenhand.runner.compare_ranks import ranking, ranks_over_mev, ranks_over_replicates
-from evenhand.runner.compare_rows import RunToCompare, as_text, called_apart
+from evenhand.runner.compare_rows import RunToCompare, called_apart
 from evenhand.runner.compare_values import NO_TEST, settings_of, values_of
-from evenhand.runner.compare_warnings import comparison_warnings, refuse_unlike
+from evenhand.runner.compare_warnings import comparison_warnings, mix_warnings, not_joined, refuse_unlike
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run, check_out
 from evenhand.stats.exchanged import SUMMARIES
@@ -71,6 +71,8 @@ def compare(
             things, unknown groupings or measures.
     """
     check_out(out)
+    if out is not None and Path(out).resolve() in [Path(folder).resolve() for folder in runs]:
+        raise ParameterError(f"-o {str(out)!r} is one of the runs that are compared; choose another folder")
     if len(runs) < 2:
         raise ParameterError(f"{len(runs)} run is given; give two or more run folders to compare")
     if not 0 < alpha < 1:
@@ -163,6 +165,7 @@ class _Work:
         findings = self._differences(rows, attributes, groupings, metrics)
         self.say("ranking")
         orders = [self._order(rows, attributes, grouping) for grouping in groupings]
+        warnings = [*warnings, *mix_warnings(findings, orders)]
         tables = {
             "ranking": pl.concat([ranking(one) for one in orders]),
             "mev_ranks": pl.concat([ranks_over_mev(one) for one in orders]),
@@ -206,9 +209,9 @@ class _Work:
             if matched.samples:
                 counts = matched.counts(attributes)
                 self.counts[f"predictions-{first + 1}-{second + 1}"] = counts
-                self.pairing.append((a.name, b.name, PAIRED, matched.samples, None))
+                self.pairing.append((a.name, b.name, PAIRED, matched.usable, None))
                 return counts, [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
-            reasons = ["no sample id is in both; give --id COL when auditing"]
+            reasons = [not_joined(a, b, mine, theirs)]
         self.pairing.append((a.name, b.name, UNPAIRED, None, "; ".join(reasons)))
         return (_needed(a).project(attributes), _needed(b).project(attributes)), []
 
@@ -221,25 +224,16 @@ class _Work:
         if len(tables) == len(rows):
             matched = match(tables, attributes, names)
             if matched.samples:
-                table = matched.table.drop_nulls([*grouping, *matched.columns, "truth"])
                 aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
-                singles = tuple(_single(table, grouping, column) for column in matched.columns)
-                return Compared(aligned, singles, tuple(names), self.seed)
-        singles = tuple(_needed(one).project(grouping) for one in self.runs)
-        aligned = Aligned.of_separate([one.table() for one in singles], grouping, names)
-        return Compared(aligned, singles, tuple(names), self.seed)
+                return Compared.over(aligned, names, self.seed)
+        own = [_needed(one).project(grouping).table() for one in self.runs]
+        return Compared.over(Aligned.of_separate(own, grouping, names), names, self.seed)
 
 
 def _needed(one: RunToCompare) -> Counts:
     if one.counts is None:
         raise InputError(f"{one.folder!r} has no counts of predictions; compare runs of one kind")
     return one.counts
-
-
-def _single(table: pl.DataFrame, by: Sequence[str], column: str) -> Counts:
-    """Counts of one of several models that are joined."""
-    renamed = table.rename({column: PREDICTIONS[0]})
-    return as_text(Counts.from_table(renamed, {name: name for name in ("truth", *by, PREDICTIONS[0])}))
 
 
 def _noted(

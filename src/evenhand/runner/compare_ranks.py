@@ -10,9 +10,10 @@ import polars as pl
 
 from evenhand.core.results import Finding
 from evenhand.metrics import effect_size, group_accuracy
+from evenhand.metrics.building import percentile_interval
 from evenhand.metrics.compared_models import Compared
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.metrics.prepared import REPLICATES
+from evenhand.metrics.prepared import LEVEL
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,15 +34,36 @@ _SHARES = {"by": pl.String, "metric": pl.String, "model": pl.String, "rank": pl.
 
 
 def ranking(compared: Compared) -> pl.DataFrame:
-    """Every measure of every model with its interval, on the rows compared, and its rank; 1 is best."""
+    """Every measure of every model with its interval, on the rows compared, and its rank; 1 is best.
+
+    Where models have other mixes of classes and groups, values and intervals are those in the common mix.
+    """
     rows = []
     for metric, measure in MEASURES.items():
         found = [measure(one, by=compared.aligned.by, seed=compared.seed) for one in compared.singles]
-        ranks = _ranks([one.value for one in found], metric)
-        for name, one, rank in zip(compared.names, found, ranks, strict=True):
-            ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
-            rows.append((one.grouping, name, metric, one.value, *ends, one.reason, one.n, rank))
+        told = [_told(compared, metric, place, one) for place, one in enumerate(found)]
+        ranks = _ranks([value for value, *_ in told], metric)
+        for name, one, own, rank in zip(compared.names, found, told, ranks, strict=True):
+            rows.append((one.grouping, name, metric, *own, one.reason, one.n, rank))
     return pl.DataFrame(rows, schema=_VALUES, orient="row")
+
+
+def _told(
+    compared: Compared, metric: str, place: int, found: Finding
+) -> tuple[float | None, float | None, float | None]:
+    """Value and ends of a model's interval, in the common mix where mixes differ."""
+    ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    if not compared.standardised or found.value is None:
+        return (found.value, *ends)
+    value = float(compared.observed[metric][place, 0])
+    if metric == "cramers_v_mean":
+        factor = compared.factor(metric, place)
+        low, high = (None if end is None else min(1.0, factor * end) for end in ends)
+        return value, low, high
+    draws = compared.resampled[metric][place]
+    method = "bootstrap within class and group"
+    interval = percentile_interval(draws, level=LEVEL, method=method, seed=compared.seed)
+    return (value, interval.low, interval.high) if interval else (value, None, None)
 
 
 def ranks_over_mev(compared: Compared) -> pl.DataFrame:
@@ -60,19 +82,20 @@ def ranks_over_replicates(compared: Compared) -> pl.DataFrame:
     """The share of bootstrap replicates in which each model has each rank, by measure.
 
     Rows are drawn again within class and group, with the answers of all models where samples are joined.
-    Replicates in which a measure has no value for some model are left out; equal values share the best rank.
+    Replicates in which a measure has no value for some model are left out. Models with equal values share
+    their ranks: each has every one of them in equal part, so that shares of a rank add up to 1.
     """
-    drawn = compared.drawn("resampled", REPLICATES)
     rows = []
     for metric in MEASURES:
-        values = drawn[metric] * _sign(metric)
+        values = compared.resampled[metric] * _sign(metric)
         usable = values[:, ~np.isnan(values).any(axis=0)]
         if not usable.size:
             continue
-        ranks = 1 + (usable[None, :, :] > usable[:, None, :]).sum(axis=1)
-        for name, own in zip(compared.names, ranks, strict=True):
+        best = 1 + (usable[None, :, :] > usable[:, None, :]).sum(axis=1)
+        equals = (usable[None, :, :] == usable[:, None, :]).sum(axis=1)  # itself too
+        for name, first, sharing in zip(compared.names, best, equals, strict=True):
             for rank in range(1, len(compared.names) + 1):
-                share = float((own == rank).mean())
+                share = float((((first <= rank) & (rank < first + sharing)) / sharing).mean())
                 rows.append(("+".join(compared.aligned.by), metric, name, rank, share))
     return pl.DataFrame(rows, schema=_SHARES, orient="row")
 

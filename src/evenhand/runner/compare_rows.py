@@ -133,7 +133,10 @@ def _from_source(run: Run) -> pl.DataFrame | str:
         return "it audited a frame, or a table in the cloud, which is not read again"
     if run.manifest.get("rank"):
         return "its table is ranked"
-    if not Path(path).expanduser().is_file():
+    there = Path(path).expanduser().is_file()
+    if "parts" in source or (not there and any(mark in path for mark in "*?[")):
+        return f"it was added up from several audits or files ({path!r}), which are not read again"
+    if not there:
         return f"its table {path!r} is not there (any more)"
     if sha256_file(Path(path).expanduser()) != known:
         return f"its table {path!r} has changed since"
@@ -197,7 +200,13 @@ def _usable(found: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> p
     repeated = found.height - found["sample"].n_unique()
     if repeated:
         return f"{repeated:,} of its rows repeat a sample id"
-    return _fitting(found.select("sample", *names), counts.project(attributes), attributes)
+    return _fitting(_with_plain_ids(found.select("sample", *names)), counts.project(attributes), attributes)
+
+
+def _with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
+    """Ids written as 5.0 as 5, unless two would then be one."""
+    plain = table.with_columns(pl.col("sample").str.replace(_WHOLE, "$1"))
+    return plain if plain["sample"].n_unique() == table.height else table
 
 
 def _fitting(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> pl.DataFrame | str:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.core.errors import InputError
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.results import Finding
 from evenhand.evidence.adaptations import adaptation_warnings
+from evenhand.metrics.compared_models import Compared
 from evenhand.runner.compare_rows import RunToCompare
 
 _SHOWN = 4
+_LONG = 40  # letters of an id in a message
 _OF_ONE_SEED = ("seed", "sha256", "weights", "head")  # what another seed changes in an identity
 
 
@@ -62,6 +67,36 @@ def comparison_warnings(runs: Sequence[RunToCompare]) -> list[str]:
         )
     said += _parameters(runs)
     return said
+
+
+def mix_warnings(findings: Sequence[Finding], orders: Sequence[Compared]) -> list[str]:
+    """What is said where models that are not paired have other mixes of classes and groups.
+
+    Args:
+        findings: Differences of pairs.
+        orders: All models over each grouping.
+    """
+    apart = [float(one.details.get("mix_distance") or 0) for one in findings]
+    far = max(apart + [one.unlike for one in orders if one.standardised], default=0.0)
+    if not far:
+        return []
+    return [
+        f"runs that are not paired have rows of other classes and groups (up to {100 * far:.0f} % of them); "
+        "differences and the ranking weight both to one mix, so they are not those of the runs' own values"
+    ]
+
+
+def not_joined(a: RunToCompare, b: RunToCompare, mine: pl.DataFrame, theirs: pl.DataFrame) -> str:
+    """Why no sample of two runs could be joined."""
+    audits = [one for one in (a, b) if one.manifest.get("kind") == "audit"]
+    without = [one.name for one in audits if not one.manifest.get("id")]
+    if without:
+        return f"audited without ids: {' and '.join(without)}; audit again with --id COL"
+    here, there = (one_line(rows["sample"][0])[:_LONG] for rows in (mine, theirs))
+    return (
+        f"no sample id is in both: {a.name} has such as {here!r} and {b.name} {there!r}; write ids alike, or "
+        "name the same column with --id COL when auditing"
+    )
 
 
 def _parameters(runs: Sequence[RunToCompare]) -> list[str]:

@@ -11,8 +11,10 @@ from evenhand.benchmarks.declaration import Parameter, Setting
 from evenhand.benchmarks.indicators.attributes import ANNOTATORS
 from evenhand.benchmarks.skewsize_studies.material import Material, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize_studies.picture_benchmark import PictureBenchmark
+from evenhand.benchmarks.skewsize_studies.two_way_answers import NO, YES
 from evenhand.benchmarks.skewsize_studies.wilds_tables import (
     CHOICES,
+    Rows,
     find_table,
     in_split,
     read_rows,
@@ -20,10 +22,14 @@ from evenhand.benchmarks.skewsize_studies.wilds_tables import (
 )
 from evenhand.core.errors import ParameterError
 
-LAYOUT = "list_attr_celeba.csv, list_eval_partition.csv and the folder img_align_celeba"
+LAYOUT = (
+    "list_attr_celeba, list_eval_partition (each .csv, or .txt as the authors write them) and the folder "
+    "img_align_celeba"
+)
 ATTRIBUTES, PARTITION, IMAGES = "list_attr_celeba.csv", "list_eval_partition.csv", "img_align_celeba"
 GENDER, MALE, HAIR = "perceived_gender", "Male", "Blond_Hair"
 UNPLACED = "image without a split"
+_LOOKED_FOR = 20  # images, to see in which folder they lie
 _QUESTION = {
     HAIR: "Does this person have blond hair? Answer yes or no.",
     MALE: "Is this person male or female?",
@@ -52,22 +58,35 @@ def read_celeba(
     said, unsaid = words_of(truth)
     codes = {name: _codes(name) for name in (truth, *columns.values())}
     rows = read_rows(file, "image_id", codes)
-    placed = read_rows(find_table(folder, PARTITION, LAYOUT), "image_id", {"partition": split_codes()})
-    table = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
-    dropped = dict(rows.dropped)
-    dropped[UNPLACED] = len(rows.table) - len(table)
+    named = ("image_id", "partition")
+    placed = read_rows(find_table(folder, PARTITION, LAYOUT), named[0], {named[1]: split_codes()}, named)
+    both = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
+    dropped = {**rows.dropped, UNPLACED: len(rows.table) - len(both)}
+    dropped = {reason: count for reason, count in dropped.items() if count}
+    table = in_split(Rows(both, dropped, rows.odd or placed.odd), split, file)
     table = table.rename({"image_id": "sample", truth: "truth", **{old: new for new, old in columns.items()}})
-    table = in_turn(in_split(table, split, file), attributes)
+    table = in_turn(table, attributes)
+    samples = table["sample"].to_list()
     return Material(
         annotations=table.select("sample", "truth", *attributes, "split"),
-        images=files_below(file.parent / IMAGES, table["sample"].to_list()),
+        images=files_below(_images_folder((file.parent, folder), samples), samples),
         attribute=attributes[0],
         labels=Labels((said, unsaid), (said, unsaid)),
         question=_QUESTION.get(truth, f"Would you say of this person: {said}? Answer yes or no."),
-        synonyms={"yes": said, "no": unsaid},
+        synonyms={} if truth == MALE else dict.fromkeys(YES, said) | dict.fromkeys(NO, unsaid),
+        two_way=True,
         about={"layout": "celeba", "annotated_by": dict.fromkeys(attributes, ANNOTATORS)},
-        dropped={reason: count for reason, count in dropped.items() if count},
+        dropped=dropped,
     )
+
+
+def _images_folder(near: Sequence[Path], samples: Sequence[str]) -> Path:
+    """Where the images lie: beside the tables, in a folder of the same name (Kaggle), or a folder further."""
+    inner = [one for place in near for depth in ("", "*/") for one in sorted(place.glob(depth + IMAGES))]
+    possible = dict.fromkeys(one for place in inner for one in (place, place / IMAGES))
+    first = samples[:_LOOKED_FOR]
+    found = {place: sum((place / name).is_file() for name in first) for place in possible}
+    return max(found, key=found.__getitem__, default=near[0] / IMAGES)
 
 
 def words_of(name: str) -> tuple[str, str]:
@@ -103,4 +122,5 @@ CELEBA = PictureBenchmark(
         "truth": Parameter(HAIR, help="one of the table's attributes: what is to be said of a face"),
     },
     templates="a photo of a person, {label}",
+    synonyms="faces",
 )

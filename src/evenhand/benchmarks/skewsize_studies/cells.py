@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.indicators.listing import list_files
+from evenhand.benchmarks.indicators.listing import Listing, list_files
 from evenhand.benchmarks.skewsize_studies.definitions import Definition
 from evenhand.benchmarks.skewsize_studies.material import (
     OUTSIDE_CLASSES,
@@ -40,16 +40,16 @@ def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -
     Raises:
         InputError: No image in such folders.
     """
-    listed = list_files(folder)
+    groups = {plain_name(one.name): one.name for one in definition.groups}
+    classes = classes_by_folder(definition)
+    listed = unwrapped(list_files(folder), {**groups, **classes})
     dropped = Counter(listed.passed)
     parts = [place.split("/") for place in listed.images]
     deep = [place for place in parts if len(place) > 2]
     dropped[NO_CELL] += len(parts) - len(deep)
-    groups = {plain_name(one.name): one.name for one in definition.groups}
     inner = sum(plain_name(place[1]) in groups for place in deep)
     outer = sum(plain_name(place[0]) in groups for place in deep)
     level = 0 if outer > inner else 1
-    classes = classes_by_folder(definition)
     table = pl.DataFrame(
         {
             "sample": ["/".join(place) for place in deep],
@@ -73,6 +73,25 @@ def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -
     images = files_below(listed.folder, table["sample"].to_list())
     about = {"layout": "folders", "annotated_by": {definition.attribute: FOLDER_NAMES}}
     return from_definition(definition, table, images, +dropped, about=about)
+
+
+def unwrapped(listed: Listing, names: Container[str]) -> Listing:
+    """What lies in a folder, without a folder around everything, as archives may unpack to.
+
+    Args:
+        listed: Of the folder that the user gave.
+        names: What folders of classes and groups are called, plain.
+
+    Returns:
+        The same; or what lies in its only folder, if that has no such name and two levels in it do.
+    """
+    folders = [place.split("/")[:-1] for place in listed.images]
+    tops = {place[0] for place in folders if place}
+    if len(tops) != 1 or not all(folders) or plain_name(top := tops.pop()) in names:
+        return listed
+    if not any(len(place) > 2 and {plain_name(one) in names for one in place[1:3]} == {True} for place in folders):
+        return listed
+    return unwrapped(list_files(listed.folder / top), names)
 
 
 def classes_by_folder(definition: Definition) -> dict[str, str]:

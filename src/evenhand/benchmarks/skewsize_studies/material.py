@@ -38,6 +38,7 @@ class Material:
         question: Asked of models that answer in words.
         wordnet_ids: WordNet id to class, for classifiers whose labels are such ids.
         synonyms: Other words for a class that an answer may say.
+        two_way: Whether the question has two answers, so that denying one class says the other.
         frames: What the prompts of generated images say before and behind a class.
         dropped: What became no sample, by reason.
         notes: What else is worth knowing, with how many.
@@ -52,6 +53,7 @@ class Material:
     question: str
     wordnet_ids: Mapping[str, str] = field(default_factory=dict)
     synonyms: Mapping[str, str] = field(default_factory=dict)
+    two_way: bool = False
     frames: Sequence[tuple[str, str]] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,7 @@ from evenhand.benchmarks.classification.measuring import audit_labels, count_lab
 from evenhand.benchmarks.declaration import Answered, Measured
 from evenhand.benchmarks.open_labels import check_given, open_labels
 from evenhand.benchmarks.skewsize_studies.material import Material
+from evenhand.benchmarks.skewsize_studies.two_way_answers import TwoWay
 from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Finding
 from evenhand.evidence.answer_vocabulary import Vocabulary
@@ -30,7 +32,12 @@ def measure_answers(answered: Answered, material: Material) -> Measured:
         material: Classes and their other names.
     """
     given, seed, by = answered.setting.parameters, answered.setting.seed, answered.plan.by
-    opened = open_labels(answered, vocabulary_of(material, given), given)
+    vocabulary = vocabulary_of(material, given)
+    if material.two_way:
+        said = answered.evidence["answers"].select(pl.col("text").drop_nulls().unique(maintain_order=True))
+        reader = TwoWay(vocabulary, polar="yes" in material.synonyms)
+        vocabulary = vocabulary.with_texts(reader.spellings(said.collect()["text"].to_list()))
+    opened = open_labels(answered, vocabulary, given)
     annotations = answered.plan.annotations
     counts = count_labels(annotations, opened.predictions, by)
     raw = count_labels(annotations, opened.table.lazy().select("sample", prediction=as_said()), by)
@@ -68,6 +75,9 @@ def vocabulary_of(material: Material, given: Mapping[str, Any]) -> Vocabulary:
     """
     file, folded = str(given["synonyms"]) or None, given["gendered"] == "fold"
     found = Vocabulary.read(material.labels.names, file, gendered=folded).with_texts(material.synonyms)
+    if material.two_way:
+        own = {spelling: name for spelling, name in found.synonyms.items() if name in found.names}
+        found = replace(found, synonyms=own)
     return found.with_frames(material.frames)
 
 

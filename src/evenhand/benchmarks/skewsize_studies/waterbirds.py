@@ -35,15 +35,15 @@ def read_waterbirds(folder: Path, split: str = "test") -> Material:
     """
     file = find_table(folder, TABLE, LAYOUT)
     rows = read_rows(file, "img_filename", {"y": BIRDS, "place": PLACES, "split": split_codes()})
-    table = rows.table.rename({"img_filename": "sample", "y": "truth"})
-    table = in_turn(in_split(table, split, file), ["place"])
+    table = in_split(rows, split, file).rename({"img_filename": "sample", "y": "truth"})
+    table = in_turn(table, ["place"])
     return Material(
         annotations=table.select("sample", "truth", "place", "split"),
         images=files_below(file.parent, table["sample"].to_list()),
         attribute="place",
         labels=Labels(tuple(BIRDS.values()), tuple(BIRDS.values())),
         question="Is this bird a landbird or a waterbird?",
-        synonyms={"land bird": "landbird", "water bird": "waterbird"},
+        two_way=True,
         about={"layout": "waterbirds", "annotated_by": {"place": RECORDED}},
         dropped=rows.dropped,
     )
@@ -58,4 +58,5 @@ WATERBIRDS = PictureBenchmark(
     card_file="waterbirds.md",
     reads=_read,
     own={"split": Parameter("test", CHOICES, "which split of the table")},
+    synonyms="birds",
 )
