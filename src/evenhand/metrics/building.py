@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,29 @@ from evenhand.metrics.definitions import DEFINITIONS
 Floats = npt.NDArray[np.float64]
 
 _BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
+
+
+class Bound(Protocol):
+    """Evidence that is bound to a grouping and counts for itself."""
+
+    @property
+    def by(self) -> Sequence[str]:
+        """The attributes."""
+        ...
+
+    @property
+    def n(self) -> float:
+        """How many samples it rests on."""
+        ...
+
+    @property
+    def dropped(self) -> list[Dropped]:
+        """What was left out, by reason."""
+        ...
+
+    def group_sizes(self) -> list[GroupSize]:
+        """The groups with their sizes."""
+        ...
 
 
 def number(value: float | np.floating[Any]) -> float | None:
@@ -31,6 +54,35 @@ def band_of(value: float | None) -> Band | None:
     if value is None:
         return None
     return next((name for edge, name in _BANDS if value < edge), "large")
+
+
+def described(
+    bound: Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
+) -> Finding:
+    """A Finding with what bound evidence and the definition say already filled in.
+
+    Args:
+        bound: The evidence.
+        name: The metric's stable name.
+        params: Parameters that differ from their default.
+        value: The value, None when not estimable.
+        fields: Further fields of Finding.
+    """
+    definition = DEFINITIONS[name]
+    return Finding(
+        metric=str(BoundMetric.make(name, bound.by, params)),
+        name=name,
+        params=dict(params),
+        by=list(bound.by),
+        value=value,
+        n=bound.n,
+        groups=bound.group_sizes(),
+        dropped=bound.dropped,
+        direction=definition.direction,
+        fair_at=definition.fair_at,
+        source=definition.source,
+        **fields,
+    )
 
 
 def build(

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Finding
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.building import hull_interval, null_band, resampled_p
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.building import described, hull_interval, null_band, resampled_p
 from evenhand.metrics.label_groups import LabelGroups
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.query_groups import QueryGroups
@@ -76,28 +74,14 @@ class GroupQuestion(ABC):
             remarks: What to know about the evidence; ``notes`` of the fields follow.
             fields: Further fields of Finding.
         """
-        bound, definition = self.bound, DEFINITIONS[self.name]
         told: dict[str, Any] = {
             **params,
             **({"unknown": self.unknown} if self.unknown != "keep" else {}),
             **facts,
             **({"mode": self.mode} if self.mode == "paper" else {}),
         }
-        return Finding(
-            metric=str(BoundMetric.make(self.name, bound.by, told)),
-            name=self.name,
-            params=told,
-            by=list(bound.by),
-            value=value,
-            n=bound.n,
-            groups=bound.group_sizes(),
-            dropped=bound.dropped,
-            direction=definition.direction,
-            fair_at=definition.fair_at,
-            source=definition.source,
-            notes=remarks + fields.pop("notes", []),
-            **fields,
-        )
+        notes = remarks + fields.pop("notes", [])
+        return described(self.bound, self.name, told, value, notes=notes, **fields)
 
     def extremes(self, numbers: Floats, what: str) -> Details:
         """The known groups with the highest and the lowest number, for the details of a gap.

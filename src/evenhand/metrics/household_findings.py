@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding, Interval, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.metrics.building import hull_interval, null_band, resampled_p
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.building import described, hull_interval, null_band, resampled_p
 from evenhand.metrics.household_groups import HouseholdGroups
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import corrected
@@ -111,7 +109,7 @@ class HitQuestion:
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the evidence and the definition say already filled in."""
-        bound, definition = self.bound, DEFINITIONS[self.name]
+        bound = self.bound
         hits = bound.hits
         params: dict[str, Any] = {
             **fields.pop("params", {}),
@@ -122,18 +120,11 @@ class HitQuestion:
             **({"mode": self.mode} if self.mode == "paper" else {}),
         }
         details = {"households": float(np.unique(bound.whole.cluster).size), "coverage": bound.coverage}
-        return Finding(
-            metric=str(BoundMetric.make(self.name, bound.by, params)),
-            name=self.name,
-            params=params,
-            by=list(bound.by),
-            value=value,
-            n=bound.n,
-            groups=bound.group_sizes(),
-            dropped=bound.dropped,
-            direction=definition.direction,
-            fair_at=definition.fair_at,
-            source=definition.source,
+        return described(
+            bound,
+            self.name,
+            params,
+            value,
             notes=[*hits.notes, *fields.pop("notes", [])],
             details={**details, **fields.pop("details", {})},
             **fields,

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.indicators.attributes import plain_axis
+from evenhand.benchmarks.tidy import table_of
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.core.results import Finding, Key, Part
@@ -45,14 +46,8 @@ _SUFFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 
 
 def frame(rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> pl.DataFrame:
-    """A tidy table; columns of numbers by their name, all others hold text.
-
-    Args:
-        rows: Mappings; what a row lacks is null.
-        columns: In order.
-    """
-    schema = {name: pl.Float64 if name in _NUMBERS else pl.String for name in columns}
-    return pl.DataFrame([[row.get(name) for name in columns] for row in rows], schema=schema, orient="row")
+    """A tidy table; columns of numbers by their name, all others hold text."""
+    return table_of(rows, columns, numbers=_NUMBERS)
 
 
 def tags_of(run: Run) -> dict[str, str]:

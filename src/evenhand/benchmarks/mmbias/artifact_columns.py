@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.mmbias.groups import NAMES
+from evenhand.benchmarks.tidy import table_of
 from evenhand.benchmarks.visogender.artifact_rows import labels_of
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Reference
@@ -30,14 +31,8 @@ _NUMBERS = frozenset(
 
 
 def typed(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
-    """A tidy table; columns of numbers by their name, all others hold text.
-
-    Args:
-        rows: Mappings; what a row lacks is null.
-        columns: In order.
-    """
-    schema = {name: pl.Float64 if name in _NUMBERS else pl.String for name in columns}
-    return pl.DataFrame([[row.get(name) for name in columns] for row in rows], schema=schema, orient="row")
+    """A tidy table; columns of numbers by their name, all others hold text."""
+    return table_of(rows, columns, numbers=_NUMBERS)
 
 
 def pair_title(x: str, y: str) -> str:

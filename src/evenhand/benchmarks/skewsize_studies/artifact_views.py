@@ -11,6 +11,7 @@ import polars as pl
 
 from evenhand.benchmarks.declaration import Parameter, Setting
 from evenhand.benchmarks.indicators.artifact_rows import named, number_of, tags_of
+from evenhand.benchmarks.tidy import table_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
@@ -324,11 +325,5 @@ def ends(finding: Finding) -> Row:
 
 
 def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
-    """A tidy table; columns of text by their name, all others hold numbers.
-
-    Args:
-        rows: Mappings; what a row lacks is null.
-        columns: In order.
-    """
-    schema = {name: pl.String if name in _TEXTS else pl.Float64 for name in columns}
-    return pl.DataFrame([[row.get(name) for name in columns] for row in rows], schema=schema, orient="row")
+    """A tidy table; columns of text by their name, all others hold numbers."""
+    return table_of(rows, columns, texts=_TEXTS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.tidy import table_of
 from evenhand.core.figure import Reference
 from evenhand.core.results import Finding, Part
 from evenhand.evidence.run_folder import Run
@@ -141,14 +142,8 @@ def numbers(of: Finding | Part | None, reason: str = NO_IMAGES) -> Row:
 
 
 def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
-    """A tidy table; columns of text by their name, all others hold numbers.
-
-    Args:
-        rows: Mappings; what a row lacks is null.
-        columns: In order.
-    """
-    schema = {name: pl.String if name in _TEXTS else pl.Float64 for name in columns}
-    return pl.DataFrame([[row.get(name) for name in columns] for row in rows], schema=schema, orient="row")
+    """A tidy table; columns of text by their name, all others hold numbers."""
+    return table_of(rows, columns, texts=_TEXTS)
 
 
 def mode_notes(runs: Sequence[Run]) -> tuple[str, ...]:
