@@ -7,7 +7,7 @@ RUNS := runs
 # Installed code without bytecode stays slow to import for ever.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit perf simulations clean
+.PHONY: demo test lint types unit docs perf simulations clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
@@ -43,6 +43,15 @@ types: $(VENV)/test.done
 unit: $(VENV)/test.done
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
+$(VENV)/docs.done: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group docs
+	touch $@
+
+docs: $(VENV)/docs.done
+	$(BIN)/python docs/make_cards.py
+	$(BIN)/zensical build --strict --clean
+	@echo "Open site/index.html in a browser; with search: python -m http.server --directory site"
+
 perf: $(VENV)/test.done
 	$(BIN)/python -m pytest perf -s -p no:xdist
 
@@ -50,4 +59,4 @@ simulations: $(VENV)/test.done
 	for script in simulations/[a-z]*.py; do $(BIN)/python $$script; done
 
 clean:
-	rm -rf $(VENV) $(RUNS) .pytest_cache .mypy_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) $(RUNS) site .pytest_cache .mypy_cache .ruff_cache .benchmarks

@@ -223,6 +223,57 @@ def coverage(simulations: int, seed: int) -> None:
     )
 
 
+_MIXES = (  # classes 1 to 5 then 6 to 10, in two groups: opposite shares of both
+    Design("first", np.repeat([[120, 40], [30, 10]], 5, axis=0)),
+    Design("second", np.repeat([[10, 30], [40, 120]], 5, axis=0)),
+)
+
+
+def easier_half(population: Floats) -> Floats:
+    """Answers of which those of the second half of the classes are right more often."""
+    made = population.copy()
+    for label in range(len(made) // 2, len(made)):
+        made[label] *= 0.5
+        made[label, :, label] += 0.5
+    return made
+
+
+def counts_drawn(rng: np.random.Generator, design: Design, population: Floats) -> Counts:
+    """One model's answers to samples of its own."""
+    n = rng.multinomial(design.sizes, population)
+    label, group, said = np.nonzero(n)
+    table = pl.DataFrame({"truth": label, "group": group, "prediction": said, "n": n[n > 0]})
+    return Counts.from_table(table, {name: name for name in ("truth", "group", PREDICTIONS[0])})
+
+
+def apart(simulations: int, seed: int) -> None:
+    """Runs on other samples with other mixes of classes and groups: false alarms and coverage."""
+    common = Design("common", 2 / (1 / _MIXES[0].sizes + 1 / _MIXES[1].sizes))
+    rows = []
+    for v, other in ((0.0, 0.0), (0.2, 0.2), (0.3, 0.1)):
+        pairs = zip(_MIXES, (v, other), strict=True)
+        populations_of = [easier_half(populations(design, own)) for design, own in pairs]
+        here, there = (truths(common, one) for one in populations_of)
+        called: dict[str, list[bool]] = {name: [] for name in SUMMARIES}
+        held: dict[str, list[bool]] = {name: [] for name in SUMMARIES}
+        for run in range(simulations):
+            rng = stream(seed, "apart", v, other, run)
+            both = [counts_drawn(rng, *one) for one in zip(_MIXES, populations_of, strict=True)]
+            for found in model_differences((both[0], both[1]), by="group", seed=run):
+                name = found.name.removesuffix("_difference")
+                if found.p_value is not None and found.interval is not None:
+                    called[name].append(found.p_value <= 0.05)
+                    held[name].append(found.interval.low <= here[name] - there[name] <= found.interval.high)
+        told = f"{v:g} and {other:g}"
+        rows.append([told, "called different", *(share(called[name]) for name in SUMMARIES)])
+        rows.append([told, "interval holds", *(share(held[name]) for name in SUMMARIES)])
+    show(
+        f"Not paired, opposite mixes of classes and groups, percent, {simulations:,} simulations",
+        ["V", "", *NAMES.values()],
+        rows,
+    )
+
+
 def main() -> None:
     """Print all tables."""
     given = arguments(str(__doc__), 5000)
@@ -230,6 +281,7 @@ def main() -> None:
         false_alarms(given.simulations, given.seed)
         power(max(given.simulations // 10, 20), given.seed)
         coverage(max(given.simulations // 10, 20), given.seed)
+        apart(max(given.simulations // 10, 20), given.seed)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,14 @@ def test_domainnet_takes_words_with_spaces(tmp_path):
     assert run.finding("accuracy", "domain").value == 1.0
 
 
+def test_a_folder_around_domainnet_is_entered(tmp_path):
+    places = layouts.domainnet(tmp_path / "DomainNet", DOMAINS, CLASSES)
+    logits = logits_of([place.split("/")[1] for place in places], CLASSES)
+    run = ask("domainnet", Classifies(logits, CLASSES), tmp_path)
+    assert run.finding("accuracy", "domain").value == 1.0
+    assert counted("domainnet", tmp_path)[1]["classes"] == (3, 345, "")
+
+
 def test_broken_lines_and_missing_images_of_domainnet_are_counted(tmp_path):
     places = layouts.domainnet(tmp_path, DOMAINS, CLASSES)
     (tmp_path / places[0]).unlink()
@@ -75,7 +83,8 @@ def test_broken_lines_and_missing_images_of_domainnet_are_counted(tmp_path):
         "domains without a list": 3,
         "classes with several numbers; the folder's name counts": 1,
     }
-    with pytest.raises(InputError, match=r"there is no list such as clipart_train\.txt"):
+    told = r"there is no list such as clipart_train\.txt .* there is clipart_test\.txt, so choose another"
+    with pytest.raises(InputError, match=told):
         ask("domainnet", Answers([""]), tmp_path, split="train")
     with pytest.raises(InputError, match="there is no folder"):
         ask("domainnet", Answers([""]), tmp_path / "nowhere")
@@ -103,8 +112,21 @@ def test_waterbirds_are_read_as_wilds_hands_them_out(tmp_path):
     assert skew.value is None or abs(skew.value) < 1e-9
     assert skew.part("waterbird").value == pytest.approx(1.0)
     assert ask("waterbirds", model, tmp_path, split="all").counts["predictions"].n_total == 14
-    with pytest.raises(InputError, match="no usable row of the split 'val'"):
+    told = r"no usable row of the split 'val', but train: 2, test: 12; choose another -p split="
+    with pytest.raises(InputError, match=told):
         ask("waterbirds", model, tmp_path, split="val")
+
+
+def test_numbers_of_waterbirds_may_have_a_point(tmp_path):
+    model = birds(tmp_path)
+    table = tmp_path / "metadata.csv"
+    text = table.read_text()
+    table.write_text(text.replace(",2,", ",2.0,"))
+    assert ask("waterbirds", model, tmp_path).counts["predictions"].n_total == 12
+    table.write_text(text.replace(",2,", ",two,").replace(",0,0,0,", ",0,zero,0,"))
+    told = r"'test', but train: 1 \(left out: row with a value that cannot be: 13, such as 'two' in 'split', "
+    with pytest.raises(InputError, match=told + r"where 0, 1, 2 can be\); choose another -p split="):
+        ask("waterbirds", model, tmp_path)
 
 
 def test_answers_about_birds(tmp_path):
@@ -162,6 +184,45 @@ def test_celeba_is_read_as_wilds_hands_it_out(tmp_path):
         ask("celeba", Answers(said), tmp_path, truth="Male")
 
 
+def as_authors_write(folder):
+    """The tables of ``faces`` as the authors of CelebA hand them out, in folders of their archives."""
+    header, *lines = (folder / "list_attr_celeba.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines]
+    names = "  ".join(header.split(",")[1:])
+    text = "\n".join([str(len(rows)), names + " ", *[f"{a}  {' '.join(rest)}" for a, *rest in rows]])
+    for place in ("Anno", "Eval", "Img"):
+        (folder / place).mkdir()
+    (folder / "Anno" / "list_attr_celeba.txt").write_text(text + "\n")
+    (folder / "list_attr_celeba.csv").unlink()
+    partition = (folder / "list_eval_partition.csv").read_text().splitlines()[1:]
+    lines = [line.replace(",", " ") for line in partition]
+    (folder / "Eval" / "list_eval_partition.txt").write_text("\n".join(lines))
+    (folder / "list_eval_partition.csv").unlink()
+    (folder / "img_align_celeba").rename(folder / "Img" / "img_align_celeba")
+
+
+def test_celeba_is_read_as_its_authors_and_kaggle_hand_it_out(tmp_path):
+    rows = faces(tmp_path / "authors")
+    as_authors_write(tmp_path / "authors")
+    said = ["Yes." if blond == 1 and male == -1 else "no" for _, blond, male, _ in rows]
+    run = ask("celeba", Answers(said), tmp_path / "authors")
+    assert run.finding("accuracy", "perceived_gender").value == pytest.approx(0.75)
+    assert run.finding("accuracy", "perceived_gender").n == 16
+    assert dropped(run) == {}
+    assert counted("celeba", tmp_path / "authors")[1]["images"] == (17, 17, "")
+    faces(tmp_path / "kaggle")
+    images = tmp_path / "kaggle" / "img_align_celeba"
+    images.rename(tmp_path / "kaggle" / "x")
+    images.mkdir()
+    (tmp_path / "kaggle" / "x").rename(images / "img_align_celeba")
+    run = ask("celeba", Answers(said), tmp_path / "kaggle")
+    assert (run.finding("accuracy", "perceived_gender").n, dropped(run)) == (16, {})
+    for table in (tmp_path / "kaggle").glob("*.csv"):
+        table.write_text(table.read_text().replace(",", "   "))
+    blank = ask("celeba", Answers(said), tmp_path / "kaggle")
+    assert blank.counts == run.counts
+
+
 def test_broken_rows_of_celeba_are_counted(tmp_path):
     rows = faces(tmp_path)
     with (tmp_path / "list_attr_celeba.csv").open("a") as file:
@@ -172,8 +233,87 @@ def test_broken_rows_of_celeba_are_counted(tmp_path):
         "sample on an earlier row": 1,
         "image without a split": 1,
     }
+    with pytest.raises(UnknownName, match=r"there is no column 'gender'.*-p by=perceived_gender is Male"):
+        ask("celeba", Answers(["yes"]), tmp_path, by="gender")
     with pytest.raises(UnknownName, match="there is no column 'Smiling'"):
         ask("celeba", Answers(["yes"]), tmp_path, truth="Smiling")
+
+
+HAIR = {
+    "blond hair": (
+        "Yes", "I think yes", "Yes, blonde", "Blonde", "The person has blonde hair.", "Yes, she does.",
+        "She has long, blonde hair.", "**Yes**", "The answer is yes.", "Yes, but I can't be certain.",
+        "It looks blond", "Yes, the person in the black shirt has blond hair.", "Yes; golden",
+        "The person's hair is blonde", "Yes, no doubt.",
+    ),
+    "not blond hair": (
+        "No, this person has brown hair.", "No, this person does not have blond hair.", "not blond", "no",
+        "The person does not have blond hair.", "No, they do not.", "Brown hair", "Brown", "Not really.",
+        "no the person has black hair", "It is brown, not blond.", "The person doesn\u2019t have blond hair.",
+        "No. They do not have any blond hair.", "No, not brown.", "She is a brunette.", "No blond hair",
+        "No\nThe person has brown hair.", "I don't think so", "He isn't blond; he is dark-haired",
+    ),
+    "(refusal)": (
+        "I cannot tell whether this person has blond hair.", "No, I cannot help with that.", "Unknown",
+        "There is no person in the image.", "It is hard to say if the hair is blond.",
+    ),
+    "": (
+        "No, the person is blond.", "Yes and no", "Yes. Wait, no.", "Not brown.",
+        "Yes, the person has light brown hair.", "The person has neither blond nor brown hair",
+    ),
+}  # fmt: skip
+SEX = {
+    "male": ("man", "He is a man", "The person appears to be male.", "This is not a woman."),
+    "female": ("A woman.", "Not a man", "It is a young woman with long hair", "female, I think"),
+    "": ("Yes", "Neither"),
+}
+BIRDS = {
+    "waterbird": ("The bird is a waterbird.", "a water-bird", "duck", "There is a duck. It is a waterbird."),
+    "landbird": ("It is not a waterbird.", "This is a landbird, not a waterbird.", "Sparrow"),
+    "": ("Not a duck", "A bird on the water", "Yes"),
+}
+
+
+def understood(run, expected):
+    """What came of answers beside what a person says; an empty label: none of the labels, so open."""
+    right = {said: label for label, texts in expected.items() for said in texts}
+    found = dict(run.tables["answers"].select("raw", "prediction").iter_rows())
+    labels = set(expected) - {""}
+    return {
+        said: found[said] for said in found if (found[said] if found[said] in labels else "") != right[said]
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "given"),
+    [
+        ("celeba", HAIR, {}),
+        ("celeba", SEX, {"truth": "Male", "by": "Blond_Hair"}),
+        ("waterbirds", BIRDS, {}),
+    ],
+)
+def test_answers_to_a_question_with_two_answers(tmp_path, name, expected, given):
+    said = [text for texts in expected.values() for text in texts]
+    if name == "celeba":
+        rows = [(f"{n:06}.png", n % 2 * 2 - 1, n // 2 % 2 * 2 - 1, 1) for n in range(len(said))]
+        layouts.celeba(tmp_path, rows, [(row[0], 2) for row in rows])
+    else:
+        rows = [(n, f"b{n}.png", n % 2, 2, n // 2 % 2) for n in range(len(said))]
+        layouts.waterbirds(tmp_path, rows)
+    run = ask(name, Answers(said), tmp_path, spelling="any", **given)
+    assert understood(run, expected) == {}
+
+
+def test_words_of_another_attribute_are_no_class(tmp_path):
+    layouts.celeba(tmp_path, [(f"{n}.png", n % 2, n // 2, 1 - n % 2) for n in range(4)], [
+        (f"{n}.png", 2) for n in range(4)
+    ])  # fmt: skip
+    said = ["The person is a young woman.", "brunette", "No, the person is old.", "elderly"]
+    meant = ["young", "brunette", "not young", "not young"]
+    run = ask("celeba", Answers(said), tmp_path, truth="Young", by="Male", spelling="any")
+    assert dict(run.tables["answers"].select("raw", "prediction").iter_rows()) == dict(
+        zip(said, meant, strict=True)
+    )
 
 
 def counted(name, folder):

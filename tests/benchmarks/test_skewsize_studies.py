@@ -18,6 +18,7 @@ from evenhand.benchmarks.skewsize_studies.spoken import vocabulary_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.evidence.open_answers import normalised
 from evenhand.models.source import ImageOptions, LoadOptions
+from evenhand.runner.data_engine import check_data
 from evenhand.runner.generate_engine import generate
 from tests.benchmarks.indicator_models import Answers, Classifies, Compares, numbered_image
 from tests.benchmarks.skewsize_layouts import STUDY, ask, cells, dropped, generated
@@ -234,7 +235,7 @@ def test_a_table_of_ones_own(tmp_path):
     model = Answers(["nurse", "judge"] * 4)
     run = ask("occupations", model, tmp_path / "mine.csv", image="file", truth="job", by="sex")
     assert run.finding("accuracy", "sex").value == 1.0
-    with pytest.raises(UnknownName, match="there is no column 'gender'"):
+    with pytest.raises(UserError, match=r"there is no column 'gender'.*--image, --truth, --by"):
         ask("occupations", model, tmp_path / "mine.csv", image="file", truth="job")
 
 
@@ -316,6 +317,20 @@ def test_imagenet_star_is_read_as_it_is_released(tmp_path):
     }  # fmt: skip
 
 
+def test_a_folder_around_all_folders_is_entered(tmp_path):
+    places = shifts(tmp_path / "imagenet_star")
+    run = ask("backgrounds", Answers(["a goldfish"] * len(places)), tmp_path)
+    assert run.counts["predictions"].n_total == 16
+    assert dropped(run) == {
+        "class that the definition does not have": 2,
+        "group that the definition does not have": 3,
+    }
+    assert {one.name: one.found for one in check_data("imagenet_star", tmp_path).parts}["at dusk"] == 10
+    own = cells(tmp_path / "mine" / "photos" / "2024", {"nurse/female": 3, "judge/male": 3})
+    run = ask("occupations", Answers(["nurse"] * len(own)), tmp_path / "mine")
+    assert run.finding("accuracy", "gender").n == 6
+
+
 def test_a_tiny_classifier_whose_labels_are_ids(tmp_path):
     cells(tmp_path, {"at_dusk/n01443537": 2, "at_night/n01443537": 2})
     run = ask("backgrounds", f"hf:{build('regnet')}", tmp_path, spelling="any")
@@ -330,6 +345,9 @@ def test_no_data_says_how_to_make_some(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no image in .* can be used \(no image\); it should hold FOLDER"):
         ask("occupations", Answers([""]), tmp_path / "empty")
+    cells(tmp_path / "other", {"at_dusk/n01443537": 2, "at_night/n01443537": 2})
+    with pytest.raises(InputError, match="such as 'at_dusk', is called as a class or group of 'occupations'"):
+        ask("occupations", Answers([""]), tmp_path / "other")
     cells(tmp_path / "one", {"nurse/female": 2})
     with pytest.raises(InputError, match="has one group among usable rows"):
         ask("occupations", Answers(["nurse"] * 2), tmp_path / "one")

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import polars as pl
 import pytest
 
+from evenhand.cli.summary_comparison import _rank
 from evenhand.core.results import Findings
+from evenhand.runner.compare_engine import compare
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, table, without_counts
 
@@ -66,3 +70,30 @@ def test_other_runs_stand_side_by_side(folders, tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert "accuracy_gap by group" in told
     assert "no test" in told
+
+
+def test_what_only_one_model_answered_is_printed(tmp_path, monkeypatch, capsys):
+    table()[:700].write_csv(tmp_path / "a.csv")
+    table()[100:].write_csv(tmp_path / "b.csv")
+    given = [audited(tmp_path, tmp_path / f"{f}.csv", name) for f, name in (("a", "biased"), ("b", "fair"))]
+    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy") == 0
+    told = capsys.readouterr().out
+    assert "100 not among the samples of fair of b.csv" in told
+    assert "100 only among the samples of fair of b.csv" in told
+
+
+def test_ranks_among_fewer_models_say_of_how_many():
+    assert [_rank(None, 1, 3), _rank(1, 1, 3), _rank(2, 3, 3)] == ["–", "1 of 1", "2"]
+
+
+def test_v_outside_its_interval_is_explained(tmp_path, monkeypatch, capsys):
+    codes = np.random.default_rng(0).integers(0, (6, 3, 6, 6), (300, 4))
+    names = ("label", "group", "fair", "better")
+    columns = {name: [f"c{code}" for code in own] for name, own in zip(names, codes.T, strict=True)}
+    pl.DataFrame(columns).with_row_index("id").write_csv(tmp_path / "t.csv")
+    given = [audited(tmp_path, tmp_path / "t.csv", name) for name in ("fair", "better")]
+    rows = compare(given, metrics=["accuracy"]).tables["ranking"]
+    assert rows.filter(~pl.col("value").is_between("low", "high")).height
+    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy", "-o", tmp_path / "out") == 0
+    assert "V may lie outside its interval" in capsys.readouterr().out
+    assert "may lie outside its interval" in (tmp_path / "out" / "report.html").read_text()

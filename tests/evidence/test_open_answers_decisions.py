@@ -167,6 +167,7 @@ def test_decisions_that_met_no_answer_are_told(tmp_path):
         (["raw,decision", "medic,healer", "healer,doctor"], "line 2 decides on 'healer', which line 3"),
         (["raw,label", "medic,doctor"], "decisions need 'raw' or 'prediction', and 'decision'"),
         (["prediction,decision", ",doctor"], "line 2 decides on no answer"),
+        (["raw;samples;decision", "medic;s1; s2;"], "line 2 has 4 cells, the first line 3"),
     ],
 )
 def test_decisions_that_contradict_each_other_are_refused(tmp_path, lines, message):

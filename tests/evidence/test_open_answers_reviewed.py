@@ -155,6 +155,21 @@ def test_a_label_may_hold_a_word_that_denies():
     assert predictions(["It is a no entry sign."], vocabulary=vocabulary) == ["no entry sign"]
 
 
+def test_a_leading_yes_or_no_counts_where_it_is_a_label():
+    hair = Vocabulary(("blond hair", "other hair"), {"yes": "blond hair", "no": "other hair"})
+    said = [
+        "No, this person has brown hair.", "No, this person does not have blond hair.", "No, they do not.",
+        "Yes, blond hair.", "No, it is blond hair.", "No, I cannot tell.",
+    ]  # fmt: skip
+    found = run(said, vocabulary=hair)
+    assert found["prediction"].to_list()[:4] == ["other hair"] * 3 + ["blond hair"]
+    assert found["category"].to_list()[4:] == ["answer", "refusal"]
+    assert found["matched"].to_list()[4] == "none"  # it says both
+    other = run(["No, this person has brown hair.", "no person", "No, she is a nurse."])
+    assert other["category"].to_list() == ["answer", "refusal", "answer"]
+    assert other["prediction"].to_list()[2] == "nurse"
+
+
 def test_an_answer_in_the_words_of_the_prompt_is_right_in_every_group():
     definition = Definition.read("backgrounds")
     names = [one.name for one in definition.classes]

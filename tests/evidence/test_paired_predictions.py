@@ -92,11 +92,21 @@ def test_runs_that_disagree_about_a_sample_are_refused(column):
         match([a, b], ["group"], ["a", "b"])
 
 
-def test_a_missing_group_on_one_side_only_is_a_disagreement():
+def test_a_group_that_one_run_does_not_know_is_left_out_and_counted():
     a = rows()
     b = other(a).with_columns(pl.when(pl.col("sample") != "7").then(pl.col("group")).alias("group"))
-    with pytest.raises(InputError, match="'group' differs in 1"):
-        match([a, b], ["group"], ["a", "b"])
+    matched = match([a, b], ["group"], ["a", "b"])
+    assert matched.samples == 199
+    assert matched.dropped == (("missing group in a or b only", 1),)
+
+
+def test_samples_with_something_missing_are_not_usable():
+    a = rows().with_columns(pl.when(pl.col("sample") != "7").then(pl.col("group")).alias("group"))
+    b = other(a).with_columns(
+        pl.when(~pl.col("sample").is_in(["3", "4"])).then(pl.col("prediction")).alias("prediction")
+    )
+    matched = match([a, b], ["group"], ["a", "b"])
+    assert (matched.samples, matched.usable) == (200, 197)
 
 
 def test_repeated_ids_are_refused():
@@ -143,3 +153,46 @@ def test_nothing_left_is_said():
     )
     with pytest.raises(InputError, match="no row can be compared: 3 with missing group"):
         Aligned.of_joined(table, ["group"], ["p"])
+
+
+def counted(table):
+    names = ("truth", "group", "prediction")
+    return table.group_by(names).agg(n=pl.len())
+
+
+def test_classes_and_groups_of_one_model_only_are_dropped_and_counted():
+    a = rows(n=300)
+    only = pl.col("truth") == a["truth"][0]
+    b = rows(seed=4, n=120).filter(~only)
+    aligned = Aligned.of_separate([counted(a), counted(b)], ["group"], ["a", "b"])
+    lost = a.filter(only).height
+    assert aligned.dropped == (("of classes and groups that not all models have, in a", lost),)
+    assert aligned.n.sum(axis=1).tolist() == [300 - lost, b.height]
+    cells = {(int(c), int(g)) for c, g in zip(aligned.truth, aligned.group, strict=True)}
+    for model in range(2):
+        mine = aligned.n[model] > 0
+        assert {
+            (int(c), int(g)) for c, g in zip(aligned.truth[mine], aligned.group[mine], strict=True)
+        } == cells
+
+
+def test_models_that_share_no_class_and_group_are_refused():
+    a = rows(n=100)
+    b = rows(n=100).with_columns(pl.lit("elsewhere").alias("group"))
+    with pytest.raises(
+        InputError, match=r"share no class and group of group \(a: c0/g0, .*; b: c0/elsewhere"
+    ):
+        Aligned.of_separate([counted(a), counted(b)], ["group"], ["a", "b"])
+
+
+def test_counts_of_each_model_come_back():
+    a = rows(n=300)
+    b = other(a)
+    names = {name: name for name in ("truth", "group", "prediction")}
+    whole = [Counts.from_table(counted(one), names) for one in (a, b)]
+    joined = match([a, b], ["group"], ["a", "b"])
+    for aligned in (
+        Aligned.of_joined(joined.table, ["group"], joined.columns),
+        Aligned.of_separate([counted(a), counted(b)], ["group"], ["a", "b"]),
+    ):
+        assert [aligned.counts_of(place) for place in range(2)] == whole

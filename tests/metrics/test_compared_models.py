@@ -183,3 +183,73 @@ def test_what_cannot_be_compared_is_refused():
     )
     with pytest.raises(InputError, match="no row can be compared"):
         model_differences(nothing, by="group")
+
+
+def mixed(seed, shares, n=900, right=(0.95, 0.4, 0.7)):
+    """One chance of being right in each class, whatever the rows' shares of classes are."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(3, n, p=shares)
+    said = np.where(rng.random(n) < np.array(right)[truth], truth, (truth + 1 + rng.integers(0, 2, n)) % 3)
+    table = pl.DataFrame({"truth": truth, "group": rng.integers(0, 2, n), "prediction": said})
+    names = ("truth", "group", "prediction")
+    return eh.Counts.from_table(table.group_by(names).agg(n=pl.len()), {name: name for name in names})
+
+
+MIXES = (0.7, 0.1, 0.2), (0.1, 0.7, 0.2)
+
+
+def test_another_mix_of_classes_is_no_difference():
+    both = mixed(1, MIXES[0]), mixed(2, MIXES[1])
+    found = by_name(model_differences(both, by="group"))["accuracy"]
+    own = [group_accuracy.accuracy(one, by="group").value for one in both]
+    assert own[0] - own[1] > 0.25
+    assert abs(found.value) < 0.05
+    assert found.interval.low < 0 < found.interval.high
+    assert found.null.low < found.value < found.null.high
+    assert found.p_value > 0.05
+    assert found.details["mix_distance"] == pytest.approx(0.6, abs=0.05)
+    assert found.details["first_own_mix"] == pytest.approx(own[0])
+    assert found.details["second_own_mix"] == pytest.approx(own[1])
+
+
+def test_values_in_one_mix_are_weighted_by_the_harmonic_mean():
+    both = mixed(1, MIXES[0]), mixed(2, MIXES[1])
+    found = by_name(model_differences(both, by="group"))["accuracy"]
+    tables = [
+        one.table()
+        .group_by("truth", "group")
+        .agg(
+            rows=pl.col("n").sum(),
+            right=pl.col("n").filter(pl.col("truth") == pl.col("prediction")).sum(),
+        )
+        for one in both
+    ]
+    cells = tables[0].join(tables[1], on=["truth", "group"])
+    weights = 2 / (1 / cells["rows"] + 1 / cells["rows_right"])
+    gain = cells["right"] / cells["rows"] - cells["right_right"] / cells["rows_right"]
+    assert found.value == pytest.approx((weights * gain).sum() / weights.sum())
+
+
+def test_a_difference_within_classes_is_found_in_other_mixes():
+    both = mixed(1, MIXES[0], right=(0.95, 0.6, 0.85)), mixed(2, MIXES[1], right=(0.8, 0.4, 0.7))
+    found = by_name(model_differences(both, by="group"))["accuracy"]
+    assert found.value == pytest.approx(0.17, abs=0.06)
+    assert found.interval.low > 0
+    assert found.p_value <= 0.002
+
+
+def test_the_other_way_round_in_other_mixes_the_sign_turns():
+    a, b = mixed(1, MIXES[0]), mixed(2, MIXES[1], n=400)
+    there, back = (by_name(model_differences(pair, by="group")) for pair in ((a, b), (b, a)))
+    for name in SUMMARIES:
+        assert there[name].value == pytest.approx(-back[name].value)
+
+
+def test_mde_is_that_of_the_strictest_step_of_holm():
+    counts = joined(0.2, n=400)
+    alone, many = (
+        by_name(model_differences(counts, by="group", metrics=["accuracy"], family=family))["accuracy"]
+        for family in (1, 9)  # 999 exchanges either way
+    )
+    assert alone.null == many.null
+    assert many.mde / alone.mde == pytest.approx((2.7729 + 0.8416) / (1.9600 + 0.8416), rel=1e-3)

@@ -339,3 +339,51 @@ def hostile() -> RunContent:
         source={"path": evil, "size": 1, "sha256": evil},
         extra="\ud800 lone",
     )
+
+
+def rested() -> RunContent:
+    """As ``realistic``, with the counts that it rests on; one group of nurses has nine rows."""
+    run = realistic()
+    lines = [
+        {
+            "truth": truth,
+            "perceived_gender": gender,
+            "age": age,
+            "prediction": prediction,
+            "n": 9 if (truth, gender, age, prediction) == ("nurse", "male", "old", "judge") else 100 + place,
+        }
+        for place, truth in enumerate(OCCUPATIONS)
+        for gender in ("female", "male")
+        for age in ("young", "old")
+        for prediction in (truth, "judge" if truth != "judge" else "chef")
+    ]
+    findings = [with_few(one) for one in run.findings.findings]
+    evidence = {"predictions": pl.DataFrame(lines)}
+    return RunContent(Findings(manifest_id="a1b2c3", findings=findings), MANIFEST, run.tables, evidence)
+
+
+def with_few(finding: Finding) -> Finding:
+    """With twelve rows in the last group of accuracies by group."""
+    if finding.name != "accuracy":
+        return finding
+    few = finding.parts[-1].model_copy(update={"n": 12.0})
+    return finding.model_copy(update={"parts": [*finding.parts[:-1], few]})
+
+
+def ten_models() -> RunContent:
+    """Ten models, a thousand classes, 23 groups, and the cells of the counts behind them."""
+    rng = np.random.default_rng(11)
+    labels = [f"n{place:08d} class {place}" for place in range(1000)]
+    groups = [f"region {place}" for place in range(23)]
+    GROUPS[("origin",)] = groups
+    findings = []
+    for model in range(10):
+        drawn = zip(labels, rng.beta(1.4, 9, 1000), rng.integers(40, 1300, 1000), strict=True)
+        parts = [class_part(label, float(value), int(n), 0.8) for label, value, n in drawn]
+        own = [skewsize(("origin",), parts), *companions(("origin",), parts)]
+        findings += [one.model_copy(update={"model": f"model-{model}"}) for one in own]
+    del GROUPS[("origin",)]
+    cells = pl.DataFrame({"truth": labels}).join(pl.DataFrame({"origin": groups}), how="cross")
+    cells = cells.join(pl.DataFrame({"prediction": ["right", "wrong"], "n": [30, 4]}), how="cross")
+    made = content(findings)
+    return RunContent(made.findings, made.manifest, evidence={"predictions": cells})

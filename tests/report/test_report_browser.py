@@ -2,75 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
 
-from evenhand.report.html import render_html
-from tests.report import report_samples as samples
+from tests.report.browsing import addresses, browser, needs_chromium, scroll_through, visit
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-UNFINISHED = "[data-chart]:not([data-drawn]), [data-table]:not(details *):empty, [data-mistakes]:empty"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture(scope="module")
-def addresses(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    for name in ("realistic", "thousand", "undefined", "hostile"):
-        (folder / f"{name}.html").write_text(render_html(getattr(samples, name)()), encoding="utf-8")
-    return {path.stem: path.as_uri() for path in folder.iterdir()}
-
-
-@pytest.fixture
-def visit(browser, addresses):
-    """Open a report and check, at the end, that it complained about nothing and asked for nothing."""
-    opened = []
-
-    def go(name, width=1400, **options):
-        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
-        heard: list[str] = []
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("dialog", lambda dialog: heard.append(f"dialog {dialog.message}"))
-        page.on(
-            "request", lambda request: heard.append(request.url) if request.url != addresses[name] else None
-        )
-        page.goto(addresses[name])
-        opened.append((page, heard))
-        return page
-
-    yield go
-    for page, heard in opened:
-        page.close()
-        assert heard == []
-
-
-def scroll_through(page):
-    for host in page.query_selector_all("[data-chart], [data-table]:not(details *), [data-mistakes]"):
-        host.scroll_into_view_if_needed()
-    playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
+__all__ = ["addresses", "browser", "visit"]
+pytestmark = needs_chromium
 
 
 @pytest.mark.parametrize("width", [400, 1400])

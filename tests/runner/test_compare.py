@@ -154,14 +154,17 @@ def test_rank_stability_over_mev_and_resamples(made, folders):
     for level, value in mev.select("mev", "value").rows():
         assert value == effect_size.skewsize(counts, by="group", mev=level, inference="none").value
     shares = made[0].tables["rank_shares"]
-    by_model = shares.group_by("metric", "model").agg(pl.col("share").sum())
-    assert by_model["share"].to_list() == pytest.approx([1.0] * 15)
+    for keys in (("metric", "model"), ("metric", "rank")):
+        together = shares.group_by(keys).agg(pl.col("share").sum())
+        assert together["share"].to_list() == pytest.approx([1.0] * 15)
     first = shares.filter((pl.col("rank") == 1) & (pl.col("metric") == "accuracy"))
     assert dict(first.select("model", "share").iter_rows())["better of t.csv"] > 0.99
 
 
 def test_a_run_against_itself(folders):
-    for one in compare([folders["fair"], folders["fair"]]).findings.findings:
+    made = compare([folders["fair"], folders["fair"]])
+    assert set(made.tables["rank_shares"]["share"]) == {0.5}
+    for one in made.findings.findings:
         assert one.value == 0
         assert one.p_value == one.p_adjusted == 1
         assert one.model != one.reference
@@ -210,7 +213,9 @@ def test_rows_without_ids_pair_within_one_file_only(tmp_path):
     assert compare(here, metrics=["accuracy"]).tables["pairing"]["samples"].to_list() == [800]
     apart = compare([here[0], there], metrics=["accuracy"]).tables["pairing"].to_dicts()[0]
     assert apart["compared"] == "not paired"
-    assert "--id" in apart["reason"]
+    assert apart["reason"] == (
+        "audited without ids: biased of a.parquet and fair of b.parquet; audit again with --id COL"
+    )
 
 
 def test_files_of_several_formats_pair_by_id(tmp_path):
@@ -384,3 +389,93 @@ def test_runs_without_predictions_stand_side_by_side(folders, tmp_path):
         compare([a, folders["fair"]])
     with pytest.raises(UnknownName, match="metric of these runs"):
         compare([a, b], metrics=["ndkl"])
+
+
+def test_ids_as_whole_numbers_and_as_fractions_are_one(tmp_path):
+    frame = table().with_columns(id=pl.int_range(pl.len()))
+    frame.write_csv(tmp_path / "a.csv")
+    frame.with_columns(pl.col("id").cast(pl.Float64)).write_csv(tmp_path / "b.csv")
+    frame.with_columns(id=pl.format("x{}", "id")).write_csv(tmp_path / "c.csv")
+    names = {"a": "biased", "b": "fair", "c": "better"}
+    a, b, c = (audited(tmp_path, tmp_path / f"{f}.csv", name) for f, name in names.items())
+    assert compare([a, b], metrics=["accuracy"]).tables["pairing"]["samples"].to_list() == [800]
+    (reason,) = compare([a, c], metrics=["accuracy"]).tables["pairing"]["reason"]
+    assert "no sample id is in both: biased of a.csv has such as '0' and better of c.csv 'x0'" in reason
+
+
+def test_samples_with_something_missing_do_not_count_as_paired(tmp_path):
+    frame = table().with_columns(biased=pl.when(pl.int_range(pl.len()) >= 30).then("biased"))
+    frame.write_csv(tmp_path / "t.csv")
+    made = compare([audited(tmp_path, tmp_path / "t.csv", name) for name in ("biased", "fair")])
+    assert made.tables["pairing"]["samples"].to_list() == [770]
+    assert made.finding("accuracy_difference").n == 770
+
+
+def test_audits_added_up_say_why_they_are_not_paired(folders, tmp_path):
+    for place, part in enumerate((slice(0, 400), slice(400, 800))):
+        table()[part].write_csv(tmp_path / f"{place}.csv")
+        (tmp_path / f"half-{place}").mkdir()
+        audited(tmp_path / f"half-{place}", tmp_path / f"{place}.csv", "biased")
+    halves, both = str(tmp_path / "half-*" / "biased"), tmp_path / "both"
+    audit_table(halves, columns={}, by=["group"], out=both, inference="none")
+    (reason,) = compare([both, folders["fair"]], metrics=["accuracy"]).tables["pairing"]["reason"]
+    assert "added up from several audits or files" in reason
+    assert "not there" not in reason
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory):
+    """One model; the second table has class c0 half as often, and none of class c4."""
+    where = tmp_path_factory.mktemp("unlike")
+    frame = table(seed=3, n=1500)
+    frame[:700].write_csv(where / "a.csv")
+    rare = (pl.col("label") == "c0") & (pl.int_range(pl.len()) % 2 == 0)
+    frame[700:].filter(~rare & (pl.col("label") != "c4")).write_csv(where / "b.csv")
+    made = []
+    for name in ("a", "b"):
+        (where / name).mkdir()
+        made.append(audited(where / name, where / f"{name}.csv", "fair"))
+    return made, frame[:700].filter(pl.col("label") == "c4").height
+
+
+def test_runs_with_other_classes_are_compared_in_one_mix_and_it_is_said(unlike):
+    made = compare(unlike[0])
+    assert "rows of other classes and groups" in " ".join(made.manifest["warnings"])
+    assert made.manifest["ranked_on"] == "not paired, weighted to one mix of classes and groups"
+    found = made.finding("accuracy_difference")
+    assert [one.count for one in found.dropped if "not all models have" in one.reason] == [unlike[1]]
+    ranking = made.tables["ranking"]
+    for metric, difference in (
+        ("accuracy", found),
+        ("cramers_v_mean", made.finding("cramers_v_mean_difference")),
+    ):
+        own = ranking.filter(pl.col("metric") == metric)
+        first, second = own["value"]
+        assert first - second == pytest.approx(difference.value)
+    accuracies = ranking.filter(pl.col("metric") == "accuracy")
+    assert accuracies.select(pl.col("value").is_between("low", "high").all()).item()
+
+
+def test_runs_that_share_no_class_are_refused(folders, tmp_path):
+    other = table().with_columns(pl.col("label", "fair").str.replace("c", "d"))
+    other = other.with_columns(pl.format("x{}", "id").alias("id"))
+    other.write_csv(tmp_path / "d.csv")
+    with pytest.raises(InputError, match="share no class and group of group"):
+        compare([folders["fair"], audited(tmp_path, tmp_path / "d.csv", "fair")])
+
+
+def test_a_run_is_not_written_over(folders):
+    before = (folders["fair"] / "manifest.json").read_bytes()
+    for out in (folders["fair"], folders["biased"] / ".." / "fair"):
+        with pytest.raises(ParameterError, match="is one of the runs that are compared"):
+            compare([folders["biased"], folders["fair"]], out=out)
+    assert (folders["fair"] / "manifest.json").read_bytes() == before
+
+
+def test_the_report_speaks_of_two_models(made):
+    html = (made[1] / "report.html").read_text()
+    assert "Comparison of models" in html
+    assert "no difference between models" in html
+    assert "Bias audit" not in html
+    assert "where a fair model would lie" not in html
+    assert "without any" not in html

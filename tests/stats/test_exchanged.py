@@ -190,3 +190,36 @@ def test_memory_is_bounded_by_chunks(monkeypatch):
     parts = replicated(classes, sizes, "exchanged", 300, streams)["cramers_v_mean"]
     assert parts.shape == whole.shape == (2, 300)
     assert parts.mean() == pytest.approx(whole.mean(), abs=0.02)
+
+
+def test_a_target_counts_groups_as_if_they_had_other_rows():
+    """Twice the rows of a group, or each of its rows twice, is one and the same."""
+    one = apart(random_joint(0, 2, 150))
+    second = one.group == 1
+    doubled = SeparateClass(one.label, one.group, one.prediction, np.where(second, 2 * one.n, one.n))
+    rows = np.array([one.n[0, one.group == group].sum() for group in one.group])
+    weighted = SeparateClass(
+        one.label, one.group, one.prediction, one.n, target=np.where(second, 2 * rows, rows)
+    )
+    for model in range(2):
+        assert np.array_equal(weighted.observed()[model], doubled.observed()[model])
+        assert np.array_equal(
+            weighted.cells.effect(weighted.observed()[model], model),
+            doubled.cells.effect(doubled.observed()[model], model),
+        )
+    for table in weighted.exchanged(np.random.default_rng(1), 50):
+        for group in range(2):
+            inside = one.group == group
+            assert table[inside].sum(axis=0) == pytest.approx(weighted.target[inside][0])
+    assert weighted.even
+
+
+def test_a_label_of_little_weight_still_counts_whole():
+    """Columns that weights bring below one row are divided by what they are."""
+    n = np.array([[3.0, 1.0, 2.0, 4.0], [3.0, 1.0, 2.0, 4.0]])
+    group, said = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    small = SeparateClass(0, group, said, n, target=np.full(4, 0.05))
+    large = SeparateClass(0, group, said, n, target=np.full(4, 5.0))
+    assert small.cells.effect(small.observed()[0], 0) == pytest.approx(
+        large.cells.effect(large.observed()[0], 0)
+    )

@@ -40,7 +40,10 @@ DECISIONS_FILE = "decisions.csv"
 """The decisions in use, as they were given."""
 NAMED = "named"
 PARAMETERS: Mapping[str, Parameter] = {
-    "synonyms": Parameter("", help="answer: file of synonyms, or occupations, sports, objects"),
+    "synonyms": Parameter(
+        "",
+        help="answer: file of synonyms, or ours: occupations, sports, objects, faces, birds",
+    ),
     "decisions": Parameter("", help="answer: CSV of decisions about answers, as reviewed"),
     "gendered": Parameter("fold", ("fold", "keep"), "answer: whether waitress is waiter"),
     "match": Parameter(

@@ -309,12 +309,19 @@ def convert(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: in RUN.")] = None,
+    suppress: Annotated[
+        int, typer.Option(metavar="N", help="Write cells of fewer than N rows as <N, also in downloads.")
+    ] = 0,
+    images: Annotated[
+        bool, typer.Option("--images", help="Show thumbnails of samples; they may show people.")
+    ] = False,
+    data: options.Data = None,
 ) -> None:
     """Render a run's report again."""
     from evenhand.runner.outcome import Run
 
     run_ = Run.read(folder)
-    run_.report(out or folder / "report.html")
+    run_.report(out or folder / "report.html", suppress=suppress, images=images, data=data)
 
 
 @app.command(name="ls")

@@ -97,6 +97,11 @@ class Decisions:
         rows = []
         start = 2
         for cells in reader:
+            if len(cells) > len(header):
+                raise InputError(
+                    f"{shown!r} line {start} has {len(cells)} cells, the first line {len(header)}; put a "
+                    f"cell that holds {mark!r} in double quotes"
+                )
             values = dict(zip(header, map(from_cell, cells), strict=False))
             label = values.get("decision", "").strip()
             raw, prediction = values.get("raw", ""), values.get("prediction", "")

@@ -118,6 +118,7 @@ _GUESSED = re.compile(
 )
 _THING = re.compile(r"(?:an?|the) (?:[\w'-]+ ?){1,3}\W*")
 _NAMED_THING = re.compile(rf"\b{_ASKED}\b")
+_LEADING = re.compile(r"(yes|no|yeah|yep|yup|nope)\s*[,.;:!]\s*")  # of vocabularies that know these words
 _EDGES = " .!?\"'"
 _NOBODY = re.compile(rf"\b(?:{_WHO}|{_SHOWN}|{_ASKED}|bit|little|lot|few)\b")
 
@@ -223,6 +224,9 @@ def _labelled(text: str, known: Known, own: PromptFrame) -> str | None:
     for candidate in _stages(text.strip(" \"'"), own):
         if known(candidate):  # a label may hold a word such as "no" itself
             return candidate
+    led = _LEADING.match(text)
+    if led and known(led[1]):
+        return _led(led[1], text[led.end() :], known, own)
     if takes_back(text):
         return None
     parts = [part for sentence in sentences(text) for part in asserted(sentence)]
@@ -234,6 +238,14 @@ def _labelled(text: str, known: Known, own: PromptFrame) -> str | None:
             if known(candidate):
                 return candidate
     return None
+
+
+def _led(word: str, rest: str, known: Known, own: PromptFrame) -> str | None:
+    """A yes or no that an answer begins with, unless what follows says otherwise or declines."""
+    if word.startswith("n") and refuses(rest):
+        return None
+    further = _labelled(rest, known, own)
+    return word if further is None or known(further) == known(word) else None
 
 
 def _guessed(text: str, own: PromptFrame) -> str | None:

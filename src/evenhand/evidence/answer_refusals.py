@@ -41,7 +41,7 @@ _PATTERNS = (
     rf"^(?:it is |it's |this is )?not an? {_THINGS}\W*$",
     r"^(?:there is |there's |i see )?(?:nothing|nobody|no one) (?:in|here|visible)\b",
     r"^(?:n/?a|n\.? ?a\.|none|nothing|nobody|no one|null|nil|idk|dunno)\W*$",
-    rf"^(?:there (?:is|are|appears to be|seems to be) )?no (?:\w+ )?{_THINGS}\b",
+    rf"^(?:there (?:is|are|appears to be|seems to be) )?no (?:(?!(?:the|this|that|an?)\b)\w+ )?{_THINGS}\b",
     r"\bnot? (?:provide|show|contain|give|have) (?:me )?(?:any |enough |sufficient )",
     r"\bis(?: not|n't) (?:clear|possible|enough|visible|specified)\b",
 )

@@ -34,7 +34,7 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
     """The lines of a synonym file, or of one of ours by its name.
 
     Args:
-        file: ``occupations``, ``sports``, ``objects``, or a path.
+        file: One of ``SHIPPED``, or a path.
 
     Raises:
         InputError: No such file, not UTF-8, too large, or a line that cannot be used.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +22,7 @@ class Bound(Protocol):
     """Evidence that is bound to a grouping and counts for itself."""
 
     @property
-    def by(self) -> Sequence[str]:
+    def by(self) -> tuple[str, ...]:
         """The attributes."""
         ...
 

@@ -61,21 +61,30 @@ class Chapter:
 
 
 def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
-    """One chapter per benchmark, grouping and facets, in the order of their first finding."""
-    found: dict[tuple[str | None, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
-    for finding in findings:
-        found.setdefault((finding.benchmark, tuple(finding.by), facets_of(finding)), []).append(finding)
+    """One chapter per benchmark, model, grouping and facets, in the order of their first finding."""
+    own = list(findings)
+    apart = _models_apart(own)
+    found: dict[tuple[str | None, str, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
+    for finding in own:
+        model = (finding.model or "") if apart else ""
+        key = (finding.benchmark, model, tuple(finding.by), facets_of(finding))
+        found.setdefault(key, []).append(finding)
     several = len({benchmark for benchmark, *_ in found}) > 1
     taken: set[str] = set()
     result = []
-    for (benchmark, by, facets), members in found.items():
-        title = _title(by, facet_title(facets))
-        if several and benchmark:
-            title = f"{shorten(benchmark)}: {title}"
+    for (benchmark, model, by, facets), members in found.items():
+        before = [name for name in (benchmark if several else "", model) if name]
+        title = ": ".join([*map(shorten, before), _title(by, facet_title(facets))])
         words = [value for _, value in facets]
-        anchor = _anchor([*([benchmark] if several and benchmark else []), *by, *words], taken)
+        anchor = _anchor([*before, *by, *words], taken)
         result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place)), bool(facets)))
     return result
+
+
+def _models_apart(findings: Sequence[Finding]) -> bool:
+    """Whether these are several models' own findings, and not their comparison."""
+    models = {finding.model for finding in findings}
+    return len(models) > 1 and not any(one.reference or "reference" in one.params for one in findings)
 
 
 def _title(by: Sequence[str], facets: str) -> str:
@@ -136,6 +145,17 @@ def left_out(parts: Iterable[Chapter]) -> list[LeftOut]:
             for (reason, count), metrics in seen.items()
         ]
     return result
+
+
+def levels(parts: Iterable[Chapter]) -> list[str]:
+    """Every value of an attribute that makes a group, in the order of the findings."""
+    found: dict[str, None] = {}
+    for chapter in parts:
+        keys = [group.key for finding in chapter.findings for group in finding.groups]
+        keys += [part.key for finding in chapter.findings for part in finding.parts if part.kind == "group"]
+        for key in keys:
+            found |= dict.fromkeys([key] if isinstance(key, str) else key)
+    return list(found)
 
 
 def _of_kind(finding: Finding | None, kind: str) -> list[Part]:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars
 
+    from evenhand.core.figure import Figure
     from evenhand.core.results import Findings
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTable:
+    """A table of a benchmark, and how it is drawn.
+
+    Attributes:
+        name: Such as ``skewsize/table1``.
+        title: What it shows.
+        table: Tidy; the paper's own rows have ``source`` = ``paper``.
+        figures: One under the other; none: as a table.
+    """
+
+    name: str
+    title: str
+    table: polars.DataFrame
+    figures: Sequence[Figure] = ()
 
 
 @dataclass(frozen=True)
@@ -20,8 +38,18 @@ class RunContent:
         findings: What the metrics found.
         manifest: How the run was made; any key may be missing.
         tables: Tidy tables by name. ``mistakes`` is drawn; others are only listed.
+        evidence: What the findings rest on, by name: cells of counts (``truth``, attributes, ``prediction``,
+            ``n``), or rows of samples with their attributes.
+        fewest: Cells of fewer rows are hidden; 0 hides nothing.
+        drawn: The benchmark's tables and figures.
+        pictures: Gives thumbnails of samples, as ``data:`` addresses by sample; None shows no picture, nor
+            those that tables hold, because they may show people.
     """
 
     findings: Findings
     manifest: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, polars.DataFrame] = field(default_factory=dict)
+    evidence: Mapping[str, polars.DataFrame] = field(default_factory=dict)
+    fewest: int = 0
+    drawn: Sequence[DrawnTable] = ()
+    pictures: Callable[[Sequence[str]], Mapping[str, str]] | None = None

@@ -24,13 +24,47 @@ _MOST_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One figure of the page: a drawing, or a set table."""
+class FigurePart:
+    """One figure of a page: a drawing, or a set table.
+
+    Attributes:
+        title: Its heading, if it has one.
+        sheet: The set table; None for a drawing.
+        notes: Lines under it.
+        place: Of a drawing's specification in the page's list; None for a set table.
+    """
 
     title: str
     sheet: Sheet | None
     notes: list[str]
     place: int | None
+
+
+def figure_parts(
+    figures: Sequence[Figure], table: pl.DataFrame, specs: list[dict[str, Any]]
+) -> list[FigurePart]:
+    """Draw or set each figure; specifications of drawings are added to ``specs``.
+
+    Raises:
+        UserError: The table has not the columns, or they do not fit the kind.
+    """
+    parts: list[FigurePart] = []
+    for figure in figures:
+        if figure.kind == "table":
+            made = sheet(figure, table)
+            under = [*made.notes, *map(visible, figure.notes)]
+            parts.append(FigurePart(visible(figure.title), made, under, None))
+        else:
+            drawing = draw(figure, table)
+            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs)))
+            specs.append(_offline(specification(drawing.chart)))
+    return parts
+
+
+def table_behind(figures: Sequence[Figure], table: pl.DataFrame, most: int = _MOST_ROWS) -> Sheet:
+    """The first rows of the numbers behind figures, without the columns that hold pictures."""
+    shown = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(most)
+    return sheet(Figure("table", formats=_formats(figures)), shown)
 
 
 def figures_html(
@@ -52,20 +86,10 @@ def figures_html(
     Raises:
         UserError: The table has not the columns, or they do not fit the kind.
     """
-    parts: list[_Part] = []
     specs: list[dict[str, Any]] = []
-    for figure in figures:
-        if figure.kind == "table":
-            made = sheet(figure, table)
-            under = [*made.notes, *map(visible, figure.notes)]
-            parts.append(_Part(visible(figure.title), made, under, None))
-        else:
-            drawing = draw(figure, table)
-            parts.append(_Part(visible(figure.title), None, drawing.notes, len(specs)))
-            specs.append(_offline(specification(drawing.chart)))
+    parts = figure_parts(figures, table, specs)
     # A page whose only part is the whole table does not need it twice.
-    shown = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(_MOST_ROWS)
-    whole = sheet(Figure("table", formats=_formats(figures)), shown) if specs else None
+    whole = table_behind(figures, table) if specs else None
     scripts = [inline.chart_library(), _script()] if specs else []
     text = (
         _environment()

@@ -40,9 +40,11 @@ def p_value(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count; weighted counts keep one decimal."""
+    """A count; weighted counts keep one decimal; ``-10`` stands for a hidden one, fewer than 10."""
     if value is None:
         return DASH
+    if value < 0:
+        return f"<{-value:,.0f}"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 

@@ -30,6 +30,9 @@ class PageData:
         tables: Which columns of which frame a table shows, and how.
         charts: Which specification a chart uses and which frame it draws.
         specs: Chart specifications by name.
+        evidence: By chapter, the frames that its parts rest on, with the column for each kind's keys.
+        chapters: By chapter, the attributes of its grouping.
+        figures: Specifications of the benchmark's figures, with their data.
     """
 
     labels: list[str] = field(default_factory=list)
@@ -37,6 +40,9 @@ class PageData:
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)
     specs: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    chapters: dict[str, list[str]] = field(default_factory=dict)
+    figures: list[dict[str, Any]] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict, repr=False)
 
     def place(self, text: str | None) -> int | None:
@@ -70,6 +76,9 @@ class PageData:
             "tables": self.tables,
             "charts": self.charts,
             "specs": self.specs,
+            "evidence": self.evidence,
+            "chapters": self.chapters,
+            "figures": self.figures,
         }
 
 
@@ -101,10 +110,13 @@ def add_parts(
         "band": [part.band for part in parts],
         "reading": [words.reading(part.value, part.null, part.reason) or None for part in parts],
     }
+    kinds = list(dict.fromkeys(part.kind for part in parts))
+    if len(kinds) > 1:
+        texts["kind"] = [part.kind for part in parts]
     details = _details(parts, numbers, texts)
     data.add_frame(name, numbers, texts)
     columns = _part_columns(parts, value, {**numbers, **texts}, details)
-    data.tables[name] = {"frame": name, "columns": columns, "sort": sort}
+    data.tables[name] = {"frame": name, "columns": columns, "sort": sort, "kinds": kinds}
 
 
 def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:

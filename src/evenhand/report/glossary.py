@@ -199,6 +199,7 @@ _REASONS: dict[str, str] = {
     "constant": "every group received the same single prediction, so there is nothing to compare",
     "single_group": "only one group has rows here",
     "empty": "there are no usable rows",
+    "suppressed": "it rests on fewer rows than this report shows",
     "uninformative": "too few usable classes: the skewness of two values is always 0",
     "no_usable_class": "no class could be used",
     "one_usable_class": "only one class could be used, and one value has no skewness",

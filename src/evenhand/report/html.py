@@ -7,6 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from evenhand.report import (
+    answer_words,
+    artifact_views,
+    card_text,
     chapters,
     comparison,
     formats,
@@ -17,6 +20,7 @@ from evenhand.report import (
     people_words,
     provenance,
     rows,
+    suppression,
     views,
     words,
 )
@@ -27,21 +31,25 @@ if TYPE_CHECKING:
     from evenhand.report.content import RunContent
 
 
-def render_html(content: RunContent) -> str:
+def render_html(content: RunContent, *, suppress: int = 0) -> str:
     """Render a run as one self-contained HTML page.
 
     Args:
         content: The findings, manifest and tables of a run.
+        suppress: Cells of fewer rows are written as ``<suppress``, and nothing made from them is shown.
 
     Returns:
         The whole page. It makes no network request: scripts, styles and data are inside it, and its
         content security policy allows nothing else.
+
+    Raises:
+        InputError: ``suppress`` is below 0.
     """
+    content = suppression.suppressed(content, suppress)
     manifest = content.manifest
     parts = chapters.in_chapters(content.findings.findings)
     alpha = words.alpha_of(manifest)
     data = frames.PageData()
-    mistakes = content.tables.get("mistakes")
     scripts = [inline.chart_library(), inline.own_script()]
     text = (
         _environment()
@@ -55,16 +63,20 @@ def render_html(content: RunContent) -> str:
             perceived=limits.of_people(parts)
             or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
             coverage=people_words.coverage(content.tables.get("coverage")),
-            views=[views.view(chapter, alpha, data, mistakes) for chapter in parts],
+            views=[views.view(chapter, alpha, data, content) for chapter in parts],
+            artifacts=artifact_views.artifact_views(content, data),
             contrasts=chapters.contrasts(parts),
             left_out=chapters.left_out(parts),
-            limits=limits.cannot_show(parts, alpha, manifest),
+            limits=[*limits.suppressed(content.fewest), *limits.cannot_show(parts, alpha, manifest)],
+            levels=chapters.levels(parts),
+            attributes=list(dict.fromkeys(column for chapter in parts for column in chapter.by)),
             definitions=rows.definitions(parts),
             findings=content.findings,
             facts=provenance.facts(manifest, parts),
             entries=provenance.entries(manifest),
             manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
-            card=provenance.paragraphs(manifest.get("card")),
+            card=card_text.card_html(manifest.get("card")),
+            answers=answer_words.labelled(content.tables, content.fewest),
             tables=[(name, table.height) for name, table in content.tables.items()],
             data=inline.script_json(data.as_json()),
             style=inline.style(),

@@ -14,7 +14,16 @@ from importlib.resources import files
 from evenhand.files.atomic import write_bytes
 from evenhand.files.home import home
 
-_SCRIPTS = ("values.js", "tables.js", "mistakes.js", "charts.js", "page.js")
+_SCRIPTS = (
+    "values.js",
+    "downloads.js",
+    "filters.js",
+    "evidence.js",
+    "tables.js",
+    "mistakes.js",
+    "charts.js",
+    "page.js",
+)
 _STYLES = ("page.css", "figures.css", "media.css")
 
 

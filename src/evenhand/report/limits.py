@@ -86,9 +86,9 @@ def of_people(chapters: Sequence[Chapter]) -> list[str]:
 
 def _of_tests(alpha: float, compared: bool) -> list[str]:
     """What null bands and corrected tests do not say."""
-    alike = (
-        "two models with one distribution of answers" if compared else "a model without any group difference"
-    )
+    alike = "a model without any group difference"
+    if compared:
+        alike = "the difference of two models with one distribution of answers"
     family = (
         "One measure is corrected over all pairs of models and groupings; different measures are not."
         if compared
@@ -128,3 +128,14 @@ def cannot_show(
             "smallest effect that could reliably be seen is 0.3 or more.",
         )
     return sentences
+
+
+def suppressed(fewest: int) -> list[str]:
+    """That small cells are hidden, and what this does not protect against; nothing where none are."""
+    if not fewest:
+        return []
+    return [
+        f"Cells of fewer than {fewest} rows are written as <{fewest}, and nothing made from them alone is "
+        "shown. Totals, differences and ranges were computed from all rows: who knows the other cells may "
+        "still subtract them."
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,11 +44,6 @@ def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("versions", ", ".join(f"{key} {value}" for key, value in versions.items())),
     ]
     return _plain(manifest, formatted) + [(key, text) for key, text in nested if text]
-
-
-def paragraphs(card: object) -> list[str]:
-    """A Markdown card as plain paragraphs; the template escapes them."""
-    return [block.strip() for block in re.split(r"\n\s*\n", str(card)) if block.strip()] if card else []
 
 
 def _plain(manifest: Mapping[str, Any], formatted: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.results import Finding
 from evenhand.report import facets, glossary, words
 from evenhand.report.chapters import Chapter
-from evenhand.report.formats import DASH, count, number, p_value, percent, span
+from evenhand.report.formats import DASH, count, number, p_value, percent, plural, span
 
 STRIP_WIDTH = 120
 _ENDS = (0.05, 0.1, 0.2, 0.5, 1.0)
@@ -54,6 +54,8 @@ class Row:
     n: str
     strip: Strip | None
     notes: Sequence[str]
+    parts: str = ""
+    parts_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,15 @@ def interval_title(findings: Iterable[Finding]) -> str:
     return f"{percent(levels.pop())} interval" if len(levels) == 1 else "Interval"
 
 
-def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = None) -> Row:
-    """A finding as a line of the table; ``shown`` names its parameters that are told, all if not given."""
+def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = None, parts_at: str = "") -> Row:
+    """A finding as a line of the table.
+
+    Args:
+        finding: What the line says.
+        with_level: Whether the interval says its level.
+        shown: Parameters that are told; all if not given.
+        parts_at: Where on the page its parts are, if it has any.
+    """
     interval = DASH
     if finding.interval:
         interval = span(finding.interval.low, finding.interval.high)
@@ -96,6 +105,8 @@ def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = Non
         n=count(finding.n),
         strip=strip(finding),
         notes=[*(reasons if finding.value is None or finding.reason else []), *finding.notes],
+        parts=plural(len(finding.parts), "part"),
+        parts_at=parts_at if finding.parts else "",
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report import (
     alternatives,
+    answer_words,
     association_words,
     charts,
     comparison,
+    evidence_rows,
     facets,
     frames,
     glossary,
@@ -19,11 +21,13 @@ from evenhand.report import (
     words,
 )
 from evenhand.report.chapters import Chapter
+from evenhand.report.formats import visible
 
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.core.results import Part
+    from evenhand.core.results import Finding, Part
+    from evenhand.report.content import RunContent
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,10 @@ class View:
     mistakes_shown: int
 
 
-def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars.DataFrame | None) -> View:
+def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunContent) -> View:
     """What the template needs of a chapter; its frames, tables and charts go into ``data``."""
+    mistakes = content.tables.get("mistakes")
+    _add_evidence(chapter, data, content)
     title = rows.interval_title(chapter.findings)
     usable = chapter.ranked
     groups = _add_groups(chapter, data)
@@ -58,6 +64,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
         _add_classes(chapter, data)
     n_mistakes = _add_mistakes(chapter, data, mistakes)
     shown = facets.varying(chapter.findings) if chapter.faceted else None
+    pieces = _add_pieces(chapter, data)
     return View(
         chapter=chapter,
         verdict=comparison.verdict(chapter, alpha)
@@ -70,7 +77,12 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
         or words.found(chapter, alpha),
         interval_title=title,
         shared=_shared(chapter) if chapter.faceted else "",
-        lines=[rows.row(one, with_level=title == "Interval", shown=shown) for one in chapter.findings],
+        lines=[
+            rows.row(
+                one, with_level=title == "Interval", shown=shown, parts_at=_parts_at(chapter, one, pieces)
+            )
+            for one in chapter.findings
+        ],
         bands=rows.bands(chapter),
         classes=len(chapter.classes),
         usable=len(usable),
@@ -84,7 +96,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, mistakes: polars
             "scatter": alternatives.scatter(chapter),
             "groups": alternatives.groups(chapter),
         },
-        pieces=_add_pieces(chapter, data),
+        pieces=pieces,
         mistakes=n_mistakes,
         mistakes_shown=min(n_mistakes, frames.MISTAKE_CLASSES),
     )
@@ -94,6 +106,26 @@ def _shared(chapter: Chapter) -> str:
     """What all lines have in common, and what their null bands are."""
     null = people_words.null_told(chapter) or association_words.null_told(chapter)
     return f"{facets.shared(chapter.findings)} {null}".strip()
+
+
+def _parts_at(chapter: Chapter, finding: Finding, pieces: Sequence[tuple[str, str, str, int]]) -> str:
+    """Where on the page the parts of a finding are."""
+    if finding is chapter.effect and chapter.classes:
+        return f"{chapter.id}-classes-table"
+    if finding is chapter.first("accuracy") and chapter.groups:
+        return f"{chapter.id}-groups-table"
+    named_as = finding.name if chapter.faceted else finding.metric
+    return next((name for name, _, metric, _ in pieces if metric == named_as), "")
+
+
+def _add_evidence(chapter: Chapter, data: frames.PageData, content: RunContent) -> None:
+    """Keep what the chapter's parts rest on, and which attributes its groups have."""
+    data.chapters[chapter.id] = [visible(column) for column in chapter.by]
+    spent = sum(one["rows"] for kept in data.evidence.values() for one in kept)
+    about = replace(content, evidence=answer_words.rested_on(chapter, content.evidence))
+    kept = evidence_rows.add_evidence(data, chapter, about, evidence_rows.MOST_ROWS - spent)
+    if kept:
+        data.evidence[chapter.id] = kept
 
 
 def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
@@ -148,8 +180,11 @@ def _add_chart(
 
 
 def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFrame | None) -> int:
-    """Keep the chapter's mistakes; tell how many classes the run's table has."""
-    if table is None or not chapter.by:
+    """Keep the chapter's mistakes; tell how many classes the run's table has.
+
+    The table is about the labels that were counted: a chapter on other answers, such as raw words, has none.
+    """
+    if table is None or not chapter.by or chapter.faceted:
         return 0
     mine = table.filter(table["by"] == "+".join(chapter.by))
     return frames.add_mistakes(data, f"{chapter.id}-mistakes", mine) if mine.height else 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.results import Finding, Null, Part
 from evenhand.report import association_words, formats, glossary, indicator_words, people_words
-from evenhand.report.chapters import Chapter
+from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.formats import (
     count,
     key_text,
@@ -72,7 +72,7 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
     for name, question in indicator_words.QUESTIONS.items():
         if name in names:
             return f"evenhand examined {_subject(manifest, '', what)}{within} and asked: {question}"
-    titles = [chapter.title for chapter in chapters if chapter.by]
+    titles = dict.fromkeys(grouping_title(chapter.by) for chapter in chapters if chapter.by)
     if not titles:
         return f"evenhand examined {what}{within}."
     return (

@@ -29,6 +29,7 @@ Progress = Callable[[str], None]
 
 MOST_FOR_ALL_PAIRS = 10  # with more runs, each is compared with the reference only
 PAIRED, UNPAIRED = "same samples", "not paired"
+WEIGHTED = ", weighted to one mix of classes and groups"
 _PAIRING = {
     **dict.fromkeys(("model", "reference", "compared"), pl.String),
     "samples": pl.Int64,
@@ -174,6 +175,7 @@ class _Work:
         }
         said = ["+".join(grouping) for grouping in groupings]
         how = PAIRED if all(one.joined for one in orders) else UNPAIRED
+        how += WEIGHTED if any(one.standardised for one in orders) else ""
         extra = {"by": said, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
         return assembled(self.runs, findings, self.counts, tables, {**settings, **extra}, warnings)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.core.errors import InputError
 from evenhand.evidence import run_folder
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
 from evenhand.runner.writing import telling_where, write_table
@@ -17,12 +18,34 @@ if TYPE_CHECKING:
 class Run(run_folder.Run):
     """A run that can save and render itself."""
 
-    def html(self) -> str:
-        """The report as one self-contained HTML text."""
+    def html(self, *, suppress: int = 0, images: bool = False, data: str | Path | None = None) -> str:
+        """The report as one self-contained HTML text.
+
+        Args:
+            suppress: Cells of fewer rows are written as ``<suppress``; 0 shows all.
+            images: Show thumbnails of samples. They may show people: such a file is personal data.
+            data: Where the benchmark's data lies, for thumbnails of benchmarks that need it.
+
+        Raises:
+            InputError: ``suppress`` is below 0, thumbnails together with it, or of a run without pictures.
+        """
         from evenhand.report.content import RunContent
         from evenhand.report.html import render_html
+        from evenhand.runner.drill_down import drawn_of, evidence_of
+        from evenhand.runner.sample_pictures import SamplePictures
 
-        return render_html(RunContent(self.findings, self.manifest, self.tables))
+        if images and suppress:
+            raise InputError("--images shows single samples, which --suppress hides; give one of the two")
+        pictures = SamplePictures(self, data) if images else None
+        content = RunContent(
+            self.findings,
+            self.manifest,
+            self.tables,
+            evidence_of(self),
+            drawn=drawn_of(self),
+            pictures=pictures,
+        )
+        return render_html(content, suppress=suppress)
 
     def to_frame(self) -> pl.DataFrame:
         """A row for each finding and each part, as ``evenhand export --as csv`` writes them."""
@@ -30,10 +53,17 @@ class Run(run_folder.Run):
 
         return frame([self])
 
-    def report(self, path: str | Path) -> Path:
-        """Write the report as one HTML file, whole or not at all."""
+    def report(
+        self,
+        path: str | Path,
+        *,
+        suppress: int = 0,
+        images: bool = False,
+        data: str | Path | None = None,
+    ) -> Path:
+        """Write the report as one HTML file, whole or not at all; the options are those of ``html``."""
         target = Path(path)
-        write_bytes(target, self.html().encode())
+        write_bytes(target, self.html(suppress=suppress, images=images, data=data).encode())
         return target
 
     def save(self, folder: str | Path) -> Path:

@@ -29,6 +29,7 @@ LAYOUT = (
 ATTRIBUTES, PARTITION, IMAGES = "list_attr_celeba.csv", "list_eval_partition.csv", "img_align_celeba"
 GENDER, MALE, HAIR = "perceived_gender", "Male", "Blond_Hair"
 UNPLACED = "image without a split"
+_COLUMNS = f"-p truth= and -p by= take columns of CelebA, and -p by={GENDER} is {MALE}"
 _LOOKED_FOR = 20  # images, to see in which folder they lie
 _QUESTION = {
     HAIR: "Does this person have blond hair? Answer yes or no.",
@@ -57,7 +58,7 @@ def read_celeba(
     file = find_table(folder, ATTRIBUTES, LAYOUT)
     said, unsaid = words_of(truth)
     codes = {name: _codes(name) for name in (truth, *columns.values())}
-    rows = read_rows(file, "image_id", codes)
+    rows = read_rows(file, "image_id", codes, hint=_COLUMNS)
     named = ("image_id", "partition")
     placed = read_rows(find_table(folder, PARTITION, LAYOUT), named[0], {named[1]: split_codes()}, named)
     both = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")

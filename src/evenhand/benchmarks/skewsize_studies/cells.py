@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,7 @@ from evenhand.benchmarks.skewsize_studies.material import (
     from_definition,
     in_turn,
 )
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, one_line
 
 LAYOUT = "FOLDER/CLASS/GROUP/*.jpg (or FOLDER/GROUP/CLASS/*.jpg)"
 FOLDER_NAMES = "the folders' names"
@@ -38,7 +39,7 @@ def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -
         outside: ``keep`` or ``exclude`` images of classes and groups that it does not have.
 
     Raises:
-        InputError: No image in such folders.
+        InputError: No image in such folders, or no folder of such a name.
     """
     groups = {plain_name(one.name): one.name for one in definition.groups}
     classes = classes_by_folder(definition)
@@ -47,9 +48,15 @@ def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -
     parts = [place.split("/") for place in listed.images]
     deep = [place for place in parts if len(place) > 2]
     dropped[NO_CELL] += len(parts) - len(deep)
-    inner = sum(plain_name(place[1]) in groups for place in deep)
-    outer = sum(plain_name(place[0]) in groups for place in deep)
-    level = 0 if outer > inner else 1
+    level = _group_level(deep, groups, classes)
+    if deep and level is None:
+        raise InputError(
+            f"no folder in {str(folder)!r}, such as {one_line(deep[0][0])!r}, is called as a class or group "
+            f"of {definition.name!r}, such as {definition.classes[0].name!r} or "
+            f"{definition.groups[0].name!r}; "
+            f"rename them, or give -p definition=FILE.yaml; it should hold {LAYOUT}"
+        )
+    level = 1 if level is None else level
     table = pl.DataFrame(
         {
             "sample": ["/".join(place) for place in deep],
@@ -75,23 +82,39 @@ def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -
     return from_definition(definition, table, images, +dropped, about=about)
 
 
+def _group_level(
+    places: Sequence[Sequence[str]], groups: Container[str], classes: Container[str]
+) -> int | None:
+    """Which of two levels of folders is of groups, by the names on both; None where none is known."""
+    fits = Counter(
+        level
+        for place in places
+        for level in (0, 1)
+        for name, known in ((place[level], groups), (place[1 - level], classes))
+        if plain_name(name) in known
+    )
+    return None if not fits else 0 if fits[0] > fits[1] else 1
+
+
 def unwrapped(listed: Listing, names: Container[str]) -> Listing:
-    """What lies in a folder, without a folder around everything, as archives may unpack to.
+    """What lies in a folder, without the folders around everything that archives may unpack to.
 
     Args:
         listed: Of the folder that the user gave.
         names: What folders of classes and groups are called, plain.
 
     Returns:
-        The same; or what lies in its only folder, if that has no such name and two levels in it do.
+        The same; or what lies in the only folder that has no such name, if two levels in it do.
     """
     folders = [place.split("/")[:-1] for place in listed.images]
-    tops = {place[0] for place in folders if place}
-    if len(tops) != 1 or not all(folders) or plain_name(top := tops.pop()) in names:
+    ends = zip(min(folders, default=[]), max(folders, default=[]), strict=False)
+    shared = takewhile(lambda pair: pair[0] == pair[1] and plain_name(pair[0]) not in names, ends)
+    around = [name for name, _ in shared]
+    pairs = [place[len(around) :][:2] for place in folders]
+    named = [pair for pair in pairs if len(pair) == 2 and all(plain_name(name) in names for name in pair)]
+    if not around or not named:
         return listed
-    if not any(len(place) > 2 and {plain_name(one) in names for one in place[1:3]} == {True} for place in folders):
-        return listed
-    return unwrapped(list_files(listed.folder / top), names)
+    return list_files(listed.folder.joinpath(*around))
 
 
 def classes_by_folder(definition: Definition) -> dict[str, str]:

@@ -12,7 +12,7 @@ from evenhand.benchmarks.data_source import Part
 from evenhand.benchmarks.indicators.counted_sources import counted_source, remarks, shown
 from evenhand.benchmarks.indicators.listing import list_files
 from evenhand.benchmarks.skewsize_studies import celeba, domainnet, waterbirds
-from evenhand.benchmarks.skewsize_studies.cells import plain_name
+from evenhand.benchmarks.skewsize_studies.cells import classes_by_folder, plain_name, unwrapped
 from evenhand.benchmarks.skewsize_studies.definitions import Definition
 from evenhand.benchmarks.skewsize_studies.material import Material
 from evenhand.core.errors import InputError
@@ -51,7 +51,9 @@ def shift_parts(name: str, folder: Path) -> list[Part]:
         InputError: No such folder.
     """
     del name
-    listed = list_files(folder)
+    definition = Definition.read("backgrounds")
+    wanted = [one.name for one in definition.groups]
+    listed = unwrapped(list_files(folder), {*map(plain_name, wanted), *classes_by_folder(definition)})
     counts: dict[str, Counter[str]] = {}
     loose = 0
     for place in listed.images:
@@ -60,7 +62,6 @@ def shift_parts(name: str, folder: Path) -> list[Part]:
         loose += not slash
         if slash:
             counts.setdefault(plain_name(shift), Counter())[klass] += 1
-    wanted = [one.name for one in Definition.read("backgrounds").groups]
     parts = [_shift(one, counts.pop(plain_name(one), Counter())) for one in wanted]
     parts += [shown(f"further folder {one}", sum(found.values())) for one, found in sorted(counts.items())]
     return parts + remarks({**listed.passed, **({"image in no class folder": loose} if loose else {})}, {})
@@ -87,9 +88,10 @@ def domain_parts(name: str, folder: Path) -> list[Part]:
     parts: list[Part] = []
     classes: set[str] = set()
     dropped: Counter[str] = Counter()
+    folder = domainnet.lists_folder(_inside(folder))
     for domain in domainnet.DOMAINS:
         for split, size in zip(_SPLITS, DOMAIN_SIZES[domain], strict=True):
-            lists = [one for one in (_inside(folder) / f"{domain}_{split}.txt",) if one.is_file()]
+            lists = [one for one in (folder / f"{domain}_{split}.txt",) if one.is_file()]
             listed = list_lines(lists)
             paths = listed.table["path"].to_list()
             classes |= set(listed.table["class"].to_list())

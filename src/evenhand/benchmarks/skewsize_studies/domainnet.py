@@ -33,11 +33,12 @@ def read_domainnet(folder: Path, split: str = "test") -> Material:
         InputError: No list of that split, or one that cannot be read.
     """
     names = _SPLITS[:2] if split == "all" else (split,)
+    folder = lists_folder(folder)
     lists = split_lists(folder, names)
     if not lists:
-        raise InputError(
-            f"there is no list such as {DOMAINS[0]}_{names[0]}.txt in {str(folder)!r}; put there {LAYOUT}"
-        )
+        others = [file.name for file in split_lists(folder, _SPLITS[:2])]
+        do = f"there is {others[0]}, so choose another -p split=" if others else f"put there {LAYOUT}"
+        raise InputError(f"there is no list such as {DOMAINS[0]}_{names[0]}.txt in {str(folder)!r}; {do}")
     listed = list_lines(lists)
     table = listed.table.rename({"path": "sample", "class": "truth", "folder": "domain", "list": "split"})
     table = in_turn(table.select("sample", "truth", "domain", "split"), ["domain"])
@@ -58,6 +59,14 @@ def read_domainnet(folder: Path, split: str = "test") -> Material:
         dropped=listed.dropped,
         notes={note: count for note, count in notes.items() if count},
     )
+
+
+def lists_folder(folder: Path) -> Path:
+    """The folder itself, or the one folder below it that has the lists, as archives may unpack to."""
+    if split_lists(folder, _SPLITS[:2]) or not folder.is_dir():
+        return folder
+    below = [one for one in sorted(folder.iterdir()) if one.is_dir() and split_lists(one, _SPLITS[:2])]
+    return below[0] if len(below) == 1 else folder
 
 
 def split_lists(folder: Path, splits: tuple[str, ...]) -> list[Path]:

@@ -17,7 +17,7 @@ from evenhand.benchmarks.skewsize_studies.definitions import Definition, shipped
 from evenhand.benchmarks.skewsize_studies.generated import is_generated, read_generated
 from evenhand.benchmarks.skewsize_studies.material import OUTSIDE_CLASSES, Material, from_definition
 from evenhand.benchmarks.skewsize_studies.picture_benchmark import PictureBenchmark
-from evenhand.core.errors import InputError, UserError
+from evenhand.core.errors import InputError, UnknownName, UserError
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", ".ipc")
 
@@ -93,7 +93,10 @@ def _from_table(data: Path, definition: Definition, given: Mapping[str, str]) ->
     by = groupings_in(given["by"]) or [(definition.attribute,)]
     attributes = attributes_in(by)
     image, id_ = given["image"] or None, given["id"] or None
-    samples = read_samples(data, image=image, truth=given["truth"], by=attributes, id=id_)
+    try:
+        samples = read_samples(data, image=image, truth=given["truth"], by=attributes, id=id_)
+    except UnknownName as problem:
+        raise UserError(f"{problem}; name the columns of {str(data)!r}: --image, --truth, --by") from None
     classes = classes_by_folder(definition)
     groups = {plain_name(one.name): one.name for one in definition.groups}
     table = samples.annotations.with_columns(_spelled("truth", samples.annotations, classes))

@@ -1,8 +1,9 @@
 """Answers to a question that has two answers: yes or no, one class or the other.
 
-"No, this person has brown hair." and "The person does not have blond hair." say the same, and so does "not
-blond". Such a sentence is brought to its class only where all that it says agrees. What contradicts itself ("No,
-the person is blond."), declines or weighs ("hard to say whether ...") is left to the steps of open answers.
+"No, this person has brown hair.", "The person does not have blond hair." and "not blond" say the same. Such a
+sentence is brought to its class only where all that it says agrees. One that contradicts itself ("No, the
+person is blond.") stays open; one that declines or weighs ("hard to say whether ...") is left to the steps of
+open answers.
 """
 
 from __future__ import annotations
@@ -37,19 +38,21 @@ _CLAUSE = re.compile(
     r"their|its|not|no))\b)"
 )
 _WEIGHS = re.compile(r"\b(?:whether|if|neither|either|usually|typically|generally)\b")
-_BOTH = re.compile(r"\byes\W+(?:(?:and|or) )?no\b")
+_BOTH = re.compile(r"\byes(?: and | or |/)no\b")
 _WHO = r"(?:it|he|she|they|this|that|there|(?:the|this|that) [\w']+(?: in the [\w']+)?)"
 _LEADS = re.compile(
     r"(yes|yeah|no|nope)\s+(?=(?:the|this|that|it|he|she|they|there|i|her|his|their|its|not|indeed)\b)"
 )
 _OPENING = re.compile(
-    r"^(?:(?:but|and|so|well|oh|hmm|however|because|since|as|the (?:correct |final )?answer is|(?:final )?answer|"
-    r"i(?: would|'d)? (?:say|think|believe|guess)(?: that)?|it (?:is|seems|appears) (?:likely )?that)\s+)+"
+    r"^(?:(?:but|and|so|well|oh|hmm|however|because|since|as|the (?:correct |final )?answer is|"
+    r"(?:final )?answer|i(?: would|'d)? (?:say|think|believe|guess)(?: that)?|"
+    r"it (?:is|seems|appears) (?:likely )?that)\s+)+"
 )
 _AGREES = re.compile(rf"{_WHO} (?:does|do|is|are|has|have)(?: indeed| so)?")
 _DENIES_IT = re.compile(rf"{_WHO} (?:(?:does|do|is|are|has|have) not|(?:does|do|is|are|has|have)n't)(?: so)?")
 _NOT = re.compile(
-    r"\b(?:not|no|never|without|hardly|barely|lacks?|lacking|nor|none|rather than|instead of|other than)\b|n't\b"
+    r"\b(?:not|no|never|without|hardly|barely|lacks?|lacking|nor|none|rather than|instead of|other than)\b"
+    r"|n't\b"
 )
 _ANY = re.compile(r"\b(?:any|an?|the|really|actually|enough)\s+")
 
@@ -142,7 +145,9 @@ class TwoWay:
     def _known(self) -> dict[str, str]:
         """Every spelling, plain and without articles, to its class."""
         names = self._vocabulary.names
-        return {_ANY.sub("", form): name for form, (name, _) in self._vocabulary.forms.items() if name in names}
+        return {
+            _ANY.sub("", form): name for form, (name, _) in self._vocabulary.forms.items() if name in names
+        }
 
     @cached_property
     def _terms(self) -> dict[str, tuple[str, bool]]:

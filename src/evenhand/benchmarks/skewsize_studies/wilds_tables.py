@@ -59,7 +59,11 @@ def find_table(folder: Path, name: str, layout: str) -> Path:
 
 
 def read_rows(
-    file: Path, path: str, coded: Mapping[str, Mapping[str, str]], headless: tuple[str, ...] = ()
+    file: Path,
+    path: str,
+    coded: Mapping[str, Mapping[str, str]],
+    headless: tuple[str, ...] = (),
+    hint: str = "",
 ) -> Rows:
     """Columns of a table with numbers for words.
 
@@ -69,6 +73,7 @@ def read_rows(
         coded: Column to number, as it is written (or with ``.0``), to word. A row with another value is
             dropped.
         headless: What the columns are called where the first line is a row already.
+        hint: What to type where a coded column is not there.
 
     Raises:
         InputError: It cannot be read.
@@ -81,7 +86,8 @@ def read_rows(
         columns = lazy.collect_schema().names()
         for name in (path, *coded):
             if name not in columns:
-                raise UnknownName("column", name, columns, f"{str(file)!r} is another table")
+                told = f"{str(file)!r} is another table"
+                raise UnknownName("column", name, columns, hint if hint and path in columns else told)
         table = lazy.select(path, *coded).collect()
     dropped: Counter[str] = Counter()
     said = table

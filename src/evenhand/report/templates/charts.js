@@ -12,9 +12,12 @@ function uniqueLabels(labels) {
   });
 }
 
-function chartRows(frame, limit) {
+const LINE_HEIGHT = 22; // of a named line; charts.py says the same
+
+function chartRows(name, limit) {
+  const frame = page.frames[name];
   const rows = Array.from({ length: rowCount(frame) }, (_, row) => row)
-    .filter((row) => frame.columns.value[row] !== null)
+    .filter((row) => frame.columns.value[row] !== null && rowPasses(page.tables[name], frame, row))
     .sort((left, right) => frame.columns.value[right] - frame.columns.value[left])
     .slice(0, limit ?? undefined);
   const labels = uniqueLabels(rows.map((row) => valueAt(frame, "label", row)));
@@ -36,13 +39,31 @@ const tooltip = { disableDefaultStyle: true };
 
 async function drawChart(host) {
   const chart = page.charts[host.dataset.chart];
-  const rows = chartRows(page.frames[chart.frame], chart.limit);
+  const rows = chartRows(chart.frame, chart.limit);
   const datasets = { rows, overall: [{ value: chart.overall ?? null }] };
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
-  const target = element("div", { class: "drawing" });
+  // The host is one picture with a text alternative; its lines and marks are not read out one by one.
+  const target = element("div", { class: "drawing", "aria-hidden": "true" });
   host.replaceChildren(target);
   const spec = { ...page.specs[chart.spec], datasets };
-  if (chart.height) spec.height = chart.height;
-  await window.vegaEmbed(target, spec, options);
+  if (chart.height) spec.height = LINE_HEIGHT * Math.max(1, rows.length);
+  const drawn = await window.vegaEmbed(target, spec, options);
+  host.drawing?.finalize();
+  host.drawing = drawn;
   host.dataset.drawn = "yes";
+  offerFigure(host);
+}
+
+function redrawCharts() {
+  document.querySelectorAll("[data-chart][data-drawn]").forEach((host) => drawChart(host));
+}
+
+// A figure of the benchmark: its colours are its own, on white.
+async function drawFigure(host) {
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
+  const target = element("div", { "aria-hidden": "true" });
+  host.replaceChildren(target);
+  await window.vegaEmbed(target, page.figures[Number(host.dataset.figure)], options);
+  host.dataset.drawn = "yes";
+  offerFigure(host);
 }

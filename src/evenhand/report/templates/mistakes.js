@@ -40,7 +40,9 @@ function predictionHead(label, correct) {
 
 function mistakeTable(frame, rows) {
   const truth = frame.columns.truth[rows[0]];
-  const groups = distinct(rows.map((row) => frame.columns.group[row]));
+  const named = (group) => (page.labels[group] ?? "").split(CROSSED);
+  const groups = distinct(rows.map((row) => frame.columns.group[row]))
+    .filter((group) => !filters.group || named(group).includes(filters.group));
   const found = distinct(rows.map((row) => frame.columns.prediction[row]));
   const predictions = [...found.filter((label) => label === truth), ...found.filter((label) => label !== truth)];
   const at = new Map(rows.map((row) => [`${frame.columns.group[row]} ${frame.columns.prediction[row]}`, row]));
@@ -64,11 +66,14 @@ function mistakeCard(frame, rows) {
 
 function drawMistakes(host) {
   const frame = page.frames[host.dataset.mistakes];
-  const classes = byClass(frame);
   const list = element("div", { class: "cards" });
   const more = element("button", { type: "button", class: "more" });
   let all = false;
+  const every = byClass(frame);
+  const csv = downloadButton("CSV", "mistakes", () => saveCsv(host.dataset.mistakes, mistakeLines(frame)));
   const refresh = () => {
+    const named = (rows) => (valueAt(frame, "truth", rows[0]) ?? "").toLocaleLowerCase();
+    const classes = every.filter((rows) => !filters.part || named(rows).includes(filters.part));
     const shown = all ? classes : classes.slice(0, FIRST_CLASSES);
     list.replaceChildren(...shown.map((rows) => mistakeCard(frame, rows)));
     more.hidden = classes.length <= FIRST_CLASSES;
@@ -79,5 +84,15 @@ function drawMistakes(host) {
     refresh();
   });
   refresh();
-  host.replaceChildren(list, element("div", { class: "after" }, more));
+  listeners.add(refresh);
+  host.replaceChildren(list, element("div", { class: "after" }, more, csv));
+}
+
+function mistakeLines(frame) {
+  const names = Object.keys(frame.columns);
+  const written = (name, row) => {
+    const value = valueAt(frame, name, row);
+    return name === "n" && value < 0 ? count(value) : value;
+  };
+  return [names, ...Array.from({ length: rowCount(frame) }, (_, row) => names.map((name) => written(name, row)))];
 }

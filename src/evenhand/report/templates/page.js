@@ -3,6 +3,7 @@ const makers = {
   table: (host) => new LongTable(host, page.tables[host.dataset.table]),
   mistakes: drawMistakes,
   chart: drawChart,
+  figure: drawFigure,
 };
 
 const waiting = new Map();
@@ -30,3 +31,9 @@ window.addEventListener("beforeprint", () => {
   document.querySelectorAll("details[data-print]").forEach((details) => { details.open = true; });
   [...waiting.keys()].forEach(build);
 });
+
+listeners.add(redrawCharts);
+startFilters();
+offerStaticTables();
+window.addEventListener("hashchange", openTarget);
+openTarget();

@@ -7,6 +7,7 @@ const BAND_ORDER = { negligible: 0, small: 1, medium: 2, large: 3 };
 const cellWriters = {
   label: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH),
   text: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH, PROSE_LIMIT),
+  picture: (frame, column, row) => pictureElement(valueAt(frame, column.key, row), valueAt(frame, "sample", row)),
   band: (frame, column, row) => valueAt(frame, column.key, row) ?? DASH,
   number: (frame, column, row) => number(valueAt(frame, column.key, row)),
   p: (frame, column, row) => pValue(valueAt(frame, column.key, row)),
@@ -29,14 +30,17 @@ function compare(left, right, factor) {
 class LongTable {
   constructor(host, definition) {
     this.host = host;
+    this.definition = definition;
     this.frame = page.frames[definition.frame];
     this.columns = definition.columns;
-    this.total = rowCount(this.frame);
+    this.all = definition.rows ?? Array.from({ length: rowCount(this.frame) }, (_, row) => row);
+    this.total = this.all.length;
     this.sort = { column: this.columns.find((column) => column.key === definition.sort) ?? null, factor: -1 };
     this.limit = FIRST_ROWS;
     this.query = "";
     this.build();
     this.refresh();
+    if (definition.kinds) listeners.add(() => this.refresh());
   }
 
   build() {
@@ -51,8 +55,23 @@ class LongTable {
       this.limit = this.limit === FIRST_ROWS ? Infinity : FIRST_ROWS;
       this.refresh();
     });
+    const title = this.host.dataset.caption;
+    const csv = downloadButton("CSV", title, () => saveCsv(title, this.lines()));
     const tools = this.total > FIRST_ROWS ? [this.searchField()] : [];
-    this.host.replaceChildren(...tools, this.scroller, element("div", { class: "after" }, this.status, this.more));
+    this.host.replaceChildren(...tools, this.scroller, element("div", { class: "after" }, this.status, this.more, csv));
+  }
+
+  // Every row that passes, in the order shown, every value in full.
+  lines() {
+    const told = this.columns.filter((column) => column.kind !== "picture");
+    const cells = told.flatMap((column) => (column.kind === "range" ? [column.key, column.to] : [column.key]));
+    const titles = told.flatMap((column) => (column.kind === "range" ? [`${column.title} low`, `${column.title} high`] : [column.title]));
+    const counts = new Set(this.columns.filter((column) => column.kind === "count").map((column) => column.key));
+    const value = (key, row) => {
+      const found = valueAt(this.frame, key, row);
+      return counts.has(key) && found < 0 ? count(found) : found;
+    };
+    return [titles, ...this.rows().map((row) => cells.map((key) => value(key, row)))];
   }
 
   searchField() {
@@ -78,15 +97,13 @@ class LongTable {
   }
 
   rows() {
-    const all = Array.from({ length: this.total }, (_, row) => row);
     const name = this.columns[0].key;
-    const kept = this.query
-      ? all.filter((row) => valueAt(this.frame, name, row).toLocaleLowerCase().includes(this.query))
-      : all;
+    const found = (row) => !this.query || (valueAt(this.frame, name, row) ?? "").toLocaleLowerCase().includes(this.query);
+    const kept = this.all.filter((row) => found(row) && rowPasses(this.definition, this.frame, row));
     const { column, factor } = this.sort;
     if (!column) return kept;
-    const keys = all.map((row) => sortKey(this.frame, column, row));
-    return kept.sort((left, right) => compare(keys[left], keys[right], factor) || left - right);
+    const keys = new Map(kept.map((row) => [row, sortKey(this.frame, column, row)]));
+    return kept.sort((left, right) => compare(keys.get(left), keys.get(right), factor) || left - right);
   }
 
   refresh() {
@@ -97,19 +114,29 @@ class LongTable {
       const active = this.columns[place] === this.sort.column;
       head.setAttribute("aria-sort", active ? (this.sort.factor > 0 ? "ascending" : "descending") : "none");
     });
-    const found = this.query ? `${count(rows.length)} found; ` : "";
+    const narrowed = this.query || rows.length < this.total;
+    const found = narrowed ? `${count(rows.length)} found; ` : "";
     this.status.textContent = `${found}${count(shown.length)} of ${count(this.total)} rows shown`;
     this.more.hidden = rows.length <= FIRST_ROWS;
     this.more.textContent = this.limit === FIRST_ROWS ? `Show all ${count(rows.length)}` : `Show the first ${FIRST_ROWS}`;
   }
 
+  drill(row) {
+    if (!this.definition.kinds) return [];
+    const kind = kindAt(this.definition, this.frame, row);
+    const evidence = evidenceOf(this.host, kind);
+    const label = valueAt(this.frame, "label", row);
+    return evidence.length && label !== null ? [" ", evidenceButton(evidence, kind, label, this.columns.length)] : [];
+  }
+
   // Where there is no value, one wide cell says why in place of the cells that would all be empty.
   line(row) {
-    const reason = valueAt(this.frame, "value", row) === null ? valueAt(this.frame, "reading", row) : null;
+    const missing = "value" in this.frame.columns && valueAt(this.frame, "value", row) === null;
+    const reason = missing ? valueAt(this.frame, "reading", row) : null;
     const columns = reason === null ? this.columns : this.columns.filter((column) => !EMPTY_WITHOUT_VALUE.has(column.key));
     const cells = columns.map((column, place) => {
       const written = cellWriters[column.kind](this.frame, column, row);
-      if (place === 0) return element("th", { scope: "row" }, written);
+      if (place === 0) return element("th", { scope: "row" }, written, ...this.drill(row));
       const kind = RIGHT_ALIGNED.has(column.kind) ? "right" : column.kind === "text" ? "left words" : "left";
       const cell = element("td", { class: kind }, written);
       if (column.kind === "band" && written !== DASH) cell.prepend(bandMark(written));
@@ -123,6 +150,12 @@ class LongTable {
     }
     return element("tr", {}, ...cells);
   }
+}
+
+// Only pictures that the page holds are shown; nothing is fetched.
+function pictureElement(address, sample) {
+  if (!address?.startsWith("data:image/")) return DASH;
+  return element("img", { src: address, alt: `Sample ${shorten(sample ?? "")}`, class: "thumbnail" });
 }
 
 // The same mark as in the list of bands: a shape as well as a colour.

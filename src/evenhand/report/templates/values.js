@@ -21,6 +21,7 @@ function pValue(value) {
 
 function count(value) {
   if (value === null || value === undefined) return DASH;
+  if (value < 0) return `<${grouped(-value, 0)}`; // a hidden count
   return grouped(value, Number.isInteger(value) ? 0 : 1);
 }
 

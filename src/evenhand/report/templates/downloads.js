@@ -1,0 +1,107 @@
+// What the page shows, as files: tables as CSV, figures as SVG and PNG. Nothing leaves the page.
+const FORMULA = /^[=+\-@\t\r]/;
+const PLAIN_NUMBER = /^[-+]?[\d.,]+%?$/;
+const SCALE = 2;
+
+// Quoted where needed; a text that a spreadsheet would take for a formula has an apostrophe in front.
+function csvCell(value) {
+  if (value === null || value === undefined) return "";
+  const text = typeof value === "string" ? value : String(value);
+  const safe = typeof value === "string" && FORMULA.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function csvOf(lines) {
+  return lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+}
+
+function fileName(title, suffix) {
+  const words = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 80);
+  return `${words || "table"}.${suffix}`;
+}
+
+function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  const link = element("a", { href: address, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+function saveCsv(title, lines) {
+  save(new Blob(["\ufeff", csvOf(lines)], { type: "text/csv;charset=utf-8" }), fileName(title, "csv"));
+}
+
+function downloadButton(words, about, act) {
+  const button = element("button", { type: "button", class: "more", "aria-label": `${words}: ${shorten(about, 120)}` }, words);
+  button.addEventListener("click", act);
+  return button;
+}
+
+// A cell of a table that the template wrote: a long label counts with its full text.
+function cellText(cell) {
+  const copy = cell.cloneNode(true);
+  copy.querySelectorAll("details.long").forEach((long) => {
+    const full = long.querySelector(".full");
+    long.replaceWith(full ? full.textContent : long.textContent);
+  });
+  copy.querySelectorAll("svg, .strip, .arrow, small:has(> a)").forEach((drawing) => drawing.remove());
+  const text = copy.textContent.replace(/\s+/g, " ").trim();
+  const plain = text.replace("−", "-");
+  if (text === DASH) return "";
+  return PLAIN_NUMBER.test(plain) ? plain.replaceAll(",", "") : text;
+}
+
+function offerStaticTables() {
+  document.querySelectorAll("main .scroll > table, main .set table").forEach((table) => {
+    if (table.closest("[data-table], [data-mistakes]")) return;
+    const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? "table";
+    const button = downloadButton("CSV", title, () => {
+      saveCsv(title, [...table.rows].map((row) => [...row.cells].map(cellText)));
+    });
+    const after = element("div", { class: "after" }, button);
+    if (table.closest(".beside")) table.after(after); // two columns: a third child would be a cell of its own
+    else table.parentElement.after(after);
+  });
+}
+
+// A copy of a drawing that stands alone: the stylesheet's colours are written into it.
+function standalone(svg, paper) {
+  const copy = svg.cloneNode(true);
+  const marks = [...svg.querySelectorAll("*")];
+  copy.querySelectorAll("*").forEach((mark, place) => {
+    ["fill", "stroke"].forEach((name) => {
+      if (mark.getAttribute(name)?.startsWith("var(")) mark.setAttribute(name, getComputedStyle(marks[place])[name]);
+    });
+  });
+  const { width, height } = svg.viewBox.baseVal;
+  const ground = document.createElementNS(svg.namespaceURI, "rect");
+  Object.entries({ width: "100%", height: "100%", fill: paper }).forEach(([name, value]) => ground.setAttribute(name, value));
+  copy.prepend(ground);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  return { text: new XMLSerializer().serializeToString(copy), width, height };
+}
+
+function savePng(drawing, name) {
+  const picture = new Image();
+  picture.addEventListener("load", () => {
+    const canvas = element("canvas", { width: drawing.width * SCALE, height: drawing.height * SCALE });
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => save(blob, name), "image/png");
+  });
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing.text)}`;
+}
+
+function offerFigure(host) {
+  const figure = host.closest("figure");
+  if (figure.querySelector(".downloads")) return;
+  const title = `${host.dataset.chart ?? host.dataset.name} figure`;
+  const ground = getComputedStyle(host.dataset.chart ? document.body : host).backgroundColor;
+  const drawing = () => standalone(host.querySelector("svg"), ground);
+  figure.append(element(
+    "div",
+    { class: "after downloads" },
+    downloadButton("SVG", title, () => save(new Blob([drawing().text], { type: "image/svg+xml" }), fileName(title, "svg"))),
+    downloadButton("PNG", title, () => savePng(drawing(), fileName(title, "png"))),
+  ));
+}

@@ -1,0 +1,167 @@
+"""What the pages show to type, typed: every block runs here, or stands in a list that says why it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from tests.cli.test_audit import type_in
+from tests.documents.reading import DOCS, WRITTEN, Block, blocks_of, shell_commands
+
+COMMANDS = {"bash", "python"}
+FIRST = "tutorial.md"  # typed into a shell, all of it, and what it shows must be printed
+HUB = "asks a model of a hub or a server"
+DATA = "needs data that others must give, and asks a model of a hub"
+MINUTES = "takes minutes; tests/examples and perf have it"
+NAMES = "stands for a user's own table, model and columns"
+CANNOT_RUN = {
+    ("tutorial.md", "python3 -m venv audit-env"): "needs a package index",
+    ("adapt.md", "evenhand adapt --model hf:facebook/dinov2-base --train /data/ima"): DATA,
+    ("adapt.md", "import evenhand as eh"): DATA,
+    ("exports.md", "pip install 'evenhand[mlflow]'"): "installs two trackers; tests/report writes to both",
+    ("exports.md", "evenhand export RUN --as ll144 -p selected=LABEL -p sex=COL -p r"): NAMES,
+    ("generate.md", "evenhand generate kitchen.yaml --model diffusers:stabilityai/sd-"): HUB,
+    ("generate.md", "pip install 'evenhand[generate]'"): HUB,
+    ("indicators.md", "evenhand data check miap # what is there, beside the paper's cou"): DATA,
+    ("mitigation.md", "evenhand run mmbias/association --model hf:openai/clip-vit-base-"): DATA,
+    ("mitigation.md", "import evenhand as eh"): DATA,
+    ("mmbias.md", "evenhand data fetch mmbias # phrases, URLs, valence photos; the "): DATA,
+    ("models.md", "evenhand convert IN.pth OUT.safetensors [--key model]"): NAMES,
+    ("open-answers.md", "evenhand run skewsize/occupations --data images/ --model hf:llav"): HUB,
+    ("performance.md", "EVENHAND_PERF_DIR=/var/tmp/evenhand-perf pytest perf -s -p no:xd"): MINUTES,
+    ("running.md", "evenhand run classification --data images.csv --image path --tru"): HUB,
+    ("scale.md", "pip install 'evenhand[spark]' # and Java 17"): NAMES,
+    ("scale.md", "evenhand run classification --data images.parquet --image path -"): NAMES,
+    ("skewsize.md", "evenhand generate occupations --model diffusers:stabilityai/sd-t"): HUB,
+    ("skewsize.md", "evenhand run skewsize/occupations --model URI --data people.csv "): NAMES,
+    ("skewsize.md", "evenhand adapt --model hf:microsoft/resnet-50 --method fine_tuni"): DATA,
+    ("sprites.md", "python examples/sprites_model.py --removed heart --strength stro"): MINUTES,
+    ("visogender.md", "evenhand data fetch visogender # tables (CC BY 4.0, evaluation o"): DATA,
+    ("visogender.md", "evenhand score visogender/resolution --evidence outputs/ --mode "): DATA,
+}  # fmt: skip
+PRELUDES = {  # what a block of a page takes for given
+    ("models.md", "class Brightness:"): "import numpy as np",
+    ("open-answers.md", "from evenhand.evidence.open_answers import Vocabulary, normalise"): (
+        "import polars as pl\n"
+        "answers = pl.DataFrame({'sample': ['1', '2'], 'text': ['She is a **waitress**.', 'a doctor']})"
+    ),
+}
+
+
+def answers(folder: Path, name: str, *predictions: str, seed: int = 0, **columns: str) -> None:
+    """A table with two groups; each prediction is right in 7 of 10 rows."""
+    rng, rows = np.random.default_rng(seed), 600
+    truth = rng.choice(["cat", "dog", "fox", "owl"], rows)
+    made = {
+        prediction: np.where(rng.random(rows) < 0.7, truth, rng.choice(np.unique(truth), rows))
+        for prediction in predictions
+    }
+    groups = {column: rng.choice(values.split(","), rows) for column, values in columns.items()}
+    frame = pl.DataFrame({"image": [f"{row}.png" for row in range(rows)], "label": truth, **made, **groups})
+    path = folder / name
+    frame.write_csv(path) if path.suffix == ".csv" else frame.write_parquet(path)
+
+
+def two_models(folder: Path) -> None:
+    answers(folder, "preds.csv", "model_a", "model_b", gender="woman,man")
+
+
+def two_parts(folder: Path) -> None:
+    for part in (1, 2):
+        answers(folder, f"part-{part}.parquet", "pred", seed=part, group="a,b")
+
+
+def two_runs(folder: Path) -> None:
+    for seed, name in enumerate(("sprites-planted", "sprites-fair")):
+        answers(folder, f"{name}.csv", "pred", seed=seed, colour="red,green")
+        preds = eh.Predictions.read(folder / f"{name}.csv", truth="label", prediction="pred")
+        eh.audit(preds, by="colour", out=folder / "runs" / name)
+
+
+def small_table(folder: Path) -> None:
+    """``predictions.csv`` of the tutorial, by the tutorial's own command."""
+    found = next(block for block in blocks_of(DOCS / "tutorial.md") if "predictions.csv" in block.text)
+    run(found, folder)
+
+
+GIVEN: dict[str, Callable[[Path], None]] = {
+    "compare.md": two_models,
+    "scale.md": two_parts,
+    "exports.md": two_runs,
+    "extending.md": small_table,
+}
+RUNNABLE = {
+    page.name: [
+        block
+        for block in blocks_of(page)
+        if block.language in COMMANDS and block.key not in CANNOT_RUN and not block.file
+    ]
+    for page in WRITTEN
+}
+
+
+def run(block: Block, folder: Path) -> str:
+    """Type a block in a folder; what it prints. It must end well."""
+    prelude = PRELUDES.get(block.key, "")
+    commands = {
+        "bash": ["bash", "-euo", "pipefail", "-c", block.text],
+        "python": [sys.executable, "-c", f"{prelude}\n{block.text}"],
+    }
+    paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    surroundings = {**os.environ, "PATH": paths, "BROWSER": "echo", "COLUMNS": "100"}
+    done = subprocess.run(
+        commands[block.language], cwd=folder, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{block.text}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def run_here(block: Block, folder: Path, monkeypatch, capsys) -> str:
+    """As ``run``, without new processes where nothing but evenhand is called."""
+    words = shell_commands(block.text)
+    said = [line for line in block.text.replace("\\\n", " ").splitlines() if line.strip()]
+    if block.language != "bash" or len(words) != len(said) or "$" in block.text:
+        return run(block, folder)
+    monkeypatch.chdir(folder)
+    for each in words:
+        assert type_in(monkeypatch, *each[1:]) == 0, each
+    return capsys.readouterr().out
+
+
+def test_blocks_that_cannot_run_are_still_there():
+    there = {block.key for page in WRITTEN for block in blocks_of(page)}
+    assert [key for key in (*CANNOT_RUN, *PRELUDES) if key not in there] == []
+
+
+def test_most_blocks_of_the_first_pages_run():
+    left_out = [
+        block for block in blocks_of(DOCS / FIRST) if block.language in COMMANDS and block.key in CANNOT_RUN
+    ]
+    assert len(left_out) == 1  # the installation
+    assert len(RUNNABLE[FIRST]) == 7
+    assert all(block.key[0] != "extending.md" for block in left_out)
+    assert len(RUNNABLE["extending.md"]) == 4
+
+
+@pytest.mark.parametrize("page", [name for name, blocks in RUNNABLE.items() if blocks])
+def test_a_page_can_be_typed_from_its_first_block_to_its_last(page, tmp_path, monkeypatch, capsys):
+    GIVEN.get(page, lambda folder: None)(tmp_path)
+    printed = ""
+    for block in blocks_of(DOCS / page):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+        elif block in RUNNABLE[page] and page == FIRST:
+            printed = run(block, tmp_path)
+        elif block in RUNNABLE[page]:
+            run_here(block, tmp_path, monkeypatch, capsys)
+        elif block.language == "text":
+            told = " ".join(printed.split())
+            assert [line for line in block.text.splitlines() if " ".join(line.split()) not in told] == []

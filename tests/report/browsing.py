@@ -1,0 +1,80 @@
+"""A headless browser that opens reports and hears every complaint and every request."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from evenhand.report.html import render_html
+from tests.report import report_samples as samples
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+UNFINISHED = "[data-chart]:not([data-drawn]), [data-table]:not(details *):empty, [data-mistakes]:empty"
+
+
+def rendered(name):
+    """The page of a run of the samples; ``hidden`` is ``rested`` without its small cells."""
+    if name == "hidden":
+        return render_html(samples.rested(), suppress=15)
+    return render_html(getattr(samples, name)())
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    for name in ("realistic", "thousand", "undefined", "hostile", "rested", "hidden"):
+        (folder / f"{name}.html").write_text(rendered(name), encoding="utf-8")
+    return {path.stem: path.as_uri() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def visit(browser, addresses):
+    """Open a report and check, at the end, that it complained about nothing and asked for nothing."""
+    opened = []
+
+    def go(name, width=1400, **options):
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        heard: list[str] = []
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: heard.append(f"dialog {dialog.message}"))
+        page.on(
+            "request", lambda request: heard.append(request.url) if request.url != addresses[name] else None
+        )
+        page.goto(addresses[name])
+        opened.append((page, heard))
+        return page
+
+    yield go
+    for page, heard in opened:
+        page.close()
+        assert heard == []
+
+
+def scroll_through(page):
+    for host in page.query_selector_all("[data-chart], [data-table]:not(details *), [data-mistakes]"):
+        host.scroll_into_view_if_needed()
+    playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
