@@ -7,7 +7,7 @@ RUNS := runs
 # Installed code without bytecode stays slow to import for ever.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit docs perf simulations clean
+.PHONY: demo test lint types unit docs gallery perf simulations clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
@@ -52,6 +52,9 @@ docs: $(VENV)/docs.done
 	$(BIN)/zensical build --strict --clean
 	@echo "Open site/index.html in a browser; with search: python -m http.server --directory site"
 
+gallery: $(VENV)/test.done
+	$(BIN)/python -m tests.gallery -o gallery
+
 perf: $(VENV)/test.done
 	$(BIN)/python -m pytest perf -s -p no:xdist
 
@@ -59,4 +62,4 @@ simulations: $(VENV)/test.done
 	for script in simulations/[a-z]*.py; do $(BIN)/python $$script; done
 
 clean:
-	rm -rf $(VENV) $(RUNS) site .pytest_cache .mypy_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) $(RUNS) site .cache gallery docs/metric_cards.md docs/benchmark_cards.md .pytest_cache .mypy_cache .ruff_cache .benchmarks

@@ -54,15 +54,17 @@ def played(tmp_path_factory):
         "hf:openai/clip-vit-base-patch32": f"hf:{build('clip')}",
     }
     told = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("OPENAI_API_KEY", "none")
-        for line in documented():
-            command = line
-            for given, ours in small.items():
-                command = command.replace(given, ours)
-            told.append((line, CliRunner().invoke(app, shlex.split(command)[1:])))
-    server.end()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            patch.setenv("OPENAI_API_KEY", "none")
+            for line in documented():
+                command = line
+                for given, ours in small.items():
+                    command = command.replace(given, ours)
+                told.append((line, CliRunner().invoke(app, shlex.split(command)[1:])))
+    finally:
+        server.end()
     return folder, told
 
 

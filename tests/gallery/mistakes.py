@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from PIL import Image
 import evenhand as eh
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.benchmarks.indicator_models import Answers, Classifies
-from tests.gallery.planted import Shapes, called, logits_of, mistaken
+from tests.gallery.planted import Needed, Shapes, called, logits_of, mistaken
 
 SKEWS = {"even": 0.05, "uneven": 0.85}
 """Names of the demo's two models, with how much of their mistakes follows the group."""
@@ -40,6 +40,7 @@ DOMAINS = {"clipart": 20, "painting": 20, "quickdraw": 20, "real": 20, "sketch":
 GENDERS = ("female", "male")
 _SPRITES = 9_000
 _PER_CELL = 24
+_PER_JOB = 45
 _STUDY = f"""
 name: occupations
 class_axis: occupation
@@ -47,7 +48,7 @@ attribute: gender
 classes: [{", ".join(JOBS)}]
 groups: [{{name: female, text: female}}, {{name: male, text: male}}]
 templates: ["A {{group}} {{class}}"]
-images_per_cell: {_PER_CELL}
+images_per_cell: {_PER_JOB}
 people: true
 question: "What is this person's occupation?"
 """
@@ -84,11 +85,13 @@ def _asked(benchmark: str, model: Any, data: Path, out: Path, name: str, **given
 def _speaks(said: Sequence[str]) -> Answers:
     """The same labels as sentences of several forms, so that raw answers are split."""
     forms = ("{}", "A {}.", "The person is a {}.", "**{}**")
-    return Answers([forms[number * 7 % 4].format(name) for number, name in enumerate(said)])
+    return Answers(
+        [forms[number % 7 % 4 * (number % 3 == 0)].format(name) for number, name in enumerate(said)]
+    )
 
 
 def _occupations(folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
-    table = layouts.generated(folder, _PER_CELL, _STUDY)
+    table = layouts.generated(folder, _PER_JOB, _STUDY)
     return list(table.select("truth", "gender").iter_rows()), JOBS
 
 
@@ -125,9 +128,7 @@ def _waterbirds(folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
 
 def _celeba(folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
     signs = (-1, 1)
-    rows = [
-        (f"{n:06}.png", signs[n % 2], signs[n // 2 % 2], signs[n // 4 % 2]) for n in range(240)
-    ]
+    rows = [(f"{n:06}.png", signs[n % 2], signs[n // 2 % 2], signs[n // 4 % 2]) for n in range(240)]
     layouts.celeba(folder, rows, [(name, 2) for name, *_ in rows])
     hair = {1: "blond hair", -1: "not blond hair"}
     return [(hair[blond], GENDERS[male > 0]) for _, blond, male, _ in rows], list(hair.values())
@@ -161,7 +162,7 @@ class _Red(Classifies):
         return self.logits[[int(image[0, 0, 0]) for image in images]]
 
 
-def needs() -> Mapping[str, object]:
+def needs() -> dict[str, Needed]:
     """How each table and figure of SkewSize is made from these runs."""
     two = list(SKEWS)
     every = ("occupations", "sports", "domainnet")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import evenhand as eh
 from tests.benchmarks.indicator_models import Classifies, Embeds, numbered_image
 from tests.benchmarks.test_indicators_places import entry
-from tests.gallery.planted import called, noise, noise_between
+from tests.gallery.planted import Needed, called, noise, noise_between
 
 MODELS = {
     "ssl-small": {"training": "ssl", "data": "instagram", "images": "1e7", "parameters": "9e7"},
@@ -31,7 +31,16 @@ IDS = [
 COUNTRIES = {"India": "Asia", "France": "Europe", "Kenya": "Africa", "Peru": "The Americas"}
 INCOMES = (45.5, 620.0, 4_000.0)
 ROOMS = ("cups", "plates", "beds", "stoves/hobs")
-NAMES = ["cup", "plate", "quilt, comforter, comfort, puff", "stove", "rug", "tub, vat", "bucket, pail", "mask"]
+NAMES = [
+    "cup",
+    "plate",
+    "quilt, comforter, comfort, puff",
+    "stove",
+    "rug",
+    "tub, vat",
+    "bucket, pail",
+    "mask",
+]
 CONCEPTS = "concepts.json"
 
 
@@ -39,9 +48,9 @@ def conversations(folder: Path) -> list[tuple[str, int, bool]]:
     """People in the layout of Casual Conversations; tell the gender, skin type and darkness of each image."""
     content, told = {}, []
     for number in range(PEOPLE):
-        gender = "Other" if number % 60 == 59 else ("Female", "Male")[number % 2]
+        gender = "Other" if number % 10 == 9 else ("Female", "Male")[number % 2]
         skin = number // 2 % 6 + 1
-        age = "N/A" if number % 45 == 44 else str(18 + number * 7 % 66)
+        age = "N/A" if number % 15 == 14 else str(18 + number * 7 % 66)
         video, dark = f"{number:04}_00", number % 5 == 0
         file = f"CasualConversationsA/{video[:4]}/{video}.MP4"
         content[str(number + 1)] = {
@@ -63,10 +72,8 @@ def homes(folder: Path) -> list[tuple[str, float]]:
         income = INCOMES[home // 4 % 3]
         for room in ROOMS[: 3 + home % 2]:
             number = len(entries)
-            one = entry(f"h{number}", room, f"c{number}", income, country, COUNTRIES[country])
-            one["url"] = one["url"].replace(f"/h{number}/", f"/home{home}/")
-            entries.append(one)
-            numbered_image(folder / "images" / room / f"h{number}.jpg", number)
+            entries.append(entry(f"h{home}", room, f"c{number}", income, country, COUNTRIES[country]))
+            numbered_image(folder / "images" / room / f"h{home}.jpg", number)
             told.append((room, income))
     (folder / "metadata_full_dollar_street.json").write_text(json.dumps(entries), encoding="utf-8")
     known = {label: [room] for label, room in zip(NAMES, ROOMS, strict=False)}
@@ -79,7 +86,9 @@ def indicators(data: Path, runs: Path) -> None:
     people, rooms = conversations(data / "people"), homes(data / "homes")
     for place, (name, tags) in enumerate(MODELS.items()):
         models: dict[str, tuple[Any, Path, dict[str, str]]] = {
-            "label_association": (Classifies(_labels(place, people), LABELS, IDS), data / "people", {"top": "2"}),
+            "label_association": (
+                Classifies(_labels(place, people), LABELS, IDS), data / "people", {"top": "2"}
+            ),
             "retrieval": (Embeds(_faces(place, people)), data / "people", {"k": "10,50"}),
             "geography": (Classifies(_rooms(place, rooms), NAMES), data / "homes",
                           {"concept_map": str(data / CONCEPTS)}),
@@ -116,10 +125,11 @@ def _rooms(place: int, rooms: Sequence[tuple[str, float]]) -> np.ndarray:
     return logits
 
 
-def needs() -> Mapping[str, object]:
+def needs() -> dict[str, Needed]:
     """How each table and figure of the indicators is made from these runs."""
     labels, faces, found = (
-        [f"{indicator}-{name}" for name in MODELS] for indicator in ("label_association", "retrieval", "geography")
+        [f"{indicator}-{name}" for name in MODELS]
+        for indicator in ("label_association", "retrieval", "geography")
     )  # fmt: skip
     large = [run for run in labels if run.endswith("large")]
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,9 @@ from tests.benchmarks.visogender_release import sample_of
 
 PRONOUNS = {"his": 1.0, "her": -1.0, "their": 0.0}
 _WIDTH = 24
+
+Needed = dict[str, Any]
+"""What an artifact is made from: ``runs``, ``data``, ``parameters``; what it does not need is left out."""
 
 
 def called(model: Any, name: str) -> ObjectSource:
@@ -49,7 +53,7 @@ def mistaken(
 
 def noise_between(*key: object) -> float:
     """A number from 0 to 1 that belongs to a key."""
-    return zlib.crc32(repr(key).encode()) / 2**32
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:4], "big") / 2**32
 
 
 def logits_of(named: Sequence[str], labels: Sequence[str], seed: int = 0) -> np.ndarray:
@@ -119,7 +123,9 @@ class Pronouns:
         sign = {"masculine": 1.0, "feminine": -1.0}
         vector = 0.35 * noise("image", sample) + 2 * noise("job", occupation)
         seen = 0.75 * sign[own] + (0.25 * sign[other] if other else 0.25 * sign[own])
-        vector[0] = person * seen + job * (self._shares[occupation] - 50) / 40 + 0.5 * vector[0]
+        vector[0] = (
+            person * seen + job * (self._shares[occupation] - 50) / 40 + 0.4 * noise("lean", sample)[0]
+        )
         return vector
 
     def embed_texts(self, texts: Sequence[str]) -> np.ndarray:

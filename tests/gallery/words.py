@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +11,17 @@ import evenhand as eh
 from evenhand.benchmarks.visogender.taxonomy import OCCUPATIONS
 from tests.benchmarks import mmbias_release, visogender_release
 from tests.benchmarks.test_visogender_artifacts import LABOUR
-from tests.gallery.planted import Pronouns, Valence, called, noise_between
+from tests.gallery.planted import Needed, Pronouns, Valence, called, noise_between
 
 LEANS = {"clip-a": (0.25, 1.0), "clip-b": (1.1, 0.5)}
 """Names of the demo's two models, with how much they follow the occupation, and the person."""
 
-BAD = ("angry", "cruel", "dirty", "filthy", "grim", "harsh", "nasty", "painful", "rotten", "sad", "ugly", "vile")
+BAD = (
+    "angry", "cruel", "dirty", "filthy", "grim", "harsh", "nasty", "painful", "rotten", "sad", "ugly",
+)  # fmt: skip
 GOOD = (
-    "bright", "calm", "cheerful", "clean", "friendly", "gentle", "happy", "joyful", "kind", "lovely", "peaceful",
-    "sweet",
+    "bright", "calm", "cheerful", "clean", "friendly", "gentle", "happy", "joyful", "kind", "lovely",
+    "peaceful",
 )  # fmt: skip
 _ITEMS = 8
 
@@ -37,9 +38,10 @@ def pronouns(data: Path, runs: Path) -> None:
     rows = _persons(data)
     for name, lean in LEANS.items():
         for benchmark in ("resolution", "retrieval"):
+            out = runs / f"{benchmark}-{name}"
             model = called(Pronouns(name, rows, shares, lean), name)
             tags = {"imagenet_zero_shot": {"clip-a": "63.2", "clip-b": "70.4"}[name]}
-            eh.run(f"visogender/{benchmark}", model=model, data=data, tags=tags, out=runs / f"{benchmark}-{name}")
+            eh.run(f"visogender/{benchmark}", model=model, data=data, tags=tags, out=out)
 
 
 def _persons(data: Path) -> dict[str, tuple[str, str, str]]:
@@ -101,12 +103,14 @@ def _tile(code: int, number: int) -> bytes:
     return stream.getvalue()
 
 
-def needs() -> Mapping[str, object]:
+def needs() -> dict[str, Needed]:
     """How each table and figure of VisoGender and MMBias is made from these runs."""
     asked, ranked = ([f"{benchmark}-{name}" for name in LEANS] for benchmark in ("resolution", "retrieval"))
-    viso: dict[str, object] = {f"visogender/{name}": {"runs": asked, "data": "visogender"} for name in (
-        "table2", "table4", "table8", *(f"figure{n}" for n in (2, 3, 4, 5, 6, 8, 9, 10, 12)),
+    viso: dict[str, Needed] = {f"visogender/{name}": {"runs": asked, "data": "visogender"} for name in (
+        "table2", "table4", "table8", *(f"figure{n}" for n in (2, 3, 4, 5, 6, 8, 12)),
     )}  # fmt: skip
+    for number, run in zip((9, 10), asked, strict=True):
+        viso[f"visogender/figure{number}"] = {"runs": [run], "data": "visogender"}
     for name in ("table3", "table5", "figure7", "figure11"):
         viso[f"visogender/{name}"] = {"runs": ranked, "data": "visogender"}
     for name in ("table6", "table7"):

@@ -24,7 +24,11 @@ FLAGS = [
 ]
 
 
-UNFINISHED = "[data-chart]:not([data-drawn]), [data-table]:not(details *):empty, [data-mistakes]:empty"
+HOSTS = "[data-chart], [data-figure], [data-table]:not(details *), [data-mistakes]"
+UNFINISHED = (
+    "[data-chart]:not([data-drawn]), [data-figure]:not([data-drawn]), "
+    "[data-table]:not(details *):empty, [data-mistakes]:empty"
+)
 
 
 def rendered(name):
@@ -45,7 +49,7 @@ def browser():
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
-    for name in ("realistic", "thousand", "undefined", "hostile", "rested", "hidden"):
+    for name in ("realistic", "thousand", "undefined", "hostile", "rested", "hidden", "drawn"):
         (folder / f"{name}.html").write_text(rendered(name), encoding="utf-8")
     return {path.stem: path.as_uri() for path in folder.iterdir()}
 
@@ -75,6 +79,8 @@ def visit(browser, addresses):
 
 
 def scroll_through(page):
-    for host in page.query_selector_all("[data-chart], [data-table]:not(details *), [data-mistakes]"):
+    for host in page.query_selector_all(
+        "[data-chart], [data-figure], [data-table]:not(details *), [data-mistakes]"
+    ):
         host.scroll_into_view_if_needed()
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)

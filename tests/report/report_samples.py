@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from evenhand.core.results import (
     Part,
     Source,
 )
-from evenhand.report.content import RunContent
+from evenhand.report.content import DrawnTable, RunContent
+from tests.report.figure_samples import KINDS
+from tests.report.figure_samples import hostile as hostile_figures
 
 OCCUPATIONS = [
     "nurse",
@@ -387,3 +390,10 @@ def ten_models() -> RunContent:
     cells = cells.join(pl.DataFrame({"prediction": ["right", "wrong"], "n": [30, 4]}), how="cross")
     made = content(findings)
     return RunContent(made.findings, made.manifest, evidence={"predictions": cells})
+
+
+def drawn() -> RunContent:
+    """A figure of every kind, and hostile ones, as a benchmark's tables."""
+    made = [DrawnTable(f"paper/{kind}", kind, table, [figure]) for kind, (figure, table, _) in KINDS.items()]
+    figures, table = hostile_figures()
+    return replace(realistic(), drawn=[*made, DrawnTable("paper/<hostile>", HOSTILE[0], table, figures)])

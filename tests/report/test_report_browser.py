@@ -11,7 +11,7 @@ pytestmark = needs_chromium
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("name", ["realistic", "thousand", "undefined", "hostile"])
+@pytest.mark.parametrize("name", ["realistic", "thousand", "undefined", "hostile", "drawn", "hidden"])
 def test_everything_is_drawn_and_fits(visit, name, width):
     page = visit(name, width)
     scroll_through(page)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from evenhand.core.results import GroupSize, Part
 from evenhand.report.html import render_html
 from tests.report import report_samples as samples
 from tests.report.browsing import (
@@ -77,6 +78,22 @@ def test_filtering_by_group_and_class_reaches_tables_charts_and_mistakes(visit):
     assert len(names(page, f"{GENDER}-classes")) == 12
 
 
+def test_parts_named_after_their_attribute_are_filtered_as_groups(browser, tmp_path):
+    by = ("occupation",)
+    parts = [Part(kind="occupation", key=name, value=0.5, n=40) for name in ("doctor", "baker")]
+    sizes = [GroupSize(key=part.key, n=part.n) for part in parts]
+    found = samples.plain("resolution_accuracy", by, 0.5, "higher is better", parts=parts, groups=sizes)
+    path = tmp_path / "named.html"
+    path.write_text(render_html(samples.content([found])), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.locator("details.piece > summary").first.click()
+    playwright.expect(page.locator("details.piece tbody tr")).to_have_count(2)
+    page.select_option("#filters [name=group]", "baker")
+    assert names(page, "by-occupation-parts-0") == ["baker"]
+    page.close()
+
+
 def test_from_a_finding_to_its_parts_to_its_evidence(visit):
     page = visit("rested")
     page.click(f"table.findings a[href='#{GENDER}-classes-table']")
@@ -138,6 +155,20 @@ def test_figures_come_as_svg_and_png(visit):
     assert sum(n > 0 for n in brightness) > 20, "the picture is drawn, not blank"
 
 
+def test_figures_of_the_benchmark_are_drawn_and_come_as_files(visit):
+    page = visit("drawn")
+    scroll_through(page)
+    assert page.locator("#artifacts [data-figure] svg").count() >= len(samples.KINDS) - 2
+    assert page.locator("#artifacts").inner_text().count("<script>alert(1)</script>") >= 1
+    assert page.locator("#artifacts img, #artifacts image").count() == 0, "no picture that was not asked for"
+    name, content = downloaded(page, page.locator("#artifact-paper-bars .downloads button").first)
+    assert name == "artifact-paper-bars-figure.svg"
+    assert b"<svg" in content
+    page.locator("#artifact-paper-bars details.piece > summary").click()
+    button = page.locator("#artifact-paper-bars details .after button")
+    assert len(lines(downloaded(page, button)[1])) == 1 + samples.KINDS["bars"][1].height
+
+
 def test_small_cells_are_hidden_on_the_page_and_in_downloads(visit):
     text = rendered("hidden")
     assert "Cells of fewer than 15 rows are written as &lt;15" in text
@@ -156,7 +187,7 @@ def test_small_cells_are_hidden_on_the_page_and_in_downloads(visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["rested", "hostile", "undefined"])
+@pytest.mark.parametrize("name", ["rested", "hostile", "undefined", "drawn"])
 def test_axe_finds_nothing_serious(visit, name, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
     page = visit(name, color_scheme=scheme, bypass_csp=True)

@@ -19,8 +19,8 @@ REASONS: dict[str, str] = {
     "one_member": "a set of targets has one item; an effect size needs two or more in each",
     "equal_associations": "all items are associated alike, so that there is no spread to measure a "
     "difference in",
-    "one_cluster": "each group is one person or photo, so that groups cannot change places: there is no p and "
-    "no interval",
+    "one_cluster": "each group is one person or photo, so that groups cannot change places: there is no p "
+    "and no interval",
     "undefined": "the value is not defined on this evidence",
 }
 

@@ -2,6 +2,7 @@
 const CROSSED = " × ";
 const filters = { attribute: "", group: "", part: "" };
 const listeners = new Set();
+const attributes = new Set(Object.values(page.chapters).flat());
 
 function filtering() {
   return Boolean(filters.group || filters.part);
@@ -10,7 +11,7 @@ function filtering() {
 // Whether a row of parts passes; a part that is no crossing of groups is not asked for its group.
 function passes(label, kind) {
   const kinds = (kind ?? "").split("*");
-  const ofGroups = kinds.some((one) => one === "group");
+  const ofGroups = kinds.some((one) => one === "group" || attributes.has(one)); // benchmarks on people name the attribute
   if (filters.group && ofGroups && !label.split(CROSSED).includes(filters.group)) return false;
   const onlyGroups = kinds.every((one) => one === "group");
   return !filters.part || onlyGroups || label.toLocaleLowerCase().includes(filters.part);
