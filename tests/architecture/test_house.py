@@ -20,7 +20,7 @@ ROOMS_SHOWN = {"metrics", "mitigate"}
 METRICS = {
     "accuracy", "accuracy_gap", "accuracy_range", "cramers_v", "cramers_v_corrected", "cramers_v_max",
     "cramers_v_mean", "cramers_v_median", "demographic_parity", "equalized_odds", "mean_group_accuracy",
-    "phi",
+    "model_differences", "phi",
     "prediction_differences", "skewsize", "skewsize_softmax", "skewsize_sufficiency", "skewsize_topk",
     "worst_class_group_accuracy", "worst_group_accuracy",
     "misgendering_gap", "misgendering_rate", "neutral_gap", "neutral_rate", "resolution_accuracy",

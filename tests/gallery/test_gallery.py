@@ -63,6 +63,8 @@ def test_each_is_as_in_its_reference_and_is_drawn(name, built, shown):
     for part in one.parts:
         assert part.drawn.rstrip().endswith("</svg>") if part.sheet is None else part.sheet.cells
         assert not any(note.startswith("Nothing to draw") for note in part.notes)
+        cells = [cell for row in part.sheet.cells for cell in row] if part.sheet else []
+        assert not [cell for cell in cells if re.match(r"<\d", cell) and cell != "<0.001"]  # a lost minus
     shown[name] = one
 
 

@@ -3,6 +3,7 @@ from .association import association_effect_size as association_effect_size
 from .association import single_category_association as single_category_association
 from .attribution import pleasant_at_k as pleasant_at_k
 from .choice_differences import resolution_difference as resolution_difference
+from .compared_models import model_differences as model_differences
 from .effect_size import cramers_v as cramers_v
 from .effect_size import cramers_v_corrected as cramers_v_corrected
 from .effect_size import cramers_v_max as cramers_v_max
