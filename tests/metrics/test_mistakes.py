@@ -71,3 +71,15 @@ def test_shares_are_of_all_rows_of_the_group():
 
 def test_a_model_without_errors_gives_an_empty_table():
     assert table(rows("a", "f", {"a": 5}), rows("a", "m", {"a": 5})).height == 0
+
+
+def test_two_labels_have_one_kind_of_mistake_and_still_two_groups():
+    found = table(
+        rows("doctor", "man", {"doctor": 12, "nurse": 8}),
+        rows("doctor", "woman", {"doctor": 23, "nurse": 2}),
+        rows("doctor", "x", {"doctor": 20, "nurse": 5}),
+    )
+    assert found.select("group", "prediction", "n", "share").rows() == [
+        ("man", "doctor", 12, 0.6), ("man", "nurse", 8, 0.4),
+        ("woman", "doctor", 23, 0.92), ("woman", "nurse", 2, 0.08),
+    ]  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InputError, UnknownName, one_line
@@ -80,11 +81,20 @@ def _load_module(name: str) -> ModuleType:
         raise InputError(message) from None
 
 
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Runs the source as it lies there: bytecode of a file rewritten within a second would be the old one."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}; give an existing file as file.py:object")
     name = f"{USER_MODULES}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} cannot be imported as Python; give a .py file")
     module = importlib.util.module_from_spec(spec)

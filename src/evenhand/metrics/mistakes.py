@@ -54,8 +54,8 @@ def prediction_differences(
     where distance is half the summed absolute difference between the two groups' distributions of wrong
     predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Within a class, pairs
     whose accuracies differ by 0.1 at most come before others. Classes with a pair in which both groups make
-    at least five mistakes come before others; last come classes in which only one group makes mistakes, where
-    all predictions are compared.
+    at least five mistakes come before others; last come classes in which only one group makes mistakes, or
+    all make the same, such as with two labels: there all predictions are compared.
 
     Args:
         evidence: Predictions or Counts.
@@ -93,7 +93,7 @@ def _promise(cells: ClassCells, effect: float) -> float:
 def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
     """The pair of groups of like accuracy with the most unlike mistakes, or of unlike where none is alike.
 
-    Where fewer than two groups make mistakes, all predictions are compared instead.
+    Where fewer than two groups make mistakes, or all make the same, all predictions are compared instead.
     """
     if np.isnan(effect):
         return None
@@ -101,27 +101,34 @@ def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
     wrong = table[:, labels != cells.label]
     mistakes = wrong.sum(axis=1)
     trusted = (mistakes >= _FEWEST_MISTAKES).sum() >= 2
-    compared = wrong if (mistakes > 0).sum() >= 2 else table
     least = _FEWEST_MISTAKES if trusted else 1
+    accuracy = 1 - mistakes / table.sum(axis=1)
+    pair = _pair(wrong, mistakes, accuracy, least)
+    rank = 2 if pair is None else 0 if trusted else 1
+    if pair is None:  # a table with an effect size has two groups that differ, or are alike to the last row
+        pair = _pair(table, mistakes, np.zeros(len(table)), 1) or (0.0, 0, 1)
+    score, first, second = pair
+    total = _accuracy(cells)
+    return _Contrast(
+        rank, score * total * effect, cells, (int(groups[first]), int(groups[second])), total, effect
+    )
+
+
+def _pair(compared: Floats, mistakes: Floats, accuracy: Floats, least: int) -> tuple[float, int, int] | None:
+    """How much the two groups differ that differ most, and which they are; None where all are the same."""
     keep = np.flatnonzero(compared.sum(axis=1) >= least)
     keep = np.sort(keep[np.argsort(-mistakes[keep], kind="stable")[:_MOST_GROUPS]])
-    accuracy = 1 - mistakes[keep] / table[keep].sum(axis=1)
+    if keep.size < 2:
+        return None
     shares = compared[keep] / compared[keep].sum(axis=1, keepdims=True)
-    apart = np.abs(accuracy[:, None] - accuracy) if compared is wrong else np.zeros((keep.size, keep.size))
+    apart = np.abs(accuracy[keep, None] - accuracy[keep])
     distance = np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
+    if not distance.any():
+        return None
     score = (1 - apart) * distance
     alike = (apart <= _ALIKE) & (distance > 0)
     first, second = sorted(divmod(int(np.argmax(score + 1.0 * alike)), keep.size))
-    total = _accuracy(cells)
-    rank = 0 if trusted else 1
-    return _Contrast(
-        rank if compared is wrong else 2,
-        float(score[first, second]) * total * effect,
-        cells,
-        (int(groups[keep[first]]), int(groups[keep[second]])),
-        total,
-        effect,
-    )
+    return float(score[first, second]), int(keep[first]), int(keep[second])
 
 
 def _rows(prepared: Prepared, contrast: _Contrast, order: int, top: int) -> list[tuple[object, ...]]:
