@@ -1,4 +1,4 @@
-"""What a reviewer found: labels beside hedges, denials, bystanders, lists, and prompts said back."""
+"""Answers written to break it: labels beside hedges, denials, bystanders, lists, and prompts said back."""
 
 import json
 import time
@@ -95,7 +95,7 @@ def predictions(texts, **options):
 
 
 @pytest.mark.parametrize("name", ["reviewed", "hedged"])
-def test_the_reviewers_answers_come_to_what_a_person_makes_of_them(name):
+def test_answers_written_to_break_it_come_to_what_a_person_makes_of_them(name):
     lines = (HERE / f"{name}.tsv").read_text(encoding="utf-8").split("\n")
     rows = [line.split("\t") for line in lines if line]
     wrong = []
