@@ -75,9 +75,13 @@ def tie_orders(codes, scores):
         yield [code for block in choice for code in block]
 
 
-def agree(found, expected, row):
-    for name, value in expected.items():
-        assert found[name][row] == pytest.approx(value, abs=1e-12, rel=0, nan_ok=True), name
+def unlike(found, expected, row):
+    """Names of the measures that are not as expected, with both values."""
+    return {
+        name: (float(found[name][row]), value)
+        for name, value in expected.items()
+        if found[name][row] != pytest.approx(value, abs=1e-12, rel=0, nan_ok=True)
+    }
 
 
 @pytest.mark.parametrize("absent", ["floor", "smoothed"])
@@ -95,7 +99,7 @@ def test_equals_the_loop_on_pools_of_different_sizes(groups, absent):
             found = kernels(ranked, target, k, absent)
             for row, size in enumerate(sizes):
                 order = codes[row, np.argsort(-scores[row, :size], kind="stable")].tolist()
-                agree(found, loop(order, target, k, absent), row)
+                assert unlike(found, loop(order, target, k, absent), row) == {}
 
 
 @settings(max_examples=40, deadline=None)
@@ -110,7 +114,7 @@ def test_ties_give_the_average_over_all_orders(rows, absent):
     for k in range(1, len(codes) + 1):
         each = [loop(order, None, k, absent) for order in orders]
         expected = {name: np.mean([one[name] for one in each]) for name in each[0]}
-        agree(kernels(ranked, None, k, absent), expected, 0)
+        assert unlike(kernels(ranked, None, k, absent), expected, 0) == {}
         assert ranked.open_at(k)[0] == (len({tuple(sorted(order[:k])) for order in orders}) > 1)
     orders_of_groups = {tuple(order) for order in orders}
     assert ranked.open_up_to(None)[0] == (len(orders_of_groups) > 1)
@@ -122,7 +126,7 @@ def test_many_rankings_with_ties_equal_each_alone():
     together = kernels(RankedPools.rank(codes, scores, 3), None, 4)
     for row in range(0, 300, 7):
         alone = kernels(RankedPools.rank(codes[[row]], scores[[row]], 3), None, 4)
-        agree(together, {name: value[0] for name, value in alone.items()}, row)
+        assert unlike(together, {name: value[0] for name, value in alone.items()}, row) == {}
 
 
 def test_ties_do_not_depend_on_the_order_of_rows():
