@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.run_folder import Run
 from evenhand.runner.artifact_engine import artifact, write_artifact
-from evenhand.runner.benchmark_engine import _artifact_tables
+from evenhand.runner.run_artifacts import artifact_tables
 from tests.benchmarks.visogender_release import release, sample_of
 from tests.conftest import SHARED
 
@@ -340,17 +341,19 @@ def test_the_command_takes_runs_data_parameters_and_a_seed(runs, data, tmp_path)
 
 
 def test_a_run_makes_the_tables_that_it_alone_can_fill(runs, data):
-    class Benchmark:
-        artifacts = ("visogender/table2", "visogender/table1", "visogender/table7", "visogender/table3")
-
-    from evenhand.benchmarks.declaration import Setting
-
     run = Run.read(runs["resolution"][0])
-    setting = Setting({"mode": "default"}, None, (), 0)
-    assert sorted(_artifact_tables(Benchmark, run, setting)) == ["visogender-table2", "visogender-table3"]
-    with_data = _artifact_tables(Benchmark, run, Setting({}, data, (), 0))
-    assert "visogender-table7" in with_data
-    assert "visogender-table1" not in with_data
+    bare = replace(run, tables={name: run.tables[name] for name in ("coverage", "scores")})
+    tables = artifact_tables(bare)
+    assert {"visogender-table2", "visogender-figure2", "visogender-table9"} <= set(tables)
+    assert not {"visogender-table1", "visogender-table3", "visogender-table7"} & set(tables)
+    why = dict(tables["artifacts"].select("artifact", "reason").iter_rows())
+    assert why["visogender/table2"] is None
+    assert why["visogender/table3"].startswith("made from runs of visogender/retrieval, this run is a run of")
+    assert why["visogender/table7"].startswith("this needs the table of labour statistics; type:")
+    assert why["visogender/table1"].endswith("type: evenhand artifact visogender/table1 --data DIR")
+    with_data = artifact_tables(bare, data=data)
+    assert {"visogender-table1", "visogender-table7", "visogender-figure3"} <= set(with_data)
+    assert artifact_tables(run) == {}, "what a run keeps is not made again"
 
 
 def test_table2_of_upstream_scores_in_paper_mode_is_the_upstream_benchmark(tmp_path):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli.main import app
-from evenhand.cli.summary_text import against_chance
-from evenhand.core.results import Null
 
 
 def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:
@@ -18,16 +15,6 @@ def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:
     done = CliRunner().invoke(app, [*map(str, words), "-o", str(folder / "run")])
     assert done.exit_code == 0, done.output
     return " ".join(done.output.split()), (folder / "run" / "report.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(0.1, "within chance"), (0.2, "within chance"), (0.3, "above chance"), (0.05, "below chance")],
-)
-def test_a_value_is_read_against_its_band(value, words):
-    null = Null(mean=0.15, low=0.1, high=0.2, method="x")
-    assert against_chance(value, null) == words
-    assert against_chance(None, null) == against_chance(value, None) == ""
 
 
 def test_many_labels_and_few_rows_are_chance(tmp_path):

@@ -47,7 +47,7 @@ def test_pictures_are_on_the_page_only_where_they_were_asked_for(run, tmp_path, 
 def test_small_cells_are_hidden_and_samples_with_them(run, tmp_path, monkeypatch):
     assert type_in(monkeypatch, "report", run, "--suppress", "30", "-o", tmp_path / "hidden.html") == 0
     text = (tmp_path / "hidden.html").read_text()
-    assert "Cells of fewer than 30 rows are written as &lt;30" in text
+    assert "Counts of fewer than 30 rows are hidden" in text
     assert "sprite-" not in text
 
 

@@ -26,6 +26,7 @@ CANNOT_RUN = {
     ("tutorial.md", "python3 -m venv audit-env"): "needs a package index",
     ("adapt.md", "evenhand adapt --model hf:facebook/dinov2-base --train /data/ima"): DATA,
     ("adapt.md", "import evenhand as eh"): DATA,
+    ("compare.md", "evenhand run visogender/resolution --model hf:openai/clip-vit-ba"): DATA,
     ("exports.md", "pip install 'evenhand[mlflow]'"): "installs two trackers; tests/report writes to both",
     ("exports.md", "evenhand export RUN --as ll144 -p selected=LABEL -p sex=COL -p r"): NAMES,
     ("generate.md", "evenhand generate kitchen.yaml --model diffusers:stabilityai/sd-"): HUB,
@@ -71,7 +72,8 @@ def answers(folder: Path, name: str, *predictions: str, seed: int = 0, **columns
 
 
 def two_models(folder: Path) -> None:
-    answers(folder, "preds.csv", "model_a", "model_b", gender="woman,man")
+    seeds = [f"{recipe}_{seed}" for recipe in ("small", "large") for seed in (0, 1, 2)]
+    answers(folder, "preds.csv", "model_a", "model_b", *seeds, gender="woman,man")
 
 
 def two_parts(folder: Path) -> None:
@@ -97,6 +99,7 @@ GIVEN: dict[str, Callable[[Path], None]] = {
     "scale.md": two_parts,
     "exports.md": two_runs,
     "extending.md": small_table,
+    "notebook.md": small_table,
 }
 RUNNABLE = {
     page.name: [
@@ -146,7 +149,7 @@ def test_most_blocks_of_the_first_pages_run():
         block for block in blocks_of(DOCS / FIRST) if block.language in COMMANDS and block.key in CANNOT_RUN
     ]
     assert len(left_out) == 1  # the installation
-    assert len(RUNNABLE[FIRST]) == 7
+    assert len(RUNNABLE[FIRST]) == 8
     assert all(block.key[0] != "extending.md" for block in left_out)
     assert len(RUNNABLE["extending.md"]) == 4
 

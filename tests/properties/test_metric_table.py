@@ -39,6 +39,8 @@ OF_TWO_MODELS = {
     "accuracy_difference", "accuracy_gap_difference", "cramers_v_max_difference", "cramers_v_mean_difference",
     "cramers_v_median_difference", "skewsize_difference", "worst_group_accuracy_difference",
 }  # fmt: skip
+# these come from comparisons of runs over several seeds: tests/runner/test_compare_seeds.py
+OF_TWO_MODELS |= {name.replace("_difference", "_seed_spread") for name in sorted(OF_TWO_MODELS)}
 SEVERAL = {"model_differences"}
 TABLES_ONLY = {"association_curve", "prediction_differences"}  # return a table, not a Finding
 

@@ -46,12 +46,23 @@ def browser():
         launched.close()
 
 
+class Pages(dict):
+    """Addresses of the samples' pages; each is made when it is first asked for."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, name):
+        path = self.folder / f"{name}.html"
+        path.write_text(rendered(name), encoding="utf-8")
+        self[name] = path.as_uri()
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    for name in ("realistic", "thousand", "undefined", "hostile", "rested", "hidden", "drawn"):
-        (folder / f"{name}.html").write_text(rendered(name), encoding="utf-8")
-    return {path.stem: path.as_uri() for path in folder.iterdir()}
+    return Pages(tmp_path_factory.mktemp("reports"))
 
 
 @pytest.fixture

@@ -163,7 +163,14 @@ def companions(by: tuple[str, ...], parts: list[Part]) -> list[Finding]:
     values = [part.value for part in parts if part.value is not None] or [0.0]
     accuracies = [0.871 - 0.021 * place for place in range(len(groups))]
     by_group = [
-        Part(kind="group", key=group, value=accuracy, interval=interval(accuracy, 0.013), n=2400)
+        Part(
+            kind="group",
+            key=group,
+            value=accuracy,
+            interval=interval(accuracy, 0.013),
+            null=null(0.861, 0.012),
+            n=2400,
+        )
         for group, accuracy in zip(groups, accuracies, strict=True)
     ]
     small = {"interval": interval(0.021, 0.012), "null": null(0.012, 0.011), "fair_at": 0.0}

@@ -1,123 +1,15 @@
-"""Control mappings say what is evidence and what is missing; impact ratios are those of the rules."""
+"""Control mappings say what is evidence, by which entry, and what is missing."""
 
 import json
+from dataclasses import replace
 
-import polars as pl
 import pytest
 
-from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.evidence.predictions import Predictions
+from evenhand.core.errors import UnknownName
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.report.exports import control_mapping
-from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
-from evenhand.runner.impact_ratios import COLUMNS, impact_ratios
 from tests.report.export_samples import exported, samples, with_gates
 from tests.report.report_samples import content, plain
-
-HIRES = [
-    ("female", "a", 40, 100),
-    ("male", "a", 60, 100),
-    ("female", "b", 10, 50),
-    ("male", "b", 25, 50),
-    ("male", "c", 1, 2),
-]
-
-
-@pytest.fixture
-def counts():
-    rows = [
-        (sex, race, "hire" if place < hired else "no") for sex, race, hired, n in HIRES for place in range(n)
-    ]
-    rows += [(None, "a", "hire"), ("female", None, "no"), ("male", "a", None)]
-    frame = pl.DataFrame(rows, schema=["sex", "race", "said"], orient="row").with_columns(
-        truth=pl.lit("hire")
-    )
-    return Predictions.from_frame(frame, truth="truth", prediction="said").count(["sex", "race"])
-
-
-def ratios(counts, **given):
-    settings = {"selected": "hire", "sex": "sex", "race": "race", **given}
-    return impact_ratios([(samples()["usual"], counts)], settings)
-
-
-def test_impact_ratios_by_sex_race_and_both(counts):
-    table, notes = ratios(counts, crossed="yes")
-    assert table.columns == list(COLUMNS)
-    value = {(row["by"], row["category"]): row for row in table.to_dicts()}
-    female, male = 50 / 151, 86 / 152
-    assert value["sex", "female"]["n"] == 151
-    assert value["sex", "female"]["impact_ratio"] == pytest.approx(female / male)
-    assert value["sex", "male"]["impact_ratio"] == 1
-    assert value["race", "b"]["impact_ratio"] == pytest.approx((35 / 100) / (101 / 201))
-    assert value["sex x race", "female x b"]["impact_ratio"] == pytest.approx(0.2 / 0.6)
-    assert value["sex x race", "female x b"]["sex"] == "female"
-    assert "Evidence, not a conformity decision." in notes[0]
-    assert "usual: by sex, 1 rows of unknown category are in no rate" in notes
-    assert "usual: by sex x race, 2 rows of unknown category are in no rate" in notes
-    assert "usual: by race, 1 rows without a prediction are in no rate" in notes
-
-
-def test_intervals_of_rates_are_wilsons(counts):
-    from scipy.stats import binomtest
-
-    table, _ = ratios(counts)
-    for row in table.to_dicts():
-        known = binomtest(row["selected"], row["n"]).proportion_ci(0.95, "wilson")
-        assert (row["rate_low"], row["rate_high"]) == pytest.approx((known.low, known.high))
-
-
-def test_small_categories_are_said_and_counted_whether_left_out_or_not(counts):
-    kept, _ = ratios(counts)
-    small = kept.filter(pl.col("category") == "c").row(0, named=True)
-    assert small["below_two_percent"]
-    assert small["impact_ratio"] == pytest.approx(0.5 / (101 / 201))
-    assert not small["left_out"]
-    out, notes = ratios(counts, leave_out_below="0.02")
-    small = out.filter(pl.col("category") == "c").row(0, named=True)
-    assert small["impact_ratio"] is None
-    assert small["reason"] == "left out: below the share given"
-    assert small["selection_rate"] == 0.5
-    assert "usual: by race, 1 categories with 2 rows are left out of the ratios" in notes
-    assert "usual: by sex, 0 categories with 0 rows are left out of the ratios" in notes
-
-
-def test_no_selection_is_undefined_and_not_zero():
-    sexes, said = ["f", "m", "m", None], ["no", "no", "no", "hire"]
-    frame = pl.DataFrame({"sex": sexes, "said": said, "truth": ["no", "no", "no", "hire"]})
-    counts = Predictions.from_frame(frame, truth="truth", prediction="said").count(["sex"])
-    table, _ = impact_ratios([(samples()["usual"], counts)], {"selected": "hire", "sex": "sex"})
-    assert table["selection_rate"].to_list() == [0, 0]
-    assert table["impact_ratio"].to_list() == [None, None]
-    assert set(table["reason"]) == {"no category has a selection"}
-    table, _ = impact_ratios([(samples()["usual"], counts)], {"selected": "no", "sex": "sex"})
-    assert table["impact_ratio"].to_list() == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "says"),
-    [
-        ({"selected": ""}, ParameterError, "-p selected=LABEL"),
-        ({"sex": "gender"}, UnknownName, "sex"),
-        ({"selected": "hired"}, UnknownName, "did you mean 'hire'"),
-        ({"leave_out_below": "0.5"}, ParameterError, "0.02"),
-        ({"crossed": "maybe"}, ParameterError, "yes or no"),
-        ({"race": "", "crossed": "yes"}, ParameterError, "needs both"),
-        ({"colour": "x"}, UnknownName, "colour"),
-    ],
-)
-def test_what_cannot_be_asked(counts, given, error, says):
-    with pytest.raises(error, match=says.replace("(", r"\(")):
-        ratios(counts, **given)
-
-
-def test_ratios_as_json_and_markdown(counts):
-    table, notes = ratios(counts, leave_out_below="0.02")
-    made = json.loads(ll144_json(table, notes))
-    assert made["notes"] == notes
-    assert [row["impact_ratio"] for row in made["rows"]] == table["impact_ratio"].to_list()
-    text = ll144_markdown(table, notes).decode("utf-8")
-    assert text.count("\n| ") == table.height + 2  # and a heading for each kind
-    assert "left out: below the share given" in text
 
 
 @pytest.mark.parametrize("name", control_mapping.frameworks())
@@ -151,23 +43,127 @@ def test_evidence_has_a_value_and_what_it_must_hold():
     runs = {name: control_mapping.controls([run], {"framework": "eu-ai-act"})[0]["controls"]
             for name, run in samples().items()}  # fmt: skip
     usual, undefined = runs["usual"][1], runs["undefined"][1]
-    assert "usual: accuracy_gap(by=perceived_gender) = 0.011" in usual["evidence"][0]["found"]
-    assert not any(
-        "equalized_odds" in line for line in usual["evidence"][0]["found"]
-    )  # it has no chance band
+    found = usual["evidence"][0]["found"]
+    assert "usual, findings.json: accuracy_gap(by=perceived_gender) = 0.011" in found
+    assert not any("equalized_odds" in line for line in found)  # it has no chance band
     assert not any(need["says"].startswith("differences") for need in undefined["evidence"])
     assert any("accuracy" in line.lower() for line in undefined["not_estimable"])
-    gates = control_mapping.controls([with_gates(samples()["usual"])], {"framework": "eu-ai-act"})[0]
-    assert gates["controls"][0]["evidence"][0]["found"] == ["usual: 2 findings checked by a condition"]
+
+
+def need_of(runs, framework, control, says):
+    """The evidence for one need of one control; None where there is none."""
+    made = control_mapping.controls(runs, {"framework": framework})[0]["controls"]
+    one = next(each for each in made if each["id"].startswith(control))
+    assert says in [need["says"] for need in (*one["evidence"], *one["missing"])]
+    return next((need["found"] for need in one["evidence"] if need["says"] == says), None)
+
+
+def a_run(name="run", findings=None, **manifest):
+    made = content(findings or [plain("accuracy", ("g",), 0.5, "higher is better")], **manifest)
+    run = exported(made, name)
+    identity = manifest.get("manifest_id", run.findings.manifest_id)
+    return replace(run, findings=run.findings.model_copy(update={"manifest_id": identity}))
+
+
+GATE = ("eu-ai-act", "Article 9", "a threshold that the run was started with")
+
+
+def test_a_gate_is_evidence_only_where_the_run_kept_it():
+    assert need_of([with_gates(samples()["usual"])], *GATE) is None  # typed at the export
+    kept = ["accuracy@g<0.4", "skewsize>9"]
+    assert need_of([a_run(gates=kept)], *GATE) == [
+        "run, manifest.json: gates[0] = accuracy@g<0.4, created = 2025-03-04T10:12:00+00:00"
+    ]
+    assert need_of([a_run(gates=kept, created=None)], *GATE) is None
+    assert need_of([a_run(gates=["skewsize>9"])], *GATE) is None  # about no finding of the run
+
+
+EARLIER = ("eu-ai-act", "Article 72", "a comparison with an earlier run of one model")
+
+
+def test_a_comparison_is_with_an_earlier_run_only_where_dates_and_model_say_so():
+    old = a_run("old", model="hf:org/model@1", created="2025-01-01T00:00:00+00:00", manifest_id="aa")
+    new = a_run("new", model="hf:org/model@2", created="2025-03-01T00:00:00+00:00", manifest_id="bb")
+    other = a_run("other", model="hf:org/other", created="2025-02-01T00:00:00+00:00", manifest_id="cc")
+    between = a_run("both", kind="compare", compared=["aa", "bb"])
+    unlike = a_run("both", kind="compare", compared=["aa", "cc"])
+    assert need_of([between], *EARLIER) is None
+    assert need_of([old, new], *EARLIER) is None
+    assert need_of([unlike, old, other], *EARLIER) is None
+    assert need_of([between, old, replace(new, manifest={**new.manifest, "created": None})], *EARLIER) is None
+    assert need_of([between, new, old], *EARLIER) == [
+        "both, manifest.json: compared, new (created 2025-03-01 00:00:00+00:00) after old "
+        "(created 2025-01-01 00:00:00+00:00), both of hf:org/model"
+    ]
+    tagged = [replace(one, manifest={**one.manifest, "tags": {"lineage": "ours"}}) for one in (old, other)]
+    assert "both of ours" in need_of([unlike, *tagged], *EARLIER)[0]
+    dates = [{"model": "m (a)", "date": "2025-01-01"}, {"model": "m (b)", "date": "2025-02-01"}]
+    ordered = a_run("both", kind="compare", over_time=True, dates=dates)
+    assert "manifest.json: over_time, dates = " in need_of([ordered], *EARLIER)[0]
+
+
+CROSSED = ("nist-ai-rmf", "MEASURE 2.11", "groups of two attributes of people crossed")
+
+
+@pytest.mark.parametrize(
+    ("by", "counts"),
+    [(("sex", "race"), True), (("perceived_gender", "age"), True), (("colour", "shape"), False),
+     (("gender", "colour"), False), (("sex",), False), (("gender", "image", "skin_tone"), True)],
+)  # fmt: skip
+def test_crossed_groups_are_those_of_two_attributes_of_people(by, counts):
+    found = need_of([a_run(findings=[plain("accuracy", by, 0.5, "higher is better")])], *CROSSED)
+    expected = f"run, findings.json: accuracy(by={'+'.join(by)}) = 0.5, by {' x '.join(by)}"
+    assert found == ([expected] if counts else None)
+    missing = a_run(findings=[plain("accuracy", by, None, "higher is better", reason="empty")])
+    assert need_of([missing], *CROSSED) is None
+
+
+def test_a_mitigation_counts_on_the_half_that_it_was_not_fitted_on():
+    says = ("nist-ai-rmf", "MANAGE 1.3", "a mitigation measured on held-out data")
+    stages = [("held_out", "after"), ("held_out", "before"), ("held_out", "random"), ("fit", "after")]
+    findings = [
+        plain("association_effect_size", (), 0.5, "descriptive", params={"half": half, "stage": stage})
+        for half, stage in stages
+    ]
+    assert need_of([a_run(findings=findings, kind="debias", method="x")], *says) == [
+        f"run, findings.json: {findings[0].metric} = 0.5"
+    ]
+    assert need_of([a_run(mitigation={"name": "x"})], *says) is None
+
+
+def test_a_manifest_is_evidence_where_it_is_that_of_the_findings():
+    says = ("nist-ai-rmf", "MEASURE 2.1", "what was run, with versions and hashes")
+    assert "manifest_id = a1b2c3, versions = {" in need_of([a_run()], *says)[0]
+    assert need_of([exported(content(a_run().findings.findings, manifest_id="zz"))], *says) is None
+    assert need_of([a_run(versions=None)], *says) is None
 
 
 def test_what_was_left_out_is_evidence_also_where_it_is_nothing():
+    says = ("nyc-ll144", "Section 5-301(b) to (d)", "rows that were left out, and why")
     whole = content([plain("accuracy", ("g",), 0.5, "higher is better", dropped=[])])
-    made = control_mapping.controls([exported(whole)], {"framework": "nyc-ll144"})[0]["controls"][2]
-    assert made["evidence"][0]["found"] == ["run: nothing left out"]
-    made = control_mapping.controls([samples()["usual"]], {"framework": "nyc-ll144"})[0]["controls"][2]
-    assert made["evidence"][0]["found"] == ["usual: 38 findings with counts of what was left out"]
-    assert made["missing"] == []
+    assert need_of([exported(whole)], *says) == [
+        "run, findings.json: nothing left out, dropped is empty in every finding"
+    ]
+    lines = need_of([samples()["usual"]], *says)
+    assert len(lines) == 38
+    assert "usual, findings.json: accuracy(by=perceived_gender), dropped: 1 reason" in lines
+
+
+def test_every_control_says_what_it_is_and_what_there_is_none_of():
+    made = control_mapping.controls([samples()["undefined"]], {})
+    controls = [one for framework in made for one in framework["controls"]]
+    assert {one["note"] for one in controls} == {"Evidence, not a conformity decision."}
+    missing = [need for one in controls for need in one["missing"]]
+    assert missing
+    assert {need["found"] for need in missing} == {"no evidence in this run"}
+    evidence = [line for one in controls for need in one["evidence"] for line in need["found"]]
+    assert evidence
+    entries = ("findings.json: ", "manifest.json: ", "counts/predictions.parquet: ")
+    assert all(line.startswith("undefined, ") for line in evidence)
+    assert all(line.removeprefix("undefined, ").startswith(entries) for line in evidence)
+    text = control_mapping.controls_markdown(made).decode("utf-8")
+    assert text.count("- Evidence, not a conformity decision.") == len(controls)
+    assert text.count("- No evidence in this run, ") == len(missing)
 
 
 def test_controls_as_json_and_markdown():
@@ -175,6 +171,6 @@ def test_controls_as_json_and_markdown():
     assert len(json.loads(control_mapping.controls_json(made))["frameworks"]) == 3
     text = control_mapping.controls_markdown(made).decode("utf-8")
     assert "**Evidence, not a conformity decision.**" in text
-    assert "<" not in text
+    assert "<" not in text.replace("<!-- -->", "")
     with pytest.raises(UnknownName, match="did you mean 'eu-ai-act'"):
         control_mapping.controls([samples()["usual"]], {"framework": "eu-ai"})

@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.report.exports.every_eval_ever import every_eval_ever
-from evenhand.report.exports.exported import beyond_chance
+from evenhand.report.exports.judging import judged
 from evenhand.report.exports.junit import junit
 from evenhand.report.exports.model_card import model_card
 from evenhand.report.exports.sarif import sarif
@@ -84,7 +84,7 @@ def test_sarif_tells_broken_gates_chance_and_what_is_not_estimable():
     for finding in run.findings.findings:
         if finding.value is None:
             assert level[finding.metric] == ("open", "none")
-        elif beyond_chance(finding, 0.05) and finding.metric not in broken:
+        elif judged(finding, 0.05) == "worse" and finding.metric not in broken:
             assert level[finding.metric] == ("fail", "warning")
     assert level["cramers_v(by=perceived_gender)"] == ("fail", "warning")
     assert "accuracy_range(by=perceived_gender)" not in level  # adjusted p is 0.062

@@ -1,19 +1,26 @@
 """Results show themselves in notebooks: small, escaped, without scripts."""
 
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import altair
+import numpy as np
 import polars as pl
 import pytest
 
+import evenhand as eh
 from evenhand.core.figure import Figure
+from evenhand.core.result_charts import MOST_LINES
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.run_folder import Run as ReadRun
+from evenhand.evidence.similarities import Similarities
 from evenhand.runner.artifact_engine import MadeArtifact
 from evenhand.runner.outcome import Run
 from tests.conftest import make_frame
 from tests.report.report_samples import HOSTILE, hostile, realistic, thousand
 
+EMPTY = altair.Chart(altair.InlineData(values=[])).mark_point()
 PLAIN = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "bdi"}
 
 
@@ -96,3 +103,156 @@ def test_an_artifact_shows_its_table_and_gives_a_chart():
     assert isinstance(chart, altair.TopLevelMixin)
     drawn = chart.to_dict()
     assert {"data", "datasets"} & set(drawn)
+
+
+def test_predictions_show_their_columns_and_no_row():
+    frame = make_frame().rename({"truth": "<b>label</b>"}).lazy()
+    text = shown(Predictions.from_frame(frame, truth="<b>label</b>", prediction="prediction"))
+    assert "<b>label</b>Stringtruth" in text
+    assert "predictionStringprediction" in text
+    assert "c0" not in text
+
+
+def test_similarities_show_their_sets():
+    rng = np.random.default_rng(0)
+    sets = Similarities.from_vectors(
+        {"<i>": rng.normal(size=(3, 4)), "insects": np.zeros((2, 4))}, {"pleasant": rng.normal(size=(5, 4))}
+    )
+    text = shown(sets)
+    assert "target<i>3" in text
+    assert "attributepleasant5" in text
+    assert "left out, vector of length 0: 2" in text
+
+
+def rows_of(chart):
+    """Every row that a chart draws, panel by panel."""
+    spec = chart.to_dict()
+    panels = spec["vconcat"]
+    data = [one["layer"][0].get("data") or one.get("data") or spec["data"] for one in panels]
+    return [spec["datasets"][one["name"]] if "name" in one else one["values"] for one in data]
+
+
+@pytest.fixture(scope="module")
+def run():
+    preds = Predictions.from_frame(make_frame(bias=0.6), truth="truth", prediction="prediction")
+    return eh.audit(preds, by=["group", ("group", "other")], seed=1)
+
+
+def test_a_finding_draws_itself_and_its_parts(run):
+    finding = run.finding("skewsize", "group")
+    own, parts = rows_of(finding.chart())
+    assert [row["value"] for row in own] == [finding.value]
+    drawn = {
+        row["label"]: (row["value"], row["low"], row["high"], row["null_low"], row["n"]) for row in parts
+    }
+    assert drawn == {
+        part.key: (part.value, part.interval.low, part.interval.high, part.null.low, part.n)
+        for part in finding.parts
+    }
+    assert [row["value"] for row in parts] == sorted((part.value for part in finding.parts), reverse=True)
+
+
+def test_a_run_draws_accuracy_by_group_and_every_finding(run):
+    by_group = rows_of(run.chart("accuracy", "group+other"))[1]
+    assert {row["label"] for row in by_group} == {f"g{a} × h{b}" for a in range(2) for b in range(3)}
+    panels = rows_of(run.chart())
+    values = sorted(row["value"] for rows in panels for row in rows)
+    assert values == sorted(one.value for one in run.findings.findings if one.value is not None)
+    with pytest.raises(eh.UserError, match="acuracy"):
+        run.chart("acuracy")
+
+
+@pytest.mark.parametrize("make", [realistic, hostile, thousand], ids=lambda make: make.__name__)
+def test_charts_are_valid_and_small_whatever_the_labels(make):
+    findings = make().findings
+    for chart in (findings.chart(), *(finding.chart() for finding in findings.findings[:4])):
+        for rows in rows_of(chart):
+            assert len(rows) <= MOST_LINES
+            assert len({row["label"] for row in rows}) == len(rows)
+            assert all(len(row["label"]) < 100 for row in rows)
+        assert chart.to_json(validate=True)
+        in_page = chart.to_html()
+        assert in_page.count("</script") == EMPTY.to_html().count("</script")
+        assert "<!--" not in in_page
+
+
+def test_no_label_of_an_artifact_ends_the_script_around_its_chart():
+    end = "</script><img src=x onerror=alert(2)>"
+    table = pl.DataFrame({end: [end, "<!--<script>"], "value": [0.25, 0.5]})
+    made = MadeArtifact("own/bars", end, table, (end,), (Figure("bars", x=end, y="value"),))
+    in_page = made.chart().to_html()
+    assert in_page.count("</script") == EMPTY.to_html().count("</script")
+    assert "<!--" not in in_page
+
+
+def test_a_chart_tells_what_it_does_not_draw():
+    finding = thousand().findings.findings[0]
+    title = finding.chart().to_dict()["vconcat"][1]["title"]
+    assert title["subtitle"] == ["the first 40 of 950", "50 not estimable: constant"]
+    undefined = next(one for one in realistic().findings.findings if one.value is None)
+    assert undefined.chart().to_dict()["vconcat"][0]["title"]["subtitle"] == [
+        f"1 not estimable: {undefined.reason}"
+    ]
+
+
+def test_results_become_frames(run):
+    finding = run.finding("skewsize", "group")
+    frame = finding.to_frame()
+    assert frame["row"].to_list() == ["finding", *["part"] * len(finding.parts)]
+    assert frame["value"].to_list() == [finding.value, *(part.value for part in finding.parts)]
+    assert frame["null_high"][1] == finding.parts[0].null.high
+    assert "pandas" in type(frame.to_pandas()).__module__
+    every = run.findings.to_frame()
+    assert every.height == sum(1 + len(one.parts) for one in run.findings.findings)
+    whole = run.to_frame().select(every.columns)
+    assert every.equals(whole)
+
+
+def test_drawing_is_loaded_only_when_it_is_asked_for():
+    code = (
+        "import sys, evenhand as eh\n"
+        "from evenhand.core.results import Finding, Source\n"
+        "about = {'direction': 'descriptive', 'source': Source(paper='p')}\n"
+        "one = Finding(metric='m', name='m', value=1, n=2, **about)\n"
+        "one._repr_html_()\n"
+        "assert not {'altair', 'polars', 'pandas'} & set(sys.modules)\n"
+        "one.chart()\n"
+        "assert 'altair' in sys.modules and 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+NOTEBOOK = """
+import polars as pl, numpy as np, evenhand as eh
+rng = np.random.default_rng(0)
+truth, group = rng.choice(["<i>cat</i>", "dog"], 400), rng.choice(["a", "b"], 400)
+said = np.where(rng.random(400) < 0.8, truth, "dog")
+preds = eh.Predictions.from_frame(
+    pl.DataFrame({"truth": truth, "said": said, "group": group}), truth="truth", prediction="said"
+)
+run = eh.audit(preds, by="group")
+"""
+
+
+def test_a_notebook_shows_results_as_tables_and_charts():
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat")
+    nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel")
+    pytest.importorskip("ipykernel", reason="needs ipykernel")
+    shows = ["preds", "run", "run.findings", 'run.finding("skewsize")', "run.counts['predictions']"]
+    draws = [
+        "run.chart()",
+        'run.chart("accuracy")',
+        'run.finding("skewsize").chart()',
+        "run.findings.chart()",
+    ]
+    frames = ["run.to_frame()", "run.findings.to_frame()"]
+    cells = [nbformat.v4.new_code_cell(source) for source in (NOTEBOOK, *shows, *draws, *frames)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    outputs = [cell["outputs"][0]["data"] for cell in notebook["cells"][1:]]
+    for output in outputs[: len(shows)]:
+        read = Tags(output["text/html"])
+        assert read.tags <= PLAIN
+    for output in outputs[len(shows) : len(shows) + len(draws)]:
+        assert "vegaEmbed" in output["text/html"]
+    assert all("shape: " in output["text/plain"] for output in outputs[-len(frames) :])

@@ -92,6 +92,14 @@ def test_wandb_offline_keeps_numbers_reasons_and_the_file(tmp_path, monkeypatch)
     assert b"skewsize_sufficiency(by=perceived_gender)" in content  # among those not estimable
 
 
+def test_a_mode_that_wandb_does_not_know_is_told_in_one_line(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason="needs evenhand[wandb]")
+    monkeypatch.setenv("WANDB_MODE", "ofline")
+    with pytest.raises(InputError, match="set WANDB_MODE=offline") as refused:
+        tracking.to_wandb([samples()["usual"]], str(tmp_path), {})
+    assert "\n" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("sink", "library"),
     [(tracking.to_mlflow, "mlflow"), (tracking.to_wandb, "wandb")],

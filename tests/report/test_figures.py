@@ -230,7 +230,9 @@ def test_the_bins_hold_every_value_once():
 
 
 def test_a_density_has_area_one():
-    rows = values_in(compose([Figure("density", x="area")], samples.areas()), "x", "y")
+    found = values_in(compose([Figure("density", x="area")], samples.areas()), "x", "y")
+    rows = [row for row in found if "told" not in row]  # those are what hovering tells
+    assert len(found) > len(rows)
     assert np.trapezoid([row["y"] for row in rows], [row["x"] for row in rows]) == pytest.approx(1, abs=0.01)
 
 

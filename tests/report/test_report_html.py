@@ -156,7 +156,10 @@ def test_bands_are_counted_not_computed(realistic):
 
 def test_undefined_is_a_dash_and_a_reason_never_a_number():
     outline = Outline(render_html(samples.undefined()))
-    assert "Could not be estimated. Not estimable is not the same as fair." in outline.words
+    assert (
+        "Differences of mistakes could not be estimated. Not estimable is not the same as fair."
+        in outline.words
+    )
     assert "Accuracy gap – – – – – ↓ lower is fairer" in outline.words
     assert "Not estimable: there are no usable rows." in outline.words
     labels = json.loads(outline.data)["labels"]

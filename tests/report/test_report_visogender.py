@@ -11,8 +11,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.benchmarks.visogender import upstream
+from evenhand.core.results import Null, Part
 from evenhand.report import facets, glossary, people_words, rows
 from evenhand.report.chapters import in_chapters
+from evenhand.report.words import against_chance
 
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
 
@@ -57,7 +59,7 @@ def test_lines_say_only_what_differs(resolution):
     chapter = in_chapters(resolution.findings.findings)[0]
     names = facets.varying(chapter.findings)
     assert names == ("setting",)
-    lines = [rows.row(finding, with_level=False, shown=names) for finding in chapter.findings]
+    lines = [rows.row(finding, 0.05, with_level=False, shown=names) for finding in chapter.findings]
     assert [line.params for line in lines[:5]] == [
         "all images",
         "one person",
@@ -110,11 +112,9 @@ def test_reasons_have_words():
 
 
 def test_a_value_on_the_edge_of_its_band_is_within_chance():
-    from evenhand.core.results import Null
-    from evenhand.report.words import against_chance
-
     third = Null(mean=0, low=-1 / 3, high=1 / 3, method="exact")
-    assert against_chance(-1 / 3 - 1e-15, third) == "within what chance alone gives"
+    part = Part(kind="pair", key="a", value=-1 / 3 - 1e-15, null=third, n=6)
+    assert against_chance(part, 0.05) == "within what chance alone gives"
 
 
 def test_the_terminal_shows_the_main_table_only(resolution, capsys):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.results import Null
+from evenhand.core.chance import standing_of
+from evenhand.core.results import Null, Part
 from evenhand.report import formats, glossary, limits, words
 from evenhand.report.chapters import in_chapters, left_out
 from tests.report import report_samples as samples
@@ -13,6 +14,11 @@ from tests.report import report_samples as samples
 @pytest.fixture(scope="module")
 def chapter():
     return in_chapters(samples.realistic().findings.findings)[0]
+
+
+def measured(value, p_value=None, p_adjusted=None):
+    null = Null(mean=0.15, low=0.1, high=0.2, method="x")
+    return Part(kind="class", key="a", value=value, null=null, p_value=p_value, p_adjusted=p_adjusted, n=10)
 
 
 @pytest.mark.parametrize(
@@ -67,24 +73,60 @@ def test_what_was_asked(chapter):
     ("value", "text"),
     [(0.3, "above"), (0.2, "within"), (0.1, "within"), (0.05, "below")],
 )
-def test_against_chance(value, text):
-    null = Null(mean=0.15, low=0.1, high=0.2, method="x")
-    assert words.against_chance(value, null) == f"{text} what chance alone gives"
-    assert words.reading(value, null, None) == f"{text} chance"
+def test_without_a_test_the_band_says_where_a_value_stands(value, text):
+    part = measured(value)
+    assert words.against_chance(part, 0.05) == f"{text} what chance alone gives"
+    assert words.reading(part, 0.05) == f"{text} chance"
+
+
+@pytest.mark.parametrize(
+    ("value", "p_value", "p_adjusted", "side", "text"),
+    [
+        (0.3, 0.01, None, "above", "above chance"),
+        (0.05, 0.01, None, "below", "below chance"),
+        (0.19, 0.033, None, "above",
+         "above chance by its test (p 0.033); the band leaves out 2.5% at each end"),
+        (0.11, 0.033, None, "below",
+         "below chance by its test (p 0.033); the band leaves out 2.5% at each end"),
+        (0.15, 0.4, None, "within", "within chance"),
+        (0.05, 0.99, None, "within", "within chance by its test (p 0.990), below its band"),
+        (0.21, 0.06, None, "within", "within chance by its test (p 0.060), above its band"),
+        (0.3, 0.01, 0.2, "within", "within chance, corrected for testing many"),
+        (0.3, 0.0001, 0.04, "above", "above chance"),
+    ],
+)  # fmt: skip
+def test_where_there_is_a_test_it_decides(value, p_value, p_adjusted, side, text):
+    part = measured(value, p_value, p_adjusted)
+    assert standing_of(part, 0.05).side == side
+    assert words.reading(part, 0.05) == text
+    assert standing_of(part, 0.05).beyond is (side != "within")
+
+
+def test_a_test_without_a_band_says_beyond():
+    part = Part(kind="class", key="a", value=0.3, p_value=0.001, n=10)
+    assert words.reading(part, 0.05) == "beyond chance"
+    assert words.reading(part, 0.0001) == "within chance"
+
+
+def test_the_level_of_the_run_decides():
+    part = measured(0.3, 0.03)
+    assert words.reading(part, 0.01) == "within chance by its test (p 0.030), above its band"
 
 
 def test_reading_says_why_there_is_no_value():
-    assert words.against_chance(None, None) == ""
-    assert words.reading(None, None, "single_group") == "only one group has rows here"
-    assert words.reading(None, None, None) == "no reason was recorded"
-    assert words.reading(0.0, None, "uninformative").startswith("too few usable classes")
+    nothing = Part(kind="class", key="a", value=None, n=0)
+    assert words.against_chance(nothing, 0.05) == ""
+    for reason, text in (("single_group", "only one group has rows here"), (None, "no reason was recorded")):
+        assert words.reading(nothing.model_copy(update={"reason": reason}), 0.05) == text
+    zero = Part(kind="class", key="a", value=0.0, n=9, reason="uninformative")
+    assert words.reading(zero, 0.05).startswith("too few usable classes")
 
 
 def test_verdicts(chapter):
     assert words.verdict(chapter, 0.05) == "Mistakes differ between groups beyond chance in 3 of 11 classes."
     assert words.verdict(chapter, 1e-12).startswith("No difference beyond chance in any of 11 classes.")
     nothing = in_chapters(samples.undefined().findings.findings)[0]
-    assert words.verdict(nothing, 0.05).startswith("Could not be estimated.")
+    assert words.verdict(nothing, 0.05).startswith("Differences of mistakes could not be estimated.")
 
 
 def test_what_was_found(chapter):

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+import evenhand as eh
 from evenhand.benchmarks.declaration import Artifact, Made, Setting
 from evenhand.cli.artifact_command import make_artifact
 from evenhand.core.errors import InputError, ParameterError, UnknownName
@@ -15,6 +16,8 @@ from evenhand.core.figure import Figure
 from evenhand.core.results import Findings
 from evenhand.evidence.run_folder import Run
 from evenhand.runner.artifact_engine import FORMATS, artifact, write_artifact
+from evenhand.runner.run_artifacts import artifact_tables
+from tests.conftest import make_frame
 from tests.report.figure_samples import KINDS, pairs
 
 OWN = """
@@ -194,3 +197,33 @@ def test_artifacts_of_several_runs_say_what_was_not_adapted_alike(own):
     )
     (said,) = artifact(own("RUNS"), [one, plain]).notes
     assert "'adapted:a' was adapted and 'hf:org/d' was not" in said
+
+
+def test_an_audit_fills_the_papers_tables_and_hides_them_where_cells_are_hidden(tmp_path):
+    evidence = eh.Predictions.from_frame(make_frame(bias=0.5), truth="truth", prediction="prediction")
+    run = eh.audit(evidence, by="group", out=tmp_path / "run")
+    kept = Run.read(tmp_path / "run").tables
+    lines = kept["artifacts"]
+    filled = lines.filter(pl.col("reason").is_null())
+    assert filled["artifact"].to_list() == [
+        *(f"skewsize/table{number}" for number in (3, 4, 7)),
+        *(f"skewsize/figure{number}" for number in (1, 2, 3, 4, 5, 6)),
+    ]
+    assert filled["own"].all()
+    effects = {part.key: part.value for part in run.finding("skewsize", by="group").parts}
+    assert dict(kept["skewsize-table3"].select("class", "effect_size").iter_rows()) == effects
+    shown, hidden = run.html(), run.html(suppress=10)
+    assert 'id="artifact-skewsize-table3"' in shown
+    assert 'id="artifact-' not in hidden
+    assert "13 of the paper’s tables and figures are not filled" in hidden
+
+
+def test_a_mistake_in_a_figure_does_not_lose_a_run(own, monkeypatch):
+    run = Run(Findings(manifest_id="m", findings=[]), {"kind": "run", "benchmark": "own"})
+
+    def broken(*given, **more):
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("evenhand.runner.artifact_engine.artifact", broken)
+    tables = artifact_tables(run, declared=[own("RUNS")])
+    assert tables["artifacts"]["reason"].to_list() == ["it could not be made (ZeroDivisionError: by zero)"]

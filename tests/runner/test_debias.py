@@ -109,7 +109,10 @@ def test_the_run_folder_holds_what_was_measured(pruned) -> None:
     assert again.findings == made.findings
     assert again.manifest["kind"] == "debias"
     assert again.manifest["mitigations"] == {"mitigation": loaded.fingerprint()}
-    assert set(again.tables) == {"before_after", "tradeoff", "utility", "norm_share", "halves"}
+    assert set(again.tables) == {
+        "before_after", "tradeoff", "utility", "norm_share", "halves", "artifacts", "mmbias-table3",
+        "mmbias-tradeoff",
+    }  # fmt: skip
     assert (out / "report.html").stat().st_size > 1_000
     assert again.manifest["model"] == "planted"
 

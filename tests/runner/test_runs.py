@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Findings
-from evenhand.runner.gates import check_gates, chosen_by, parse_gate
+from evenhand.runner.gates import check_gates, chosen_by, gates_of, parse_gate
 from tests.conftest import make_frame
 
 
@@ -136,3 +136,19 @@ def test_weights_of_missing_rows_are_reported_once_per_grouping() -> None:
         rows = [d for d in finding.dropped if not d.reason.startswith("class:")]
         assert [(d.reason, d.count) for d in rows] == [("missing prediction", 61)]
         assert finding.n == 600 - 61
+
+
+def test_the_manifest_keeps_the_gates_that_a_command_was_given() -> None:
+    command = [
+        "evenhand",
+        "audit",
+        "t.csv",
+        "--fail-if",
+        "accuracy_gap@g>0.1",
+        "--fail-if=skewsize<-1",
+        "--by",
+        "g",
+    ]
+    assert gates_of(command) == ["accuracy_gap@g>0.1", "skewsize<-1"]
+    assert gates_of(["evenhand", "audit", "t.csv", "--fail-if"]) == []
+    assert gates_of(["another", "--fail-if", "no gate"]) == []

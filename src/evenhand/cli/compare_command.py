@@ -9,18 +9,43 @@ import typer
 
 from evenhand.cli import options
 
+Runs = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="RUN RUN...", help="Two or more run folders, those of --group counted."),
+]
+Metrics = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Such as accuracy; may be repeated.")]
+Reference = Annotated[Path | None, typer.Option(metavar="RUN", help="Compare every run with this one only.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=RUN,RUN", help="Runs of one recipe, over seeds; may be repeated."),
+]
+BySeed = Annotated[
+    bool, typer.Option("--group-seeds/--each-seed", help="Runs that differ in the seed only count as one.")
+]
+OverTime = Annotated[
+    bool | None,
+    typer.Option(
+        "--over-time/--not-over-time",
+        help="Each run against the one before it. Default: where all are of one model, made alike.",
+    ),
+]
+Dates = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RUN=DATE", help="Such as 2026-10-01; default: when the run was made."),
+]
+
 
 def compare_runs(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Two or more run folders.")],
+    runs: Runs = None,
     *,
     by: options.By = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Such as accuracy; may be repeated.")
-    ] = None,
+    metric: Metrics = None,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
-    reference: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Compare every run with this one only.")
-    ] = None,
+    reference: Reference = None,
+    group: Groups = None,
+    group_seeds: BySeed = True,
+    over_time: OverTime = None,
+    date: Dates = None,
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
@@ -29,17 +54,23 @@ def compare_runs(
     """Compare models on the same samples: differences, tests, and how stable their order is."""
     from evenhand.cli.audit_command import progress
     from evenhand.cli.summary_comparison import print_comparison
+    from evenhand.runner.compare_dates import parse_dates
     from evenhand.runner.compare_engine import compare
+    from evenhand.runner.compare_seeds import parse_groups
     from evenhand.runner.gates import check_gate_names, check_gates
 
     check_gate_names(fail_if or [])
     with progress(quiet) as say:
         made = compare(
-            list(runs),
+            list(runs or []),
             by=by or [],
             metrics=metric or [],
             alpha=alpha,
             reference=reference,
+            groups=parse_groups(group or []),
+            group_seeds=group_seeds,
+            over_time=over_time,
+            dates=parse_dates(date or []),
             seed=seed,
             out=out,
             progress=say,

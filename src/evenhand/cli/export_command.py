@@ -27,6 +27,12 @@ def export_runs(
         list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the format.")
     ] = None,
     fail_if: options.Gates = None,
+    suppress: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Hide cells of fewer rows, and what would give them away; docs/exports.md."
+        ),
+    ] = 0,
     quiet: options.Quiet = False,
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Default: print what is text.")
@@ -43,6 +49,7 @@ def export_runs(
         out=out,
         parameters=parse_pairs("-p", parameters or []),
         gates=fail_if or [],
+        suppress=suppress,
     )
     if made.content is not None and out is None:
         sys.stdout.buffer.write(made.content)

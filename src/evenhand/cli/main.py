@@ -310,7 +310,7 @@ def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: in RUN.")] = None,
     suppress: Annotated[
-        int, typer.Option(metavar="N", help="Write cells of fewer than N rows as <N, also in downloads.")
+        int, typer.Option(metavar="N", help="Hide cells of fewer than N rows, and what would give them away.")
     ] = 0,
     images: Annotated[
         bool, typer.Option("--images", help="Show thumbnails of samples; they may show people.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,8 @@ from rich.table import Table
 from evenhand.cli.summary_associations import has_associations, lost_items, print_associations
 from evenhand.cli.summary_indicators import has_indicators, print_indicators
 from evenhand.cli.summary_table import has_settings, print_settings
-from evenhand.cli.summary_text import against_chance, clean, probability, span
+from evenhand.cli.summary_text import clean, probability, span
+from evenhand.core.chance import ALPHA, alone, standing_of
 from evenhand.core.errors import one_line
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
@@ -73,16 +75,17 @@ def _print_grouping(console: Console, run: Run, findings: list[Finding], groupin
     more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
     title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
     console.print(title, style="bold")
+    alpha = float(run.manifest.get("alpha", ALPHA))
     table = Table(box=None, pad_edge=False)
     for name in ("finding", "value", "95 % interval", "by chance alone", "p", "p adj.", "value is"):
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
         if _shown(finding):
-            table.add_row(*_row(finding))
+            table.add_row(*_row(finding, alpha))
     console.print(table)
     for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
         console.print(f"  {escape(explain(reason))}")
-    _print_readings(console, findings)
+    _print_readings(console, findings, alpha)
     for finding in findings:
         if finding.name == "skewsize":
             _print_classes(console, finding, run)
@@ -95,7 +98,7 @@ def _shown(finding: Finding) -> bool:
     return finding.name in _HEADLINES and plain
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
     if finding.value is None:
         return finding.name, "–", finding.reason or "undefined", "", "", "", ""
     return (
@@ -105,17 +108,20 @@ def _row(finding: Finding) -> tuple[str, ...]:
         span(finding.null),
         probability(finding.p_value),
         probability(finding.p_adjusted),
-        against_chance(finding.value, finding.null),
+        replace(standing_of(finding, alpha), note="").told(),
     )
 
 
-def _print_readings(console: Console, findings: list[Finding]) -> None:
+def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
     """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
+    for one in filter(_shown, findings):
+        if (standing := standing_of(one, alpha)).note:
+            console.print(f"  {one.name} is {standing.told()}")
     large = [
         f"{one.name} {one.value:.3f} (p {probability(one.p_value)})"
         for one in findings
         if one.name in _SIZES and one.value is not None and one.band in ("medium", "large")
-        if against_chance(one.value, one.null) in ("within chance", "below chance")
+        if alone(one, alpha).side in ("within", "below")
     ]
     if large:
         console.print(
@@ -129,7 +135,7 @@ def _print_readings(console: Console, findings: list[Finding]) -> None:
 
 
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:
-    alpha = float(run.manifest.get("alpha", 0.05))
+    alpha = float(run.manifest.get("alpha", ALPHA))
     measured = [part for part in finding.parts if part.value is not None]
     found = [p for p in measured if p.p_adjusted is not None and p.p_adjusted <= alpha]
     ranked = sorted(found or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evenhand.cli.summary_seeds import print_drift, print_seeds
 from evenhand.cli.summary_text import clean, probability, span
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
@@ -23,6 +24,8 @@ _MEASURES = {
     "accuracy_gap": "gap",
 }
 _MOST_PAIRS = 20
+_LONG = 76  # letters of a measure with its parameters
+_PAIR = ("model", "reference")
 
 
 def print_comparison(run: Run, out: Path | None) -> None:
@@ -34,11 +37,14 @@ def print_comparison(run: Run, out: Path | None) -> None:
         console.print(f"note: {clean(warning, 400)}")
     if "values" in run.tables:
         console.print(_wide(run.tables["values"]))
+        _print_answers(console, run)
     else:
         _print_pairing(console, run.tables["pairing"])
         for grouping in run.manifest["by"]:
             _print_grouping(console, run, grouping)
         _print_dropped(console, run.findings.findings)
+    print_seeds(console, run)
+    print_drift(console, run)
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
@@ -103,23 +109,64 @@ def _cell(row: dict[str, float | None]) -> str:
     return escape(f"{row['value']:.3f}{ends}")
 
 
+def _print_answers(console: Console, run: Run) -> None:
+    """Differences of findings that are not of predictions: those beyond chance, then what was left out."""
+    found = [one for one in run.findings.findings if one.reference is not None]
+    if not found:
+        return
+    console.print()
+    _print_pairing(console, run.tables["pairing"])
+    numbers = {name: place for place, name in enumerate(run.manifest["models"], 1)}
+    for name, place in numbers.items():
+        console.print(f"{place} {clean(name)}")
+    tested = [one for one in found if one.p_adjusted is not None]
+    beyond = _beyond(tested, float(run.manifest["alpha"]))
+    console.print(_how_many(len(beyond), len(tested), float(run.manifest["alpha"])))
+    _print_pairs(console, beyond, numbers, _varied(found))
+    _print_dropped(console, found)
+
+
+def _varied(found: Sequence[Finding]) -> list[str]:
+    """Parameters in which the findings of some metric differ; the others need not be printed."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for one in found:
+        for key, value in one.params.items():
+            if key not in _PAIR and not (key == "where" and "setting" in one.params):
+                values.setdefault((one.name, key), set()).add(str(value))
+    return list(dict.fromkeys(key for (_, key), several in values.items() if len(several) > 1))
+
+
+def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
+    return [one for one in tested if one.p_adjusted is not None and one.p_adjusted <= alpha]
+
+
+def _how_many(beyond: int, tested: int, alpha: float) -> str:
+    return (
+        f"{beyond} of {tested} differences beyond chance (Holm-adjusted p <= {alpha:g} within each measure)"
+    )
+
+
 def _print_differences(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
     alpha = float(run.manifest["alpha"])
-    found = [one for one in run.findings.findings if one.grouping == grouping]
-    beyond = [one for one in found if one.p_adjusted is not None and one.p_adjusted <= alpha]
+    found = [one for one in run.findings.findings if one.grouping == grouping and one.reference is not None]
     tested = [one for one in found if one.p_adjusted is not None]
-    console.print(
-        f"{len(beyond)} of {len(tested)} differences beyond chance (Holm-adjusted p <= {alpha:g} within each "
-        "measure)"
-    )
-    shown = beyond if len(run.tables["pairing"]) > 1 else found
+    beyond = _beyond(tested, alpha)
+    if found:
+        console.print(_how_many(len(beyond), len(tested), alpha))
+    _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else found, numbers)
+
+
+def _print_pairs(
+    console: Console, shown: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str] = ()
+) -> None:
+    """Some differences, the surest first."""
     table = Table(box=None, pad_edge=False)
     for name in ("pair", "measure", "difference", "95 % interval", "by chance alone", "p", "p adj."):
         table.add_column(name, justify="left" if name in ("pair", "measure") else "right", no_wrap=True)
     ordered = sorted(shown, key=lambda one: one.p_adjusted if one.p_adjusted is not None else 2.0)
     for one in ordered[:_MOST_PAIRS]:
         pair = f"{numbers[str(one.model)]} – {numbers[str(one.reference)]}"
-        table.add_row(pair, *_difference(one))
+        table.add_row(pair, *_difference(one, varied))
     if shown:
         console.print(table)
     for reason in dict.fromkeys(one.reason for one in shown if one.reason):
@@ -128,12 +175,22 @@ def _print_differences(console: Console, run: Run, grouping: str, numbers: Mappi
         console.print(f"{len(shown) - _MOST_PAIRS} more stand in the report and findings.json (-o DIR)")
 
 
-def _difference(one: Finding) -> tuple[str, ...]:
-    measure = one.name.removesuffix("_difference")
+def _difference(one: Finding, varied: Sequence[str]) -> tuple[str, ...]:
+    measure = _measure(one, varied)
     if one.value is None:
         return (measure, "–", "", "", "", "")
     told = (span(one.interval), span(one.null), probability(one.p_value), probability(one.p_adjusted))
     return (measure, f"{one.value:+.3f}", *told)
+
+
+def _measure(one: Finding, varied: Sequence[str]) -> str:
+    """What the difference is of; where it is of answers, with grouping and what tells it from others."""
+    name = one.name.removesuffix("_difference")
+    if "unit" not in one.details:
+        return name
+    given = [one.params[key] for key in varied if key in one.params]
+    texts = ["/".join(map(str, value)) if isinstance(value, list) else str(value) for value in given]
+    return clean(" ".join([name, *([f"by {one.grouping}"] if one.by else []), *texts]), _LONG)
 
 
 def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:

@@ -7,21 +7,10 @@ from rich.markup import escape
 from evenhand.core.errors import one_line
 from evenhand.core.results import Interval, Null
 
-_ROUNDING = 1e-9  # a value on the edge of its band is within it
-
 
 def span(band: Interval | Null | None) -> str:
     """A band as two numbers; an en dash where there is none."""
     return "–" if band is None else f"{band.low:.3f} … {band.high:.3f}"
-
-
-def against_chance(value: float | None, null: Null | None) -> str:
-    """Where a value lies relative to its null band, in two words; nothing where there is no band."""
-    if value is None or null is None:
-        return ""
-    if null.low - _ROUNDING <= value <= null.high + _ROUNDING:
-        return "within chance"
-    return "above chance" if value > null.high else "below chance"
 
 
 def probability(p: float | None) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+if TYPE_CHECKING:
+    import altair
+    import polars
 
 SCHEMA_VERSION = "1.1"
 
@@ -131,6 +135,22 @@ class Finding(Model):
 
         return finding_html(self)
 
+    def chart(self) -> altair.VConcatChart:
+        """Value, interval and null band, and those of the parts, as an Altair chart.
+
+        Returns:
+            A panel for the value and one for each kind of part, such as the classes' effect sizes.
+        """
+        from evenhand.core.result_charts import finding_chart
+
+        return finding_chart(self)
+
+    def to_frame(self) -> polars.DataFrame:
+        """The finding and its parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
+        from evenhand.core.result_frames import findings_frame
+
+        return findings_frame([self])
+
     def part(self, key: Key) -> Part:
         """The part with this key; KeyError lists nothing because keys may be many."""
         for candidate in self.parts:
@@ -150,6 +170,18 @@ class Findings(Model):
         from evenhand.core.notebook import findings_html
 
         return findings_html(self)
+
+    def chart(self) -> altair.VConcatChart:
+        """Every value with its interval and null band as an Altair chart, a panel for each metric."""
+        from evenhand.core.result_charts import findings_chart
+
+        return findings_chart(self.findings)
+
+    def to_frame(self) -> polars.DataFrame:
+        """All findings and their parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
+        from evenhand.core.result_frames import findings_frame
+
+        return findings_frame(self.findings)
 
     def dump(self) -> bytes:
         """The canonical bytes written to disk."""

@@ -98,6 +98,21 @@ class Predictions:
             if column is not None:
                 self.check_column(column)
 
+    def _repr_html_(self) -> str:
+        """Columns and what they are for; no row is read, which may be far away or about people."""
+        from evenhand.core.notebook import label, table
+
+        roles = {
+            self.truth: "truth",
+            self.prediction: "prediction",
+            self.id: "id",
+            self.rank: "rank",
+            self.confidence: "confidence",
+        }
+        types = self.frame.collect_schema().items()
+        rows = [[label(name), label(dtype), roles.get(name, "")] for name, dtype in types]
+        return table(f"Predictions of {self._name()}", ["Column", "Type", "Used as"], rows, [])
+
     @property
     def columns(self) -> list[str]:
         """Names of all columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 from pydantic import ValidationError
@@ -13,6 +13,9 @@ from pydantic import ValidationError
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.results import SCHEMA_VERSION, Finding, Findings
 from evenhand.evidence.counts import Counts
+
+if TYPE_CHECKING:
+    import altair
 
 FINDINGS = "findings.json"
 MANIFEST = "manifest.json"
@@ -93,6 +96,22 @@ class Run:
             if fits and all(candidate.params.get(key) == value for key, value in params.items()):
                 return candidate
         raise UnknownName("finding", f"{name}@{grouping}", [f.metric for f in self.findings.findings])
+
+    def chart(
+        self, name: str | None = None, by: str | list[str] | tuple[str, ...] = (), **params: object
+    ) -> altair.VConcatChart:
+        """A finding with its parts as an Altair chart, or all findings.
+
+        Args:
+            name: The metric: ``accuracy`` draws accuracy by group, ``skewsize`` the effect size of each
+                class. Nothing: a panel for each metric.
+            by: As for ``finding``.
+            params: As for ``finding``.
+
+        Raises:
+            UnknownName: There is no such finding.
+        """
+        return self.findings.chart() if name is None else self.finding(name, by, **params).chart()
 
 
 def _annotations(evidence: Path) -> pl.DataFrame | None:

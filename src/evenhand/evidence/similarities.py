@@ -204,6 +204,18 @@ class Similarities:
             raise UnknownName("set of attributes", name, self.attribute_sets)
         return self.attribute_sets[name]
 
+    def _repr_html_(self) -> str:
+        """Sets and how many items they have."""
+        from evenhand.core.notebook import label, number, table
+
+        sides = (("target", self.target_sets), ("attribute", self.attribute_sets))
+        rows = [
+            [side, label(name), number(len(items))] for side, sets in sides for name, items in sets.items()
+        ]
+        size = f"{self.kind}, {len(self.targets):,} targets x {len(self.attributes):,} attributes"
+        left = [f"left out, {reason}: {count:,}" for reason, count in self.dropped.items()]
+        return table(f"Similarities: {size}", ["Side", "Set", "Items"], rows, left)
+
     def dropped_from(self, targets: Sequence[str], attributes: Sequence[str]) -> dict[str, int]:
         """Items of some sets that were left out, by reason; an item of two sets counts once.
 

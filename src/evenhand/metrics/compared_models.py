@@ -19,6 +19,13 @@ from evenhand.evidence.counts import PREDICTIONS, Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import null_band, number, percentile_interval
 from evenhand.metrics.class_effects import EffectOptions, class_effects, summary_ends
+from evenhand.metrics.compared_parts import (
+    MOST_KEPT,
+    PairOfModels,
+    accuracy_changes,
+    effect_size_changes,
+    key_of,
+)
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.prepared import LEVEL, REPLICATES, By, Prepared, names_of
 from evenhand.stats import exchanged
@@ -30,6 +37,7 @@ Both = Counts | tuple[Counts, Counts]
 _TWO_SIDED = 1.959963984540054  # standard errors of a 95 % interval
 POWER = 0.8  # of the minimum detectable difference
 _SAME_MIX = 1e-9
+_BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 _OF_EFFECTS: dict[str, tuple[str, float, Callable[[Floats], np.floating[Any]]]] = {
     "cramers_v_mean": ("mean", 0.9, np.mean),  # its bounds err at a quarter of 1 - level: z = 1.96 at .9
@@ -152,15 +160,15 @@ class Compared:
         own = float(self.own[metric][place, 0]) if self.standardised else 0.0
         return float(self.observed[metric][place, 0]) / own if own > 0 else 1.0
 
-    def drawn(self, how: str, replicates: int) -> Drawn:
-        """Replicates of every summary of each model, shape (M, replicates)."""
+    def drawn(self, how: str, replicates: int, kept: Floats | None = None) -> Drawn:
+        """Replicates of every summary of each model, shape (M, replicates); see ``exchanged.replicated``."""
         labels = [str(self.aligned.labels[one.cells.label]) for one in self.classes]
         by = "+".join(self.aligned.by)
 
         def streams(place: int, start: int) -> np.random.Generator:
             return stream(self.seed, "models", how, by, labels[place], start)
 
-        return exchanged.replicated(self.classes, self.sizes, how, replicates, streams)
+        return exchanged.replicated(self.classes, self.sizes, how, replicates, streams, kept)
 
 
 def exchanges_for(family: int, alpha: float) -> int:
@@ -203,9 +211,10 @@ def model_differences(
 
     Returns:
         One Finding for each metric: first minus second, in the metric's units. None where the metric has no
-        value for one of them. Details hold the two models' values on the rows compared, and where mixes
-        differ by how much (``mix_distance``, the share of rows that would have to move) and the values in
-        each model's own mix.
+        value for one of them. Parts of ``accuracy_difference`` are classes and groups, those of
+        ``cramers_v_mean_difference`` classes; see ``compared_parts``. Details hold the two models' values on
+        the rows compared, and where mixes differ by how much (``mix_distance``, the share of rows that would
+        have to move) and the values in each model's own mix.
 
     Raises:
         UserError: Unknown attributes or metrics, or no usable row.
@@ -218,8 +227,24 @@ def model_differences(
             raise UnknownName("metric to compare", metric, SUMMARIES)
     compared = Compared.of(evidence, by, names, seed)
     exchanges = exchanges_for(family, alpha)
-    null = compared.drawn("exchanged", exchanges)
-    return [_finding(compared, metric, null[metric], alpha / family) for metric in metrics]
+    size = (len(compared.classes), exchanges)
+    kept = np.empty(size) if _BY_CLASS in metrics and math.prod(size) <= MOST_KEPT else None
+    null = compared.drawn("exchanged", exchanges, kept)
+    found = [_finding(compared, metric, null[metric], alpha / family) for metric in metrics]
+    pair = PairOfModels(compared.aligned, compared.classes, compared.singles, alpha, family, seed)
+    return [_in_parts(one, pair, kept) for one in found]
+
+
+def _in_parts(finding: Finding, pair: PairOfModels, kept: Floats | None) -> Finding:
+    """A difference with what it is made of: classes for effect sizes, classes and groups for accuracy."""
+    if finding.name == "accuracy_difference":
+        return finding.model_copy(update={"parts": accuracy_changes(pair)})
+    if finding.name != f"{_BY_CLASS}_difference":
+        return finding
+    if kept is None:
+        details = {**finding.details, "classes_without_parts": float(len(pair.classes))}
+        return finding.model_copy(update={"details": details})
+    return finding.model_copy(update={"parts": effect_size_changes(pair, kept)})
 
 
 def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Finding:
@@ -255,7 +280,7 @@ def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Fin
         by=list(aligned.by),
         value=value,
         n=float(sizes[0].sum()),
-        groups=[GroupSize(key=_key(key), n=n) for key, n in zip(aligned.groups, sizes[0], strict=True)],
+        groups=[GroupSize(key=key_of(key), n=n) for key, n in zip(aligned.groups, sizes[0], strict=True)],
         dropped=[Dropped(reason=reason, count=count) for reason, count in aligned.dropped],
         direction=definition.direction,
         fair_at=definition.fair_at,
@@ -324,8 +349,3 @@ def _of_ends(compared: Compared, metric: str) -> Interval | None:
         level=LEVEL,
         method="from the bounds of both models without noise (Zou and Donner), conservative",
     )
-
-
-def _key(group: Sequence[object]) -> str | list[str]:
-    texts = [str(value) for value in group]
-    return texts[0] if len(texts) == 1 else texts

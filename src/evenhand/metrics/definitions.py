@@ -28,6 +28,12 @@ _DE_VRIES = "De Vries et al., Does object recognition work for everyone?, CVPR w
 _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
 
 
+_SUMMARIES = (
+    "skewsize", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "accuracy", "worst_group_accuracy",
+    "accuracy_gap",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Definition:
     """The fixed facts of one metric."""
@@ -97,14 +103,25 @@ DEFINITIONS: dict[str, Definition] = {
     "precision_gap": _of(_INDICATORS, "lower is fairer", "section 3.3, range over groups", 0.0),
     **{
         f"{name}_difference": _of(_SKEWSIZE, "descriptive", "first model minus second", 0.0)
-        for name in (
-            "skewsize",
-            "cramers_v_mean",
-            "cramers_v_median",
-            "cramers_v_max",
-            "accuracy",
-            "worst_group_accuracy",
-            "accuracy_gap",
-        )
+        for name in _SUMMARIES
     },
+    **{
+        f"{name}_seed_spread": _of(
+            "standard deviation over seeds", "descriptive", "n - 1; chi-square interval"
+        )
+        for name in _SUMMARIES
+    },
+}
+
+_COMPARED_ANSWERS = (
+    "resolution_accuracy", "resolution_gap", "misgendering_rate", "misgendering_gap", "neutral_rate",
+    "neutral_gap", "bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl",
+    "label_association_rate", "label_association_gap", "harmful_association_rate", "harmful_association_gap",
+    "household_hit_rate", "household_hit_gap", "worst_household_hit_rate", "precision_at_k", "precision_gap",
+    "association_effect_size", "match_association",
+)  # fmt: skip
+
+DEFINITIONS |= {
+    f"{name}_difference": _of(DEFINITIONS[name].source.paper, "descriptive", "first model minus second", 0.0)
+    for name in _COMPARED_ANSWERS
 }

@@ -18,7 +18,8 @@ def accuracy(
     """Correct rows over usable rows, in [0, 1], higher is better; parts are the groups.
 
     Micro accuracy over rows: large groups and classes weigh more. The interval is Wilson's. There is no
-    null band, because accuracy itself compares no groups.
+    null band, because accuracy itself compares no groups; each group's has one: what the group would reach
+    if its rows changed places with others of their class, so that its mix of classes is allowed for.
 
     Args:
         evidence: Predictions or Counts.

@@ -20,6 +20,8 @@ Integers = npt.NDArray[np.int64]
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""
 
+MATCHED = {"sample": pl.String, "association": pl.String, "confidence": pl.Float64}
+
 
 def association_curve(
     matches: LabelMatches,
@@ -177,6 +179,24 @@ def label_rates(
     return flagged.sort(
         "group", "difference", "label", descending=[False, True, False], nulls_last=True, maintain_order=True
     )
+
+
+def matched_labels(matches: LabelMatches) -> pl.DataFrame:
+    """The surest label of each kind that counts for a sample, by which runs are compared sample by sample.
+
+    Args:
+        matches: The evidence.
+
+    Returns:
+        sample, association (unions too), confidence in [0, 1]; null where no label of the kind is among the
+        first ``top``.
+    """
+    parts = []
+    for name in matches.names:
+        score = matches.scores_of(name)
+        confidence = pl.Series(np.where(np.isfinite(score), score, np.nan)).fill_nan(None)
+        parts.append(matches.table.select("sample", association=pl.lit(name), confidence=confidence))
+    return pl.concat(parts) if parts else pl.DataFrame(schema=MATCHED)
 
 
 def _texts(bound: LabelGroups, times: int) -> pl.Series:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.results import Finding, Interval, Part
+from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.metrics.building import build, hull_interval, null_band, number, resampled_p
 from evenhand.metrics.prepared import LEVEL, Prepared, check_common
 from evenhand.stats.confusion import Confusion, summaries
 from evenhand.stats.effect_intervals import wilson_interval
+from evenhand.stats.exchanged_hits import hits_by_exchange
 
 Floats = npt.NDArray[np.float64]
 
@@ -99,8 +100,9 @@ def _detectable(draws: Floats, null: Floats, groups: int) -> float | None:
 
 
 def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:
-    """Accuracy of every group, with Wilson's interval."""
+    """Accuracy of every group, with Wilson's interval and what groups exchanged within class would give."""
     confusion, grouped = prepared.confusion, prepared.grouped
+    chance = _by_exchange(confusion) if inference == "auto" and len(grouped.groups) > 1 else None
     hits, sizes = confusion.correct.sum(axis=1), confusion.group_size
     low, high = wilson_interval(hits, sizes, LEVEL)
     return [
@@ -109,10 +111,21 @@ def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:
             key=grouped.group_key(z),
             value=number(hits[z] / sizes[z]),
             interval=wilson(low[z], high[z]) if inference == "auto" else None,
+            null=chance[z] if chance else None,
             n=sizes[z],
         )
         for z in range(len(grouped.groups))
         if grouped.by
+    ]
+
+
+def _by_exchange(confusion: Confusion) -> list[Null]:
+    """The null band of each group's accuracy."""
+    bands = hits_by_exchange(confusion.correct, confusion.support, LEVEL)
+    mean, low, high = (ends / confusion.group_size for ends in bands)
+    method = "groups exchanged within class, hypergeometric moments, normal"
+    return [
+        Null(mean=mean[z], low=low[z], high=high[z], level=LEVEL, method=method) for z in range(mean.size)
     ]
 
 

@@ -85,6 +85,31 @@ def match_association(
     return _finding(asked, k, reading, standardised)
 
 
+def match_items(
+    evidence: Similarities, *, targets: Sequence[str], attributes: Sequence[str], k: int, reading: str
+) -> tuple[tuple[str, ...], Floats, int]:
+    """The phi of each image of ``match_association``, by which models are compared image by image.
+
+    Args:
+        evidence: Similarities of kind ``probability``.
+        targets: Names of the sets of images X and Y.
+        attributes: Names of the sets of words A and B.
+        k: How many matches count.
+        reading: Which they are.
+
+    Returns:
+        Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
+
+    Raises:
+        UserError: Cosines, or an unknown set or option.
+    """
+    asked = _asked(
+        evidence, targets, attributes, k, reading, alternative="two_sided", mode="default",
+        inference="none", seed=0,
+    )  # fmt: skip
+    return asked.items, asked.phi, asked.sizes[0]
+
+
 def top_weights(values: Floats, k: int) -> Floats:
     """Chance of each entry to be among the k largest of its row, over all orders of equal ones.
 

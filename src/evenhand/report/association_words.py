@@ -69,10 +69,10 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     tested = [one for one in pairs if _p(one) is not None]
     if tested:
         hits = sum(_beyond(one, alpha) for one in tested)
-        told.append(
-            f"The adjusted p is at most {alpha:g} in {hits or 'none'} of the {plural(len(tested), 'pair')} "
-            "tested; pairs share groups, so they do not count as independent."
-        )
+        share = "; pairs share groups, so they do not count as independent" if len(tested) > 1 else ""
+        where = f"{hits or 'none'} of the {len(tested)} pairs" if len(tested) > 1 else "the one pair"
+        verb = "is" if hits or len(tested) > 1 else "is not"
+        told.append(f"The adjusted p {verb} at most {alpha:g} in {where} tested{share}.")
     told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
     return [*told, *_not_estimable(chapter)]
 

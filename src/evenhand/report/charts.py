@@ -13,6 +13,7 @@ import altair as alt
 
 ROWS = "rows"
 OVERALL = "overall"
+TYPICAL = "typical"
 LABELLED = 40
 DRAWN = 3000
 LINE_HEIGHT = 22
@@ -72,9 +73,18 @@ def overview(end: float) -> Spec:
 
 @cache
 def histogram(end: float) -> Spec:
-    """How many classes have which effect size; bins never cross a band edge."""
+    """How many classes have which effect size, over a typical null band; bins never cross a band edge."""
     step = {0.3: 0.02, 0.5: 0.025}.get(end, 0.05)
-    chart = (
+    chance = (
+        alt.Chart(alt.NamedData(name=TYPICAL))
+        .mark_rect(color=_CHANCE)
+        .encode(
+            x=_effect(alt.X, "null_low:Q", end),
+            x2="null_high:Q",
+            tooltip=[alt.Tooltip("null:N", title="null band of a class in the middle")],
+        )
+    )
+    bars = (
         alt.Chart(alt.NamedData(name=ROWS))
         .mark_bar(binSpacing=1.5, cornerRadiusTopLeft=2, cornerRadiusTopRight=2)
         .encode(
@@ -88,48 +98,51 @@ def histogram(end: float) -> Spec:
             ],
         )
     )
-    return _finish(chart.properties(width="container", height=230))
+    return _finish(alt.layer(chance, bars).properties(width="container", height=230))
 
 
 @cache
 def scatter(end: float) -> Spec:
-    """Accuracy of each class against its effect size; bands differ in shape as well as colour."""
-    shape = alt.Shape("band:N", scale=alt.Scale(domain=_BANDS, range=_BAND_SHAPES), legend=None)
-    chart = (
-        alt.Chart(alt.NamedData(name=ROWS))
-        .mark_point(filled=True, size=70, opacity=0.85)
-        .encode(
-            x=alt.X(
-                "accuracy:Q",
-                title="accuracy of the class",
-                scale=alt.Scale(zero=False, padding=10),
-                axis=_FEW,
-            ),
-            y=_effect(alt.Y, "value:Q", end),
-            color=_band_colour(),
-            shape=shape,
-            tooltip=[*_tooltip(), alt.Tooltip("accuracy:Q", format=".3f"), alt.Tooltip("band:N")],
-        )
+    """Accuracy of each class against its effect size with interval and null band; bands differ in shape."""
+    x = alt.X("accuracy:Q", title="accuracy of the class", scale=alt.Scale(zero=False, padding=10), axis=_FEW)
+    base = alt.Chart(alt.NamedData(name=ROWS)).encode(x=x)
+    chance = base.mark_rule(strokeWidth=5, color=_CHANCE, opacity=0.6).encode(
+        y=_effect(alt.Y, "null_low:Q", end), y2="null_high:Q"
     )
-    return _finish(chart.properties(width="container", height=300))
+    interval = base.mark_rule(strokeWidth=0.9, color=_MUTED, opacity=0.6, clip=True).encode(
+        y=_effect(alt.Y, "low:Q", end), y2="high:Q"
+    )
+    shape = alt.Shape("band:N", scale=alt.Scale(domain=_BANDS, range=_BAND_SHAPES), legend=None)
+    point = base.mark_point(filled=True, size=70, opacity=0.85).encode(
+        y=_effect(alt.Y, "value:Q", end),
+        color=_band_colour(),
+        shape=shape,
+        tooltip=[*_tooltip(), alt.Tooltip("accuracy:Q", format=".3f"), alt.Tooltip("band:N")],
+    )
+    return _finish(alt.layer(chance, interval, point).properties(width="container", height=300))
 
 
 @cache
 def groups() -> Spec:
-    """Accuracy of each group with its interval, and a line at the overall accuracy."""
+    """Accuracy of each group with interval and null band, and a line at the overall accuracy."""
     y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, domain=False, ticks=False))
     tooltip = [
         alt.Tooltip("label:N", title="group"),
         alt.Tooltip("value:Q", title="accuracy", format=".3f"),
         alt.Tooltip("interval:N", title="interval"),
+        alt.Tooltip("null:N", title="null band"),
+        alt.Tooltip("reading:N", title="reading"),
         alt.Tooltip("n:Q", title="rows", format=","),
     ]
     scale = alt.Scale(zero=False, padding=12)
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(y=y, tooltip=tooltip)
+    band = base.mark_bar(size=11, color=_CHANCE, cornerRadius=2).encode(
+        x=alt.X("null_low:Q", scale=scale, axis=_FEW), x2="null_high:Q"
+    )
     interval = base.mark_rule(strokeWidth=1.6, color=_INK).encode(
         x=alt.X("low:Q", scale=scale, axis=_FEW), x2="high:Q"
     )
-    point = base.mark_point(size=70, filled=True, opacity=1, color=_ACCENT).encode(
+    point = _point(base, size=64, stroke=1.5).encode(
         x=alt.X("value:Q", title="accuracy", scale=scale, axis=_FEW)
     )
     line = (
@@ -137,7 +150,7 @@ def groups() -> Spec:
         .mark_rule(strokeDash=[4, 3], color=_MUTED)
         .encode(x="value:Q", tooltip=[alt.Tooltip("value:Q", title="overall accuracy", format=".3f")])
     )
-    return _finish(alt.layer(line, interval, point).properties(width="container"))
+    return _finish(alt.layer(band, line, interval, point).properties(width="container"))
 
 
 def _effect(channel: Any, field: str, end: float) -> Any:
@@ -150,7 +163,7 @@ def _effect(channel: Any, field: str, end: float) -> Any:
 
 
 def _point(base: alt.Chart, size: int, stroke: float) -> Any:
-    """Filled outside the null band, hollow inside it."""
+    """Filled beyond chance, hollow within it."""
     fill = alt.condition("datum.outside", alt.value(_ACCENT), alt.value(_PAPER))
     return base.mark_point(size=size, opacity=1, stroke=_ACCENT, strokeWidth=stroke).encode(fill=fill)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report import glossary
+from evenhand.report import change_words, glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.formats import DASH, count, listing, number, percent, plural, quoted, span
 from evenhand.report.rows import STRIP_WIDTH, Strip
@@ -14,7 +14,8 @@ from evenhand.report.rows import STRIP_WIDTH, Strip
 if TYPE_CHECKING:
     import polars
 
-_SUFFIX = "_difference"
+    from evenhand.core.results import Finding
+
 _PAD = 0.04
 
 
@@ -91,49 +92,77 @@ def comparison_of(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataF
     )
 
 
-def asked(manifest: Mapping[str, Any]) -> str:
-    """What was compared; empty for other runs."""
+def asked(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> str:
+    """What was compared, on how many samples; empty for other runs."""
     if manifest.get("kind") != "compare":
         return ""
     models = [quoted(model) for model in manifest.get("models") or []]
     benchmark = f" on the benchmark {quoted(manifest['benchmark'])}" if manifest.get("benchmark") else ""
     return (
-        f"evenhand compared {listing(models)}{benchmark} and asked: do the models differ by more than "
-        "chance, and would their order stay the same?"
+        f"evenhand compared {listing(models)}{benchmark}{_on(tables)} and asked: {_question(tables)}"
     )
 
 
+def _question(tables: Mapping[str, polars.DataFrame]) -> str:
+    if "values" in tables:  # answers of other kinds, of which right ones are only some
+        return "where do they differ, and is that more than noise?"
+    return "which is right more often, which treats groups more alike, and is that more than noise?"
+
+
+def _on(tables: Mapping[str, polars.DataFrame]) -> str:
+    """How many samples both models of a pair answered."""
+    pairing = _rows(tables, "pairing")
+    samples = sorted(row["samples"] for row in pairing if row["samples"] is not None)
+    if not samples:
+        return ", on samples that could not be paired," if pairing else ""
+    low, high = count(samples[0]), count(samples[-1])
+    many = low if low == high else f"{low} to {high}"
+    some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
+    return f", on {many} samples that both answered{some},"
+
+
 def verdict(chapter: Chapter, alpha: float) -> str:
-    """How many differences are beyond chance; empty for chapters without differences of models."""
-    tested = [one for one in chapter.findings if one.name.endswith(_SUFFIX) and one.p_adjusted is not None]
-    if not tested or not all("reference" in one.params for one in tested):
+    """Which model is better and fairer; empty for chapters without differences of models."""
+    tested = _tested(chapter)
+    pairs = dict.fromkeys((one.model, one.reference) for one in tested)
+    if not tested:
         return ""
-    beyond = [one for one in tested if one.p_adjusted is not None and one.p_adjusted <= alpha]
+    if len(pairs) == 1:
+        return change_words.of_one_pair(tested, alpha)
+    beyond = [one for one in tested if change_words.is_beyond(one, alpha)]
     if not beyond:
         return (
-            f"None of {plural(len(tested), 'difference')} between models is beyond chance. That does not "
+            f"None of {plural(len(tested), 'difference')} between models is more than noise. That does not "
             "prove that the models are alike."
         )
     verb = "is" if len(beyond) == 1 else "are"
-    return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} beyond chance."
+    return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} more than noise."
 
 
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """The measures in which models differ; empty for chapters without differences of models."""
-    if not verdict(chapter, alpha):
+    tested = _tested(chapter)
+    if not tested:
         return []
-    names: dict[str, list[bool]] = {}
-    for one in chapter.findings:
-        if one.p_adjusted is not None:
-            names.setdefault(one.name, []).append(one.p_adjusted <= alpha)
-    told = [
-        f"{glossary.title(name)}: {sum(beyond)} of {plural(len(beyond), 'pair')} beyond chance."
-        for name, beyond in names.items()
-    ]
+    differences = [one for one in chapter.findings if one.name.endswith(change_words.SUFFIX)]
+    if len({(one.model, one.reference) for one in differences}) == 1:
+        told = change_words.sentences(differences, alpha)
+    else:
+        told = change_words.of_many(differences, alpha)
     cautious = [one for one in chapter.findings if one.details.get("compared") == "not paired"]
     if cautious:
         told.append("Some pairs could not be joined sample by sample; their tests are cautious.")
     return told
+
+
+def _tested(chapter: Chapter) -> list[Finding]:
+    """Differences of models that were tested; none where the chapter holds tested ones of another kind."""
+    tested = [
+        one
+        for one in chapter.findings
+        if one.name.endswith(change_words.SUFFIX) and one.p_adjusted is not None
+    ]
+    return tested if all("reference" in one.params for one in tested) else []
 
 
 def _rows(tables: Mapping[str, polars.DataFrame], name: str) -> list[dict[str, Any]]:

@@ -22,12 +22,31 @@ class DrawnTable:
         title: What it shows.
         table: Tidy; the paper's own rows have ``source`` = ``paper``.
         figures: One under the other; none: as a table.
+        notes: Lines under it.
+        own: Whether it shows a user's own data, beside which the paper's rows do not belong.
     """
 
     name: str
     title: str
     table: polars.DataFrame
     figures: Sequence[Figure] = ()
+    notes: Sequence[str] = ()
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class NotFilled:
+    """A table or figure of the paper that a run cannot fill.
+
+    Attributes:
+        name: Such as ``skewsize/table1``.
+        title: What it would show.
+        reason: Why, and what to type.
+    """
+
+    name: str
+    title: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -42,6 +61,7 @@ class RunContent:
             ``n``), or rows of samples with their attributes.
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
         drawn: The benchmark's tables and figures.
+        missing: Those that the run cannot fill.
         pictures: Gives thumbnails of samples, as ``data:`` addresses by sample; None shows no picture, nor
             those that tables hold, because they may show people.
     """
@@ -52,4 +72,5 @@ class RunContent:
     evidence: Mapping[str, polars.DataFrame] = field(default_factory=dict)
     fewest: int = 0
     drawn: Sequence[DrawnTable] = ()
+    missing: Sequence[NotFilled] = ()
     pictures: Callable[[Sequence[str]], Mapping[str, str]] | None = None

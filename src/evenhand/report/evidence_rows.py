@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.results import Finding
+from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import key_text, visible
 from evenhand.report.frames import PageData
@@ -22,8 +24,13 @@ MOST_PICTURES = 300
 """Thumbnails on a page: some three kilobytes each."""
 
 _PICTURES_OF_A_CELL = 4
-_OF_A_CELL = 20  # samples kept of each combination of truth and group
+_OF_A_CELL = 20  # samples kept of each combination of truth and group, where all are too many
 _GROUP = "group"
+_ALWAYS = ("sample", "truth", "prediction", _GROUP, "n", "share", "picture")  # others only where they differ
+_BY_ANSWER: Mapping[str, Mapping[str, str]] = {"skewsize_sufficiency": {"class": "prediction"}}
+"""Findings whose classes are what was answered, not what was true."""
+
+Conditions = dict[str, list[str]]
 
 
 def add_evidence(data: PageData, chapter: Chapter, content: RunContent, budget: int) -> list[dict[str, Any]]:
@@ -31,33 +38,108 @@ def add_evidence(data: PageData, chapter: Chapter, content: RunContent, budget: 
 
     Args:
         data: Where to keep it.
-        chapter: Its grouping says which columns make the groups.
+        chapter: Its grouping and the kinds of its parts say which tables fit.
         content: The run; its ``evidence`` by name, and how few rows are hidden.
         budget: The most rows to keep.
 
     Returns:
-        For each frame its name, its columns, what it holds (``cells`` or ``samples``), how many rows were
-        kept and left out, and for each kind of part the column that holds its key. Empty where nothing fits.
+        For each frame its name, its columns, what it holds (``cells`` or ``samples``), the kinds of parts
+        that rest on it, how many rows were kept and left out, the column that holds each kind's key, and for
+        findings that are about some of the rows only, which. Empty where nothing fits.
     """
-    fitting = [
-        table for table in content.evidence.values() if chapter.by and set(chapter.by) <= set(table.columns)
-    ]
-    cells = [table for table in fitting if {"truth", "prediction", "n"} <= set(table.columns)][:1]
-    kept = [_kept(data, chapter, _cells(one, chapter.by, content.fewest), budget, "cells") for one in cells]
-    samples = [table for table in fitting if "sample" in table.columns][:1]
-    if samples and (content.pictures is not None or not cells):
-        rows = _samples(samples[0], chapter)
-        if content.pictures is not None:
+    kinds = {part.kind for finding in chapter.findings for part in finding.parts}
+    tables = content.evidence.values()
+    cells = [one for one in tables if {"truth", "prediction", "n"} <= set(one.columns)]
+    samples = [one for one in tables if "n" not in one.columns]
+    kept = []
+    for table, about in _chosen(cells, chapter.by, kinds)[:1]:
+        kept.append(_kept(data, chapter, _cells(table, chapter.by, content.fewest), budget, ("cells", about)))
+    told = {kind for one in kept if one for kind in one["kinds"]}
+    for table, about in _chosen(samples, chapter.by, kinds if content.pictures else kinds - told):
+        rows = _samples(table, chapter, min(budget, _A_CHAPTER))
+        if content.pictures is not None and "sample" in rows.columns:
             rows = _with_pictures(rows, data, content.pictures)
-        kept.append(_kept(data, chapter, rows, budget, "samples"))
+        kept.append(_kept(data, chapter, rows, budget, ("samples", about)))
     return [one for one in kept if one]
+
+
+def _chosen(
+    tables: Sequence[polars.DataFrame], by: Sequence[str], kinds: set[str]
+) -> list[tuple[polars.DataFrame, list[str]]]:
+    """The first table for each kind of part, with the kinds that it is taken for."""
+    found = []
+    left = set(kinds)
+    for table in tables:
+        has = {*table.columns, *(["group"] if by else []), *(["class"] if "truth" in table.columns else [])}
+        about = sorted(kind for kind in left if set(kind.split("*")) <= has)
+        if about and set(by) <= has:
+            found.append((table, about))
+            left -= set(about)
+    return found
+
+
+def _conditions(finding: Finding, columns: Sequence[str]) -> Conditions:
+    """Which values rows must have to be a finding's: its parameters, and its selection ``where``."""
+    told = {name: value for name, value in finding.params.items() if value is not None}
+    found = {
+        name: ["/".join(map(str, value)) if isinstance(value, list) else str(value)]
+        for name, value in told.items()
+        if name in columns
+    }
+    for each in str(told.get("where", "")).split(","):
+        name, _, values = each.partition("=")
+        if name in columns:
+            found[name] = values.split("|")
+    return found
+
+
+def _mine(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
+    """Rows that some finding of the chapter is about."""
+    import polars
+
+    columns = [name for name in rows.columns if name != _GROUP]
+    wanted = [_conditions(finding, columns) for finding in chapter.findings]
+    if not all(wanted):
+        return rows
+    tests = [
+        polars.all_horizontal(
+            polars.col(name).cast(polars.String).is_in(values) for name, values in one.items()
+        )
+        for one in wanted
+    ]
+    return rows.filter(polars.any_horizontal(tests))
+
+
+def _when(chapter: Chapter, columns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """For the tables of parts, by what they are about: how labels begin, and the rows that belong to them."""
+    varying = facets.varying(chapter.findings) if chapter.faceted else ()
+    found: dict[str, list[dict[str, Any]]] = {}
+    for finding in chapter.findings:
+        about = finding.name if chapter.faceted else finding.metric
+        told = facets.row_params(finding, varying) if varying else ""
+        needed = _conditions(finding, columns)
+        if finding.parts and needed:
+            found.setdefault(about, []).append(
+                {"told": visible(told), "rows": {name: list(map(visible, of)) for name, of in needed.items()}}
+            )
+    return found
+
+
+def _axes(chapter: Chapter) -> dict[str, Mapping[str, str]]:
+    """Kinds whose keys are in another column, by what the tables of parts are about."""
+    return {
+        finding.name if chapter.faceted else finding.metric: _BY_ANSWER[finding.name]
+        for finding in chapter.findings
+        if finding.name in _BY_ANSWER
+    }
 
 
 def _cells(table: polars.DataFrame, by: Sequence[str], fewest: int) -> polars.DataFrame:
     """Cells of truth, group and prediction, each with its share of the rows of this truth and group."""
     import polars
 
-    summed = _grouped(table, by).drop_nulls([_GROUP, "truth"]).group_by("truth", _GROUP, "prediction")
+    whole = _grouped(table, by).drop_nulls([_GROUP, "truth", "prediction"])
+    summed = whole.group_by("truth", _GROUP, "prediction")
     cells = summed.agg(polars.col("n").sum().cast(polars.Float64))
     total = polars.col("n").sum().over("truth", _GROUP)
     hidden = polars.col("n") < fewest
@@ -67,18 +149,21 @@ def _cells(table: polars.DataFrame, by: Sequence[str], fewest: int) -> polars.Da
     return cells.with_columns(n=polars.when(hidden).then(float(-fewest)).otherwise(polars.col("n")))
 
 
-def _samples(table: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
-    """The first samples of each group and of what else the chapter's parts are about, mistakes ahead."""
+def _samples(table: polars.DataFrame, chapter: Chapter, most: int) -> polars.DataFrame:
+    """The rows of a chapter, mistakes ahead; where they are too many, the first of each kind of part."""
     import polars
 
     kinds = {kind for finding in chapter.findings for part in finding.parts for kind in part.kind.split("*")}
-    about = [column for column in table.columns if column in {*kinds, "truth"} and column not in chapter.by]
-    rows = _grouped(table, chapter.by).drop_nulls(_GROUP)
+    rows = _mine(_grouped(table, chapter.by), chapter)
+    rows = rows.drop_nulls(_GROUP) if chapter.by else rows
+    about = [column for column in rows.columns if column in {*kinds, "truth", _GROUP}]
     if {"truth", "prediction"} <= set(rows.columns):
         rows = rows.sort(
             polars.col("truth") == polars.col("prediction").cast(polars.String), maintain_order=True
         )
-    return rows.group_by(_GROUP, *about, maintain_order=True).head(_OF_A_CELL)
+    if rows.height > most and about:
+        return rows.group_by(about, maintain_order=True).head(_OF_A_CELL)
+    return rows
 
 
 def _with_pictures(
@@ -98,11 +183,12 @@ def _with_pictures(
 
 
 def _grouped(table: polars.DataFrame, by: Sequence[str]) -> polars.DataFrame:
-    """With the group as the keys of parts say it."""
+    """With the group as the keys of parts say it, if there is a grouping."""
     import polars
 
     parts = [polars.col(column).cast(polars.String) for column in by]
-    named = table.with_columns(polars.concat_str(parts, separator=key_text(["", ""])).alias(_GROUP))
+    crossed = polars.concat_str(parts, separator=key_text(["", ""])) if by else None
+    named = table if crossed is None else table.with_columns(crossed.alias(_GROUP))
     return named.with_columns(polars.col("truth").cast(polars.String)) if "truth" in named.columns else named
 
 
@@ -114,8 +200,10 @@ def _in_order(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
     places = {name: place for place, name in enumerate(ranked)}
     first = polars.col("truth").replace_strict(places, default=len(places), return_dtype=polars.Int64)
     if "truth" not in rows.columns:
-        return rows.sort(_GROUP, maintain_order=True)
-    ahead = ["__place", "truth", _GROUP]
+        return (
+            rows if "rank" in rows.columns else rows.sort(_GROUP if chapter.by else [], maintain_order=True)
+        )
+    ahead = ["__place", "truth", *([_GROUP] if chapter.by else [])]
     order = rows.with_columns(__place=first)
     if {"n", "prediction"} <= set(rows.columns):
         downward = [False, False, False, True, False]
@@ -123,12 +211,15 @@ def _in_order(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
     return order.sort(*ahead, maintain_order=True).drop("__place")
 
 
-def _kept(data: PageData, chapter: Chapter, rows: polars.DataFrame, budget: int, of: str) -> dict[str, Any]:
+def _kept(
+    data: PageData, chapter: Chapter, rows: polars.DataFrame, budget: int, what: tuple[str, list[str]]
+) -> dict[str, Any]:
+    of, kinds = what
     rows = _in_order(rows, chapter)
     kept = rows.head(max(min(budget, _A_CHAPTER), 0))
     if not kept.height:
         return {}
-    name = f"{chapter.id}-{of}"
+    name = f"{chapter.id}-{of}-{kinds[0]}"
     numeric = [column for column, dtype in kept.schema.items() if dtype.is_numeric()]
     texts = {
         column: [None if cell is None else str(cell) for cell in kept[column]]
@@ -136,19 +227,26 @@ def _kept(data: PageData, chapter: Chapter, rows: polars.DataFrame, budget: int,
         if column not in numeric
     }
     data.add_frame(name, {column: kept[column].to_list() for column in numeric}, texts)
-    kinds = {"n": "count", "rank": "count", "picture": "picture"}
+    shown_as = {"n": "count", "rank": "count", "picture": "picture"}
     columns = [
         {
             "key": column,
             "title": visible(column.replace("_", " ")),
-            "kind": kinds.get(column, "number" if column in numeric else "label"),
+            "kind": shown_as.get(column, "number" if column in numeric else "label"),
         }
         for column in kept.columns
+        if kept[column].n_unique() > 1 or column in _ALWAYS
+        if column != _GROUP or chapter.by != tuple(name for name in chapter.by[:1] if name in kept.columns)
     ]
+    aliases = {"class": "truth", "group": _GROUP}
     return {
         "frame": name,
+        "kinds": kinds,
         "columns": columns,
-        "keys": {**{column: column for column in texts}, "class": "truth", "group": _GROUP},
+        "keys": {column: column for column in texts}
+        | {kind: column for kind, column in aliases.items() if column in texts},
+        "when": _when(chapter, [name for name in texts if name != _GROUP]),
+        "axes": _axes(chapter),
         "of": of,
         "rows": kept.height,
         "left": rows.height - kept.height,

@@ -7,12 +7,14 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report import figures_style as style
 from evenhand.report.figures_bars import draw_bars, draw_dots, draw_stacked
 from evenhand.report.figures_cells import draw_heatmap, draw_nested
-from evenhand.report.figures_frame import Prepared, prepare
+from evenhand.report.figures_frame import prepare
+from evenhand.report.figures_layout import Spec, grid, plain, under
 from evenhand.report.figures_pictures import draw_pictures
 from evenhand.report.figures_points import draw_lines, draw_scatter
 from evenhand.report.figures_spread import draw_spread
@@ -47,11 +49,11 @@ class Drawing:
     """One figure, drawn.
 
     Attributes:
-        chart: An Altair chart without title and notes.
+        chart: Its specification, without title, notes and configuration.
         notes: Lines that belong under it.
     """
 
-    chart: Any
+    chart: Spec
     notes: list[str]
 
 
@@ -79,20 +81,7 @@ def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
     drawer = _DRAWERS[figure.kind]
     charts = [drawer(prepared, panel) for panel in prepared.panels]
     notes = prepared.notes if prepared.rows else ["Nothing to draw: no row has a value.", *prepared.notes]
-    return Drawing(_arranged(prepared, charts), notes)
-
-
-def _arranged(prepared: Prepared, charts: Sequence[Any]) -> Any:
-    """Panels beside and under each other; colours mean the same in all of them."""
-    import altair as alt
-
-    if len(charts) == 1:
-        return charts[0]
-    lines: dict[int, list[Any]] = {}
-    for panel, chart in zip(prepared.panels, charts, strict=True):
-        lines.setdefault(panel.place[0], []).append(chart)
-    rows = [alt.hconcat(*line, spacing=18) for line in lines.values()]
-    return rows[0] if len(rows) == 1 else alt.vconcat(*rows, spacing=22)
+    return Drawing(grid(dict(zip((panel.place for panel in prepared.panels), charts, strict=True))), notes)
 
 
 def compose(
@@ -109,24 +98,21 @@ def compose(
     Raises:
         UserError: The table has not the columns, or they do not fit the kind.
     """
-    import altair as alt
-
-    parts: list[Any] = []
+    parts: list[Spec] = []
     for figure in figures:
         drawing = draw(figure, table)
         chart = drawing.chart
         own = drawing.notes if figure is not figures[-1] else [*drawing.notes, *map(visible, notes)]
         if figure.title:
-            chart = alt.vconcat(chart, title=alt.TitleParams(text=visible(figure.title), fontSize=12))
+            chart = under([chart], title={"text": visible(figure.title), "fontSize": 12})
         parts += [chart, *_note_chart(own)]
-    own_scales: dict[str, Any] = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
-    whole = alt.vconcat(*parts, spacing=14).resolve_scale(**own_scales)
+    own_scales = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
     heading = textwrap.wrap(visible(title), 95) or [""]
-    whole = whole.properties(title=alt.TitleParams(text=heading, fontSize=14, offset=12)) if title else whole
-    return specification(whole)
+    top = {"title": {"text": heading, "fontSize": 14, "offset": 12}} if title else {}
+    return specification(under(parts, 14, resolve={"scale": own_scales}, **top))
 
 
-def _note_chart(notes: Sequence[str]) -> list[Any]:
+def _note_chart(notes: Sequence[str]) -> list[Spec]:
     import altair as alt
 
     lines = [line for note in notes for line in textwrap.wrap(note, _NOTE_WIDTH, break_long_words=True)]
@@ -142,34 +128,38 @@ def _note_chart(notes: Sequence[str]) -> list[Any]:
         x=alt.value(0), y=alt.Y(field="place", type="quantitative", scale=scale, axis=None),
         text=alt.Text(field="line", type="nominal"),
     )  # fmt: skip
-    return [text.properties(width=20, height=height, view=alt.ViewConfig(stroke=None))]
+    return [{**plain(text), "width": 20, "height": height, "view": {"stroke": None}}]
 
 
-def specification(chart: Any) -> dict[str, Any]:
-    """A chart as Vega-Lite, checked against its schema, with our configuration."""
-    spec: dict[str, Any] = chart.to_dict()
+def specification(chart: Spec) -> dict[str, Any]:
+    """A drawing as a whole Vega-Lite specification, with our configuration and its rows under names."""
     kept: dict[str, list[dict[str, Any]]] = {}
-    _name_data(spec, kept, {})
-    spec["datasets"] = kept
-    spec["config"] = style.config()
-    return spec
+    spec = _named_data(chart, kept, {})
+    return {"config": style.config(), **spec, "$schema": _schema(), "datasets": kept}
 
 
-def _name_data(node: Any, kept: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> None:
-    """Rows that several layers draw are written once, under a name; ``names`` are those of their text."""
+@cache
+def _schema() -> str:
+    import altair as alt
+
+    return alt.SCHEMA_URL
+
+
+def _named_data(node: Any, kept: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> Any:
+    """The same with rows that several layers draw written once, under the name that their text has."""
     if isinstance(node, list):
-        for item in node:
-            _name_data(item, kept, names)
+        return [_named_data(item, kept, names) for item in node]
     if not isinstance(node, dict):
-        return
+        return node
+    made = {}
     for key, value in node.items():
         if key == "data" and isinstance(value, dict) and "values" in value:
-            text = json.dumps(value["values"])
-            name = names.setdefault(text, f"rows {len(names) + 1}")
+            name = names.setdefault(json.dumps(value["values"]), f"rows {len(names) + 1}")
             kept[name] = value["values"]
-            node[key] = {"name": name}
+            made[key] = {"name": name}
         else:
-            _name_data(value, kept, names)
+            made[key] = _named_data(value, kept, names)
+    return made
 
 
 def spec_json(spec: dict[str, Any]) -> str:

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 INNER, OUTER = 0.18, 0.12
 """Room between names along an axis and at its ends, as shares of a step."""
 
+_HEADING_GAP, _HEADING_LINE = 10, 14
 _INTERVAL_KEYS = ("low", "high", "null_low", "null_high")
 
 
 def data(rows: Sequence[Row]) -> Any:
-    """Rows as inline data, without what only the preparation needed."""
+    """Rows as inline data, without what is empty and what only the preparation needed."""
+    left = ("from", "facets", "reason")
     kept = [
-        {key: value for key, value in row.items() if key not in ("from", "facets", "reason")} for row in rows
+        {key: value for key, value in row.items() if value is not None and key not in left} for row in rows
     ]
     return style.inline(kept)
 
@@ -102,7 +104,7 @@ def name_axis(prepared: Prepared, panel: Panel, role: str, step: float) -> Any:
         title=axis_title(prepared, panel, role), labelOverlap=False, labelLimit=190 if slanted else 220,
         domainColor=style.LINE,
     )  # fmt: skip
-    scale = alt.Scale(domain=order, paddingInner=INNER, paddingOuter=OUTER)
+    scale = alt.Scale(type="band", domain=order, paddingInner=INNER, paddingOuter=OUTER)
     channel = alt.X if role == "x" else alt.Y
     return channel(field=role, type="nominal", sort=None, scale=scale, axis=axis)
 
@@ -233,17 +235,23 @@ def reference_layers(panel: Panel, width: float) -> list[alt.Chart]:
     return layers
 
 
-def panel_title(panel: Panel) -> dict[str, Any]:
-    """The property ``title`` of a panel, with the numbers under it; nothing where there is neither."""
+def panel_heading(prepared: Prepared, panel: Panel) -> list[alt.Chart]:
+    """A panel's title with the numbers under it, as layers: so it is as high above its axes as all others."""
     import altair as alt
 
-    if not panel.title and not panel.above:
-        return {}
-    first, *others = [panel.title, *panel.above] if panel.title else panel.above
-    weight: Any = "bold" if panel.title else "normal"
-    under: dict[str, Any] = {"subtitle": others} if others else {}
-    look: dict[str, Any] = {"anchor": "start", "frame": "group", "fontSize": 11, "offset": 6}
-    return {"title": alt.TitleParams(text=first, fontWeight=weight, **look, **under)}
+    marked = any(axis == "x" and text for one in prepared.panels for axis, _, text in one.references)
+    lines = [(panel.title, "bold"), *((line, "normal") for line in panel.above)]
+    lines = [(text, weight) for text, weight in lines if text]
+    found = []
+    for place, (text, weight) in enumerate(reversed(lines)):
+        height = _HEADING_GAP + place * _HEADING_LINE + (_HEADING_LINE if marked else 0)
+        mark: Any = {"align": "left", "baseline": "bottom", "fontSize": 11, "fontWeight": weight}
+        chart = alt.Chart(style.inline([{"heading": text}])).mark_text(
+            color=style.INK if weight == "bold" else style.MUTED, **mark
+        )
+        words = alt.Text(field="heading", type="nominal")
+        found.append(chart.encode(x=alt.value(0), y=alt.value(-height), text=words))
+    return found
 
 
 def panel_size(prepared: Prepared) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import Any
 from evenhand.report import figures_axes as axes
 from evenhand.report import figures_style as style
 from evenhand.report.figures_frame import Panel, Prepared, Row
+from evenhand.report.figures_layout import layered
 
 _LONGEST = 860.0
 _LABELLED = 620.0
@@ -48,12 +49,14 @@ def draw_stacked(prepared: Prepared, panel: Panel) -> Any:
                 "strokeWidth": 0.7,
                 "strokeDash": [3, 2],
             }
+        hints = axes.tooltip(prepared, rows)
         chart = (
             named.base(rows)
             .mark_bar(size=named.thick * 0.92, **mark)
             .encode(
                 color=axes.colour(prepared, named.legend_width),
                 order=alt.Order(field="stack", type="quantitative"),
+                tooltip=hints,
             )
         )
         value = axes.number_axis(prepared, panel, role, named.value_size)
@@ -102,7 +105,9 @@ class _Named:
         self.width, self.height = (
             (self.value_size, self.size) if self.names == "y" else (self.size, self.value_size)
         )
-        self.legend_width = max(400.0, min(820.0, self.width * across))
+        # Panels share one legend, so they must ask for the same.
+        alone = len(prepared.panels) == 1
+        self.legend_width = max(400.0, min(820.0, self.width)) if alone else _LABELLED + 160.0
 
     def base(self, rows: list[Row]) -> Any:
         """A chart of rows with their names and places."""
@@ -136,13 +141,10 @@ class _Named:
 
     def finished(self, layers: list[Any]) -> Any:
         """Layers and reference lines as one panel."""
-        import altair as alt
-
         layers = layers or [self.base([]).mark_point().encode(**self.value())]
         lines = axes.reference_layers(self.panel, self.width)
-        return alt.layer(*layers, *lines).properties(
-            width=self.width, height=self.height, **axes.panel_title(self.panel)
-        )
+        size = {"width": self.width, "height": self.height}
+        return layered([*layers, *lines, *axes.panel_heading(self.prepared, self.panel)], **size)
 
 
 def _band(named: _Named) -> Any:
@@ -176,8 +178,6 @@ def _hollow_bars(named: _Named) -> Any:
 
 
 def _dots(named: _Named) -> Any:
-    import altair as alt
-
     layers = []
     for source in ("ours", "paper"):
         rows = [row for row in named.panel.rows if row["source"] == source]
@@ -188,7 +188,7 @@ def _dots(named: _Named) -> Any:
         layers.append(
             _coloured(named, chart, rows).encode(shape=axes.shape(named.prepared, named.legend_width))
         )
-    return alt.layer(*layers) if layers else None
+    return layered(layers) if layers else None
 
 
 def _coloured(named: _Named, chart: Any, rows: list[Row]) -> Any:

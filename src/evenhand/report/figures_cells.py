@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.report import figures_axes as axes
 from evenhand.report import figures_style as style
 from evenhand.report.figures_frame import Panel, Prepared, chosen, words
+from evenhand.report.figures_layout import layered
 from evenhand.report.formats import shorten
 
 if TYPE_CHECKING:
@@ -45,13 +46,14 @@ def draw_heatmap(prepared: Prepared, panel: Panel) -> Any:
         channel["scale"] = alt.Scale(domain=channel["scale"]["domain"], padding=0)
     base = alt.Chart(axes.data(panel.rows)).encode(**places)
     rectangles = base.mark_rect(stroke=style.PAPER, strokeWidth=1.5).encode(color=colour, tooltip=hints)
-    ink = alt.condition("datum.dark", alt.value(style.PAPER), alt.value(style.INK))
-    text = base.mark_text(fontSize=10.5).encode(text=alt.Text(field="text", type="nominal"), color=ink)
+    ink = alt.condition("datum.dark", alt.value(style.ON_DARK), alt.value(style.ON_LIGHT))
+    text = base.mark_text(fontSize=10.5).encode(
+        text=alt.Text(field="text", type="nominal"), color=ink, tooltip=hints
+    )
     dashes = alt.Chart(axes.data(empty)).encode(**places).mark_text(color=style.MUTED)
     layers = [rectangles, text, dashes.encode(text=alt.Text(field="text", type="nominal"))]
-    return alt.layer(*layers).properties(
-        width=max(step * len(across), 60), height=max(_CELL_HEIGHT * len(down), 30), **axes.panel_title(panel)
-    )
+    size = {"width": max(step * len(across), 60), "height": max(_CELL_HEIGHT * len(down), 30)}
+    return layered([*layers, *axes.panel_heading(prepared, panel)], **size)
 
 
 def draw_nested(figure: Figure, table: pl.DataFrame) -> Any:
@@ -107,7 +109,7 @@ def _boxes(boxes: Sequence[Mapping[str, Any]], width: float, height: float) -> A
     text = text.encode(x=inset, y=place(alt.Y, "middle", down), text=alt.Text(field="text", type="nominal"))
     head = headings.mark_text(align="left", baseline="bottom", fontSize=11, color=style.MUTED)
     head = head.encode(x=inset, y=alt.value(-6), text=alt.Text(field="heading", type="nominal"))
-    return alt.layer(rectangle, text, head).properties(width=width, height=height)
+    return layered([rectangle, text, head], width=width, height=height)
 
 
 def _spans(rows: Sequence[Mapping[str, Any]], levels: Sequence[str]) -> list[tuple[int, int]]:

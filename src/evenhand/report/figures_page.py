@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
+from evenhand.report import figures_style as style
 from evenhand.report import inline
 from evenhand.report.figures import draw, specification
+from evenhand.report.figures_frame import words
 from evenhand.report.figures_table import Sheet, sheet
 from evenhand.report.formats import visible
 
@@ -32,18 +34,26 @@ class FigurePart:
         sheet: The set table; None for a drawing.
         notes: Lines under it.
         place: Of a drawing's specification in the page's list; None for a set table.
+        told: Of a drawing: what it shows, in words.
     """
 
     title: str
     sheet: Sheet | None
     notes: list[str]
     place: int | None
+    told: str = ""
 
 
 def figure_parts(
-    figures: Sequence[Figure], table: pl.DataFrame, specs: list[dict[str, Any]]
+    figures: Sequence[Figure], table: pl.DataFrame, specs: list[dict[str, Any]], most: int | None = None
 ) -> list[FigurePart]:
     """Draw or set each figure; specifications of drawings are added to ``specs``.
+
+    Args:
+        figures: In order.
+        table: What they show.
+        specs: Gets a specification for each drawing, in colours that follow light and dark.
+        most: Lines of a set table that are shown; None: all.
 
     Raises:
         UserError: The table has not the columns, or they do not fit the kind.
@@ -52,12 +62,16 @@ def figure_parts(
     for figure in figures:
         if figure.kind == "table":
             made = sheet(figure, table)
-            under = [*made.notes, *map(visible, figure.notes)]
+            left = max(len(made.cells) - (len(made.cells) if most is None else most), 0)
+            made = replace(made, cells=made.cells[:most], paper=made.paper[:most])
+            more = [f"The first {most} of {len(made.cells) + left} lines."] if left else []
+            under = [*more, *made.notes, *map(visible, figure.notes)]
             parts.append(FigurePart(visible(figure.title), made, under, None))
         else:
             drawing = draw(figure, table)
-            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs)))
-            specs.append(_offline(specification(drawing.chart)))
+            told = _alternative(figure, drawing.notes)
+            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs), told))
+            specs.append(on_page(specification(drawing.chart)))
     return parts
 
 
@@ -102,7 +116,7 @@ def figures_html(
             whole=whole,
             left=max(table.height - _MOST_ROWS, 0),
             data=inline.script_json(specs),
-            style=_file("artifact.css"),
+            style=_file("schemes.css") + _file("artifact.css"),
             scripts=scripts,
             hashes=[inline.script_hash(script) for script in scripts],
         )
@@ -125,9 +139,31 @@ def _formats(figures: Sequence[Figure]) -> dict[str, Format]:
     return found
 
 
-def _offline(spec: dict[str, Any]) -> dict[str, Any]:
-    """Without the schema's address, which a page without a network has no use for."""
-    return {key: value for key, value in spec.items() if key != "$schema"}
+_SHAPES = {
+    "bars": "Bars", "stacked": "Bars on each other", "dots": "Points", "scatter": "Points", "lines": "Lines",
+    "heatmap": "A grid of shaded cells", "nested": "Boxes inside each other", "histogram": "A histogram",
+    "density": "Curves of density", "pictures": "Pictures",
+}  # fmt: skip
+
+
+def _alternative(figure: Figure, notes: Sequence[str]) -> str:
+    """What a drawing shows, for those who do not see it: its kind, axes, colours, panels and notes."""
+    axes = [f"{role}: {name}" for role in ("x", "y") if (name := words(figure, getattr(figure, role)))]
+    apart = words(figure, figure.colour)
+    panels = [words(figure, name) for name in (figure.facet, figure.row, figure.column) if name]
+    said = [
+        _SHAPES[figure.kind], *axes, *([f"colours: {apart}"] if apart else []),
+        *([f"a panel for each {' and '.join(filter(None, panels))}"] if any(panels) else []),
+    ]  # fmt: skip
+    return " ".join([f"{'; '.join(said)}.", *notes[:2]])
+
+
+def on_page(spec: dict[str, Any]) -> dict[str, Any]:
+    """A specification for a page: without the schema's address, in colours that the page's style gives."""
+    kept = {key: value for key, value in spec.items() if key != "$schema"}
+    found: dict[str, Any] = style.following(kept)
+    found["config"]["background"] = None
+    return found
 
 
 def _script() -> str:

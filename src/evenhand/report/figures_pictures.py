@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report import figures_style as style
 from evenhand.report.figures_frame import chosen
+from evenhand.report.figures_layout import layered
 from evenhand.report.formats import shorten, visible
 
 if TYPE_CHECKING:
@@ -73,4 +74,4 @@ def _laid_out(
             align="left", baseline="middle", fontSize=11, fontWeight=weight, color=style.INK
         )
         layers.append(words.encode(**at, text=alt.Text(field="text", type="nominal")))
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(layers, width=width, height=height)

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.report import figures_axes as axes
 from evenhand.report import figures_style as style
 from evenhand.report.figures_frame import Panel, Prepared, Row, lone_points
+from evenhand.report.figures_layout import layered
 
 # Where a name may stand beside its point: shift in x and y, and how the text is aligned to that place.
 _PLACES = (
@@ -24,8 +25,6 @@ _MOST_LABELS = 400
 
 def draw_scatter(prepared: Prepared, panel: Panel) -> Any:
     """Points with names beside them and a fitted line a colour."""
-    import altair as alt
-
     width, height = axes.panel_size(prepared)
     layers: list[Any] = _reaches(prepared, panel, width, height)
     for source in ("ours", "paper"):
@@ -42,8 +41,8 @@ def draw_scatter(prepared: Prepared, panel: Panel) -> Any:
         layers = [*_fits(prepared, panel), *layers]
     if prepared.figure.label:
         layers += _names(prepared, panel, width, height)
-    layers += axes.reference_layers(panel, width)
-    return alt.layer(*layers).properties(width=width, height=height, **axes.panel_title(panel))
+    layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
+    return layered(layers, width=width, height=height)
 
 
 def _tinted(prepared: Prepared, rows: list[Row]) -> list[tuple[list[Row], dict[str, Any], dict[str, Any]]]:
@@ -102,8 +101,8 @@ def draw_lines(prepared: Prepared, panel: Panel) -> Any:
         hollow: dict[str, Any] = {"filled": False, "fill": style.PAPER, "strokeWidth": 1.6}
         points = base.mark_point(size=42, opacity=1, **({"filled": True} if source == "ours" else hollow))
         layers.append(points.encode(color=_colour(prepared), shape=axes.shape(prepared, 780), tooltip=hints))
-    layers += axes.reference_layers(panel, width)
-    return alt.layer(*layers).properties(width=width, height=height, **axes.panel_title(panel))
+    layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
+    return layered(layers, width=width, height=height)
 
 
 def _colour(prepared: Prepared) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.report import figures_axes as axes
 from evenhand.report import figures_style as style
 from evenhand.report.figures_frame import Panel, Prepared, Row
+from evenhand.report.figures_layout import layered
 
 _FEWEST_BINS, _MOST_BINS = 6, 40
 _CURVE = 121
@@ -50,18 +51,22 @@ def draw_spread(prepared: Prepared, panel: Panel) -> Any:
         if prepared.figure.kind == "histogram":
             bars = chart.mark_rect(opacity=0.45 if several else 0.75, stroke=style.PAPER, strokeWidth=0.6)
             ends = {"x2": alt.X2(field="x2"), "y2": alt.Y2(field="zero")}
-            layers.append(bars.encode(x=x, y=y, color=colour_channel, **ends))
+            hints = [alt.Tooltip(field="told", type="nominal", title=f"{prepared.title('x')} ")]
+            layers.append(bars.encode(x=x, y=y, color=colour_channel, tooltip=hints, **ends))
         else:
             area = chart.mark_area(opacity=0.25 if several else 0.45, line={"strokeWidth": 1.6}, clip=True)
             layers.append(area.encode(x=x, y=y, color=colour_channel))
+            hints = [alt.Tooltip(field="told", type="nominal", title=f"{prepared.title('x')} ")]
+            places = alt.Chart(style.inline(_told(prepared, rows))).mark_point(opacity=0, size=160, clip=True)
+            layers.append(places.encode(x=x, y=y, tooltip=hints))
     for rows in curves:
         if rows:
             line = alt.Chart(style.inline(rows)).mark_line(strokeWidth=1.6, clip=True)
             tint: Any = colour_channel if several else alt.value(style.INK)
             layers.append(line.encode(x=x, y=y, color=tint))
     layers = layers or [alt.Chart(style.inline([])).mark_rect().encode(x=x, y=y)]
-    layers += axes.reference_layers(panel, width)
-    return alt.layer(*layers).properties(width=width, height=height, **axes.panel_title(panel))
+    layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
+    return layered(layers, width=width, height=height)
 
 
 def _height_title(prepared: Prepared) -> str:
@@ -97,11 +102,31 @@ def _edges(prepared: Prepared) -> np.ndarray[Any, np.dtype[np.float64]]:
 def _bins(prepared: Prepared, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:
     edges = _edges(prepared)
     counts, _ = np.histogram(values, bins=edges)
+    how = prepared.figure.formats.get(prepared.figure.x, "number")
+    ends = [style.written(float(edge), how) for edge in edges]
     return [
-        {"x": float(low), "x2": float(high), "y": int(n), "zero": 0, "colour": colour}
-        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
+        {
+            "x": float(low), "x2": float(high), "y": int(n), "zero": 0, "colour": colour,
+            "told": f"{colour + ': ' if colour else ''}{first} to {last}: {style.written(int(n), 'count')}",
+        }
+        for low, high, n, first, last in zip(
+            edges[:-1], edges[1:], counts, ends[:-1], ends[1:], strict=True
+        )
         if n
-    ]
+    ]  # fmt: skip
+
+
+def _told(prepared: Prepared, rows: list[Row]) -> list[Row]:
+    """Places along a curve that say what it says there."""
+    how = prepared.figure.formats.get(prepared.figure.x, "number")
+    return [
+        {
+            "x": row["x"], "y": row["y"],
+            "told": f"{style.written(row['x'], how)}: {style.written(row['y'])}"
+            + (f" ({row['colour']})" if row["colour"] else ""),
+        }
+        for row in rows[:: _CURVE // 30]
+    ]  # fmt: skip
 
 
 def _density(values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:

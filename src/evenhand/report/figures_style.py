@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 FONT = "DejaVu Sans, Verdana, Geneva, sans-serif"
 INK, MUTED, LINE, PAPER, BAND, ACCENT = "#1e2326", "#59636a", "#dedad0", "#ffffff", "#c9cdd0", "#0072b2"
+ON_LIGHT, ON_DARK = "#1d2225", "#fefefe"
+"""Text on cells whose colour is a value, and so is the same on light pages and dark ones."""
 CHARACTER = 6.6
 """Pixels that a character of a label takes, at most sizes in use."""
 
@@ -26,6 +28,25 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 _DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 4, 1, 4])
 _SEQUENTIAL = ("#f3f7fb", "#b5d0e6", "#6aa3cd", "#2f77a6", "#0b4470")
 _DIVERGING = ("#a5500a", "#e9b26a", "#f7f7f5", "#7db4d9", "#0b5a94")
+
+
+_FOLLOWING = {
+    INK: "var(--ink)", MUTED: "var(--muted)", LINE: "var(--line)", PAPER: "var(--paper)",
+    BAND: "var(--chance)",
+    **{colour: f"var(--series-{place})" for place, colour in enumerate(_COLOURS, 1)},
+}  # fmt: skip
+
+
+def following(node: Any) -> Any:
+    """A specification whose colours are names in the page's style, so that light, dark and print differ.
+
+    Shades of values stay: they are read against their own legend. So do the contents of pictures.
+    """
+    if isinstance(node, list):
+        return [following(item) for item in node]
+    if isinstance(node, dict):
+        return {key: following(value) for key, value in node.items()}
+    return _FOLLOWING.get(node, node) if isinstance(node, str) else node
 
 
 def inline(rows: Sequence[Mapping[str, Any]]) -> Any:

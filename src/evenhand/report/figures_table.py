@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.report import figures_style as style
 from evenhand.report.figures_frame import chosen, finite, words
+from evenhand.report.figures_layout import layered
 from evenhand.report.formats import attribute, shorten, visible
 
 if TYPE_CHECKING:
@@ -191,4 +192,4 @@ def _drawn(
                         text=alt.Text(field="text", type="nominal"),
                     )
                 )  # fmt: skip
-    return alt.layer(*layers).properties(width=width, height=height)
+    return layered(layers, width=width, height=height)

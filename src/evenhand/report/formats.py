@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -12,17 +13,24 @@ MINUS = "−"
 LABEL_LIMIT = 56
 PROSE_LIMIT = 240
 
+_CODE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py(?::.*)?)", re.DOTALL)
+_LOCAL = re.compile(r"((?:[a-z]+:)?)((?:/|~|\.{1,2}/|[A-Za-z]:[\\/]).*)", re.DOTALL)
+_SEPARATOR = re.compile(r"[\\/]")
 _ISOLATE, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
 # Invisible or text-reversing characters are shown, so that a label cannot pose as another one.
-_BIDI_CONTROLS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_VISIBLE: dict[int, str] = {
-    **{code: chr(0x2400 + code) for code in range(0x20)},
-    **{code: f"[U+{code:04X}]" for code in [*range(0x7F, 0xA0), *_BIDI_CONTROLS]},
-    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
-    **dict.fromkeys((0x0A, 0x0D, 0x2028, 0x2029), "⏎"),
-    0x09: "⇥",
+_SIGNS: dict[str, str] = {
+    **{chr(code): chr(0x2400 + code) for code in range(0x20)},
+    **dict.fromkeys("\n\r\u2028\u2029", "⏎"),
+    "\t": "⇥",
 }
+_UNSEEN = {"Cc", "Cf", "Cn", "Co"}  # categories without a shape of their own
+_BLANK = {  # letters and marks that draw nothing: fillers, joiners, selectors of variants
+    *map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x2800, 0x3164, 0xFFA0)),
+    *map(chr, (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
+}
+_JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
+_KEYCAPS, _KEYCAP = "0123456789#*", "\u20e3"
 
 
 def number(value: float | None) -> str:
@@ -40,11 +48,11 @@ def p_value(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count; weighted counts keep one decimal; ``-10`` stands for a hidden one, fewer than 10."""
+    """A count; weighted counts keep one decimal; one below 0 stands for a hidden one."""
     if value is None:
         return DASH
     if value < 0:
-        return f"<{-value:,.0f}"
+        return "hidden"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
@@ -59,8 +67,36 @@ def percent(level: float) -> str:
 
 
 def visible(text: object) -> str:
-    """Any text with line breaks, control and direction characters made visible."""
-    return str(text).translate(_VISIBLE)
+    """Any text with line breaks, control, direction and all other invisible characters shown as signs.
+
+    Joiners and selectors that make one picture of several signs, as in emoji, stay.
+    """
+    shown = str(text)
+    if shown.isascii() and shown.isprintable():
+        return shown
+    return "".join(_sign(shown, place) for place in range(len(shown)))
+
+
+def _sign(text: str, place: int) -> str:
+    letter = text[place]
+    if letter in _SIGNS:
+        return _SIGNS[letter]
+    category = unicodedata.category(letter)
+    if category == "Cs":
+        return "\ufffd"
+    if (category in _UNSEEN or letter in _BLANK) and not _of_a_picture(text, place):
+        return f"[U+{ord(letter):04X}]"
+    return letter
+
+
+def _of_a_picture(text: str, place: int) -> bool:
+    """Whether a joiner or selector stands where emoji have it."""
+    letter, before, after = text[place], text[max(place - 1, 0)], text[place + 1 : place + 2]
+    if letter == _AS_PICTURE:
+        keycap = before in _KEYCAPS and after == _KEYCAP
+        return place > 0 and (keycap or unicodedata.category(before) == "So")
+    drawn = before == _AS_PICTURE or unicodedata.category(before) in ("So", "Sk")
+    return letter == _JOINER and drawn and after != "" and unicodedata.category(after) == "So"
 
 
 def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
@@ -83,6 +119,19 @@ def isolated(text: str) -> str:
 def quoted(text: object) -> str:
     """A label inside a sentence."""
     return f"“{isolated(shorten(text))}”"
+
+
+def model_name(model: object) -> str:
+    """What people call a model: of one that lies on this machine its own name, not the whole way to it."""
+    text = str(model)
+    code = _CODE.fullmatch(text)
+    local = _LOCAL.fullmatch(text)
+    if code:
+        return shorten(code[1])
+    if not local:
+        return shorten(text)
+    ends = [part for part in _SEPARATOR.split(local[2]) if part][-2:]
+    return shorten(local[1] + "/".join(ends)) if ends else shorten(text)
 
 
 def attribute(column: str) -> str:

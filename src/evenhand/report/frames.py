@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.chance import ALPHA, standing_of
 from evenhand.core.results import Part
 from evenhand.report import words
 from evenhand.report.formats import key_text, visible
+from evenhand.report.suppression import COUNTS
 
 if TYPE_CHECKING:
     import polars
@@ -25,7 +27,8 @@ class PageData:
     """Everything the scripts read: labels, frames of columns, tables and charts over them.
 
     Attributes:
-        labels: Every distinct text; text columns hold places in it.
+        labels: Every distinct text, its invisible characters shown; text columns hold places in it.
+        exact: By place, the texts that stand in files otherwise than on the page.
         frames: Columns by frame and name, with the names of the text columns.
         tables: Which columns of which frame a table shows, and how.
         charts: Which specification a chart uses and which frame it draws.
@@ -33,9 +36,11 @@ class PageData:
         evidence: By chapter, the frames that its parts rest on, with the column for each kind's keys.
         chapters: By chapter, the attributes of its grouping.
         figures: Specifications of the benchmark's figures, with their data.
+        alpha: The significance level of the run.
     """
 
     labels: list[str] = field(default_factory=list)
+    exact: dict[int, str] = field(default_factory=dict)
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -43,17 +48,20 @@ class PageData:
     evidence: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     chapters: dict[str, list[str]] = field(default_factory=dict)
     figures: list[dict[str, Any]] = field(default_factory=list)
+    alpha: float = ALPHA
     _places: dict[str, int] = field(default_factory=dict, repr=False)
 
     def place(self, text: str | None) -> int | None:
         """The place of a text among the labels; None stays None."""
         if text is None:
             return None
-        shown = visible(text)
-        if shown not in self._places:
-            self._places[shown] = len(self.labels)
+        if text not in self._places:
+            place, shown = len(self.labels), visible(text)
+            self._places[text] = place
             self.labels.append(shown)
-        return self._places[shown]
+            if shown != text:
+                self.exact[place] = text
+        return self._places[text]
 
     def add_frame(
         self,
@@ -61,17 +69,18 @@ class PageData:
         numbers: Mapping[str, Iterable[float | None]],
         texts: Mapping[str, Iterable[str | None]],
     ) -> None:
-        """Keep a frame: numbers with six significant digits, texts as places among the labels."""
+        """Keep a frame: numbers in full, texts as places among the labels."""
         columns: dict[str, Any] = {
             key: [self.place(text) for text in column] for key, column in texts.items()
         }
-        columns |= {key: [_compact(value) for value in column] for key, column in numbers.items()}
+        columns |= {key: [_finite(value) for value in column] for key, column in numbers.items()}
         self.frames[name] = {"columns": columns, "text": list(texts)}
 
     def as_json(self) -> dict[str, Any]:
         """The content of the page's data element."""
         return {
             "labels": self.labels,
+            "exact": self.exact,
             "frames": self.frames,
             "tables": self.tables,
             "charts": self.charts,
@@ -104,11 +113,12 @@ def add_parts(
         "p_adjusted": [part.p_adjusted for part in parts],
         "mde": [part.mde for part in parts],
         "n": [part.n for part in parts],
+        "beyond": [float(standing_of(part, data.alpha).beyond) for part in parts],
     }
     texts: dict[str, list[str | None]] = {
         "label": [key_text(part.key) for part in parts],
         "band": [part.band for part in parts],
-        "reading": [words.reading(part.value, part.null, part.reason) or None for part in parts],
+        "reading": [words.reading(part, data.alpha) or None for part in parts],
     }
     kinds = list(dict.fromkeys(part.kind for part in parts))
     if len(kinds) > 1:
@@ -117,6 +127,26 @@ def add_parts(
     data.add_frame(name, numbers, texts)
     columns = _part_columns(parts, value, {**numbers, **texts}, details)
     data.tables[name] = {"frame": name, "columns": columns, "sort": sort, "kinds": kinds}
+
+
+def add_sheet(data: PageData, name: str, columns: Mapping[str, Sequence[float | str | None]]) -> None:
+    """Keep what a table that the template wrote holds, in full, for its file.
+
+    Args:
+        data: Where to keep it.
+        name: What the table's ``data-sheet`` says.
+        columns: Numbers or texts by heading, all of one length; a negative ``n`` is a hidden count.
+    """
+    texts = {key: column for key, column in columns.items() if any(isinstance(one, str) for one in column)}
+    numbers = {key: column for key, column in columns.items() if key not in texts}
+    data.add_frame(
+        name,
+        {key: [one for one in column if not isinstance(one, str)] for key, column in numbers.items()},
+        {key: [None if one is None else str(one) for one in column] for key, column in texts.items()},
+    )
+    kinds = {key: "text" if key in texts else "count" if key in COUNTS else "number" for key in columns}
+    told = [{"key": key, "title": key, "kind": kind} for key, kind in kinds.items()]
+    data.tables[name] = {"frame": name, "columns": told}
 
 
 def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:
@@ -189,8 +219,8 @@ def _part_columns(
     ]
 
 
-def _compact(value: float | None) -> float | int | None:
+def _finite(value: float | None) -> float | int | None:
+    """The very number, whole ones without a point; None where it is none."""
     if value is None or not math.isfinite(value):
         return None
-    rounded = float(f"{value:.6g}") if not float(value).is_integer() else float(value)
-    return int(rounded) if rounded.is_integer() else rounded
+    return int(value) if float(value).is_integer() else value

@@ -190,6 +190,22 @@ _METRICS |= {
         "cramers_v_mean",
         "cramers_v_median",
         "cramers_v_max",
+        *("resolution_accuracy", "resolution_gap", "misgendering_rate", "misgendering_gap"),
+        *("neutral_rate", "neutral_gap", "bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl"),
+        *("label_association_rate", "label_association_gap"),
+        *("harmful_association_rate", "harmful_association_gap"),
+        *("household_hit_rate", "household_hit_gap", "worst_household_hit_rate"),
+        *("precision_at_k", "precision_gap", "association_effect_size", "match_association"),
+    )
+}
+_METRICS |= {
+    f"{name}_seed_spread": (
+        f"{_METRICS[name][0]}, spread of seeds",
+        f"standard deviation between seeds, of: {_METRICS[name][1]}",
+    )
+    for name in (
+        *("accuracy", "worst_group_accuracy", "accuracy_gap", "skewsize"),
+        *("cramers_v_mean", "cramers_v_median", "cramers_v_max"),
     )
 }
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
@@ -199,7 +215,7 @@ _REASONS: dict[str, str] = {
     "constant": "every group received the same single prediction, so there is nothing to compare",
     "single_group": "only one group has rows here",
     "empty": "there are no usable rows",
-    "suppressed": "it rests on fewer rows than this report shows",
+    "suppressed": "hidden, because it or a cell beside it rests on fewer rows than this report shows",
     "uninformative": "too few usable classes: the skewness of two values is always 0",
     "no_usable_class": "no class could be used",
     "one_usable_class": "only one class could be used, and one value has no skewness",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.report import (
     answer_words,
     artifact_views,
     card_text,
+    changes,
     chapters,
     comparison,
+    downloads,
     formats,
     frames,
     glossary,
@@ -20,6 +23,7 @@ from evenhand.report import (
     people_words,
     provenance,
     rows,
+    seed_words,
     suppression,
     views,
     words,
@@ -30,13 +34,15 @@ if TYPE_CHECKING:
 
     from evenhand.report.content import RunContent
 
+_MOST_VERDICTS = 8
+
 
 def render_html(content: RunContent, *, suppress: int = 0) -> str:
     """Render a run as one self-contained HTML page.
 
     Args:
         content: The findings, manifest and tables of a run.
-        suppress: Cells of fewer rows are written as ``<suppress``, and nothing made from them is shown.
+        suppress: Cells of fewer rows are hidden, with what would give them away; 0 hides nothing.
 
     Returns:
         The whole page. It makes no network request: scripts, styles and data are inside it, and its
@@ -49,28 +55,32 @@ def render_html(content: RunContent, *, suppress: int = 0) -> str:
     manifest = content.manifest
     parts = chapters.in_chapters(content.findings.findings)
     alpha = words.alpha_of(manifest)
-    data = frames.PageData()
+    data = frames.PageData(alpha=alpha)
     scripts = [inline.chart_library(), inline.own_script()]
     text = (
         _environment()
         .get_template("report.html.j2")
         .render(
             subject=words.subject(manifest),
-            asked=comparison.asked(manifest) or words.asked(manifest, parts),
+            asked=comparison.asked(manifest, content.tables) or words.asked(manifest, parts),
             comparison=comparison.comparison_of(manifest, content.tables),
             caution=limits.CAUTION,
             effect_size=limits.EFFECT_SIZE,
             perceived=limits.of_people(parts)
             or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
             coverage=people_words.coverage(content.tables.get("coverage")),
+            sureness=words.sureness(parts, alpha),
             views=[views.view(chapter, alpha, data, content) for chapter in parts],
+            changes=changes.changed(parts, content.tables, data, alpha=alpha, fewest=content.fewest),
+            alpha=alpha,
+            seeds=seed_words.seed_views(content, data, alpha),
             artifacts=artifact_views.artifact_views(content, data),
-            contrasts=chapters.contrasts(parts),
-            left_out=chapters.left_out(parts),
+            not_filled=artifact_views.not_filled(content),
+            rows_elsewhere=artifact_views.rows_elsewhere,
+            **_closing(content, parts, data),
             limits=[*limits.suppressed(content.fewest), *limits.cannot_show(parts, alpha, manifest)],
             levels=chapters.levels(parts),
             attributes=list(dict.fromkeys(column for chapter in parts for column in chapter.by)),
-            definitions=rows.definitions(parts),
             findings=content.findings,
             facts=provenance.facts(manifest, parts),
             entries=provenance.entries(manifest),
@@ -86,6 +96,16 @@ def render_html(content: RunContent, *, suppress: int = 0) -> str:
     )
     # A lone surrogate from a JSON manifest cannot be written as UTF-8.
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _closing(content: RunContent, parts: Sequence[chapters.Chapter], data: frames.PageData) -> dict[str, Any]:
+    """The tables at the end of the page; what all static tables hold goes into ``data``."""
+    contrasts, left_out = chapters.contrasts(parts), chapters.left_out(parts)
+    definitions = rows.definitions(parts)
+    downloads.add_closing(data, contrasts, left_out, definitions)
+    if content.manifest.get("kind") == "compare":
+        downloads.add_comparison(data, content.tables)
+    return {"contrasts": contrasts, "left_out": left_out, "definitions": definitions}
 
 
 @cache
@@ -110,6 +130,7 @@ def _environment() -> jinja2.Environment:
         "title_of": glossary.title,
         "strip_width": rows.STRIP_WIDTH,
         "label_limit": formats.LABEL_LIMIT,
+        "most_verdicts": _MOST_VERDICTS,
         "prose_limit": formats.PROSE_LIMIT,
     }
     return environment

@@ -46,7 +46,7 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
     """What is to be said of some gaps of one kind."""
     known = _known(findings)
     if not known:
-        return f"No gap between groups: {glossary.reason(findings[0].reason)}."
+        return f"The gap between groups could not be estimated: {glossary.reason(findings[0].reason)}."
     beyond = [one for one in known if _beyond(one, alpha)]
     papers = [one for one in known if one.params.get("threshold") == _PAPERS]
     gap = max(beyond or papers or known, key=lambda one: one.value or 0.0)

@@ -22,9 +22,10 @@ _SCRIPTS = (
     "tables.js",
     "mistakes.js",
     "charts.js",
+    "changes.js",
     "page.js",
 )
-_STYLES = ("page.css", "figures.css", "media.css")
+_STYLES = ("page.css", "schemes.css", "figures.css", "media.css")
 
 
 def script_json(value: object) -> str:

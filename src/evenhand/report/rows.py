@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.chance import standing_of
 from evenhand.core.results import Finding
 from evenhand.report import facets, glossary, words
 from evenhand.report.chapters import Chapter
@@ -68,6 +69,7 @@ class Definition:
     direction: str
     fair_at: str
     source: str
+    fair_value: float | None = None
 
 
 def interval_title(findings: Iterable[Finding]) -> str:
@@ -76,11 +78,19 @@ def interval_title(findings: Iterable[Finding]) -> str:
     return f"{percent(levels.pop())} interval" if len(levels) == 1 else "Interval"
 
 
-def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = None, parts_at: str = "") -> Row:
+def row(
+    finding: Finding,
+    alpha: float,
+    *,
+    with_level: bool,
+    shown: Sequence[str] | None = None,
+    parts_at: str = "",
+) -> Row:
     """A finding as a line of the table.
 
     Args:
         finding: What the line says.
+        alpha: The significance level of the run.
         with_level: Whether the interval says its level.
         shown: Parameters that are told; all if not given.
         parts_at: Where on the page its parts are, if it has any.
@@ -98,7 +108,7 @@ def row(finding: Finding, *, with_level: bool, shown: Sequence[str] | None = Non
         value=number(finding.value),
         interval=interval,
         null=span(finding.null.low, finding.null.high) if finding.null else DASH,
-        reading=words.reading(finding.value, finding.null, None) if finding.value is not None else "",
+        reading=standing_of(finding, alpha).told(),
         p=p_value(finding.p_value),
         p_adjusted=p_value(finding.p_adjusted),
         direction=words.direction(finding),
@@ -160,6 +170,7 @@ def definitions(chapters: Iterable[Chapter]) -> list[Definition]:
                     direction=words.direction(finding),
                     fair_at=number(finding.fair_at),
                     source=finding.source.paper + equation,
+                    fair_value=finding.fair_at,
                 ),
             )
     return list(found.values())

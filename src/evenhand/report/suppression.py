@@ -4,33 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evenhand.core.errors import InputError
-from evenhand.core.results import Dropped, Finding, Findings, GroupSize, Part
-from evenhand.report.content import RunContent
+from evenhand.core.results import Findings
+from evenhand.report.content import DrawnTable, RunContent
+from evenhand.report.formats import key_text
+from evenhand.report.hidden_findings import COUNTS, REASON, HiddenFindings
 
 if TYPE_CHECKING:
     import polars
 
-REASON = "suppressed"
-COUNTS = ("n", "rows", "images", "samples", "count")
-"""Columns and details that count rows."""
+__all__ = ["COUNTS", "REASON", "suppressed", "suppressed_findings"]
 
-_COUNTED_THINGS = "class:"  # such dropped things are classes, not rows
+_HIDDEN = "hidden"
+_JOINED = " · "  # crossed groups in the table of mistakes
 _TOLD = ("dropped", "notes", "unanswered", "reasons")  # entries of a manifest that count rows
-_WITHOUT: Mapping[str, None] = dict.fromkeys(
-    ("value", "interval", "null", "p_value", "p_adjusted", "mde", "band")
-)
+_BESIDE = ("rows", "asked", "unanswered")
+_HARMLESS = ("answer_kinds",)  # the page itself tells nothing of it where a count is small
+_COMPARED = ("values", "ranking", "rank_shares", "mev_ranks")
 
 
 def suppressed(content: RunContent, fewest: int) -> RunContent:
-    """A run's content without cells of fewer than ``fewest`` rows.
+    """A run's content without cells of fewer than ``fewest`` rows, and without what would give them away.
 
-    A hidden count becomes ``-fewest``, which the page writes as ``<fewest``. A part or finding on fewer rows
-    loses its value, interval, null band, p, details and notes, with the reason ``suppressed``; so does a
-    finding whose value is the very value of such a part, as the worst group's may be. Evidence of single
-    samples is left out. What stays was computed from all rows: someone who knows totals may still subtract.
+    Hidden are, in this order:
+
+    1. Every count above 0 and below ``fewest``: of findings, groups, classes and other parts, of rows left
+       out, of cells of truth, group and prediction.
+    2. Counts beside them, until none follows from the sums between all that is shown (see ``Sums``): groups,
+       classes, crossed groups and their margins, cells by row and column, rows left out, and the rows by
+       which groupings differ.
+    3. The value of every part that is hidden, and of every finding of which a group or part is; a rate over
+       all rows stays where it is the mean of its parts, because it is one of the sums.
+    4. Effect sizes and differences of shares that small cells decide (see ``HiddenValues``).
+    5. Single samples; cells of a grouping beside a coarser one; tables and drawings that may repeat what is
+       hidden; notes, details and warnings beside it.
+
+    A hidden count is ``-fewest``, which the page writes as ``hidden``, whether it was small or protects
+    another; 0 is no secret. Promised: no count that is hidden for being small can be worked out from the
+    counts, totals and rates of this report; other counts fit them as well. Not promised: such a count may be
+    known within bounds; a rate over enough rows tells how many of them are right, however few; several
+    reports on overlapping rows may tell more together; whoever knows some of the rows can subtract them. This
+    is not differential privacy.
 
     Args:
         content: The run.
@@ -39,105 +55,194 @@ def suppressed(content: RunContent, fewest: int) -> RunContent:
     Raises:
         InputError: A negative number.
     """
+    _check(fewest)
+    if fewest == 0:
+        return content
+    rows = content.manifest.get("rows")
+    known = float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
+    hidden = HiddenFindings(content.findings.findings, fewest, known, content.evidence)
+    return replace(
+        content,
+        findings=content.findings.model_copy(update={"findings": hidden.findings}),
+        manifest=_manifest(content.manifest, fewest, hidden),
+        tables={
+            name: shown
+            for name, table in content.tables.items()
+            if (shown := _table(name, table, fewest, hidden)) is not None
+        },
+        evidence=_evidence(content.evidence, fewest, hidden),
+        drawn=[_not_drawn(one) if hidden.changed else one for one in content.drawn],
+        fewest=fewest,
+    )
+
+
+def suppressed_findings(
+    findings: Findings, fewest: int, cells: Mapping[str, polars.DataFrame] | None = None
+) -> Findings:
+    """Findings alone, with the same hidden as in a report: see ``suppressed``.
+
+    Args:
+        findings: Of a run.
+        fewest: Rows that a cell needs to be shown; 0 hides nothing. Hidden counts become ``-fewest``.
+        cells: The run's counts by name (``truth``, attributes, ``prediction``, ``n``). Without them nothing
+            says how small the cells of a class are: effect sizes and differences of shares are hidden.
+
+    Raises:
+        InputError: A negative number.
+    """
+    _check(fewest)
+    if fewest == 0:
+        return findings
+    hidden = HiddenFindings(findings.findings, fewest, None, cells or {})
+    return findings.model_copy(update={"findings": hidden.findings})
+
+
+def _check(fewest: int) -> None:
     if fewest < 0:
         raise InputError(
             f"--suppress {fewest} is below 0; give the fewest rows to show, such as --suppress 10"
         )
-    if fewest == 0:
-        return content
-    findings = [_finding(one, fewest) for one in content.findings.findings]
-    tables = {name: _table(name, table, fewest) for name, table in content.tables.items()}
-    # Cells of counts are summed before they are shown, and hidden only then.
-    evidence = {name: table for name, table in content.evidence.items() if "n" in table.columns}
-    kept = Findings(
-        schema_version=content.findings.schema_version,
-        manifest_id=content.findings.manifest_id,
-        findings=findings,
-    )
-    manifest = _manifest(content.manifest, fewest)
-    return replace(content, findings=kept, manifest=manifest, tables=tables, evidence=evidence, fewest=fewest)
 
 
-def _finding(finding: Finding, fewest: int) -> Finding:
-    small = {part.value for part in finding.parts if part.n < fewest} - {None}
-    changed: dict[str, Any] = {
-        "n": _count(finding.n, fewest),
-        "groups": [GroupSize(key=group.key, n=_count(group.n, fewest)) for group in finding.groups],
-        "parts": [_part(part, fewest) for part in finding.parts],
-        "dropped": [_dropped(one, fewest) for one in finding.dropped],
-        "details": _details(finding.details, fewest),
-    }
-    if finding.n < fewest or (finding.value is not None and finding.value in small):
-        changed |= {**_WITHOUT, "reason": REASON, "details": {}, "notes": [], "contrasts": []}
-    return finding.model_copy(update=changed)
+def _not_drawn(drawn: DrawnTable) -> DrawnTable:
+    title = f"{drawn.title} (hidden: it may repeat what this report hides)"
+    return replace(drawn, table=drawn.table.clear(), figures=(), title=title)
 
 
-def _part(part: Part, fewest: int) -> Part:
-    if part.n < fewest:
-        return part.model_copy(
-            update={**_WITHOUT, "reason": REASON, "details": {}, "n": _count(part.n, fewest)}
-        )
-    return part.model_copy(update={"details": _details(part.details, fewest)})
-
-
-def _dropped(one: Dropped, fewest: int) -> Dropped:
-    if one.reason.startswith(_COUNTED_THINGS):
-        return one
-    return Dropped(reason=one.reason, count=_count(one.count, fewest))
-
-
-def _details(details: Mapping[str, float | str | None], fewest: int) -> dict[str, float | str | None]:
-    """Details that are counts of rows: ``n``, ``n_...`` and ``..._n``."""
-    return {
-        key: f"<{fewest}"
-        if _counts_rows(key) and isinstance(value, int | float) and value < fewest
-        else value
-        for key, value in details.items()
-    }
-
-
-def _counts_rows(key: str) -> bool:
-    return key in COUNTS or key.startswith("n_") or key.endswith(("_n", "_rows"))
-
-
-def _count(n: float, fewest: int) -> float:
-    return float(-fewest) if n < fewest else n
-
-
-def _table(name: str, table: polars.DataFrame, fewest: int) -> polars.DataFrame:
+def _evidence(
+    tables: Mapping[str, polars.DataFrame], fewest: int, hidden: HiddenFindings
+) -> dict[str, polars.DataFrame]:
+    """Cells that may be shown, a table for each grouping; a group of several attributes in its columns."""
     import polars
 
-    if name == "mistakes" and {"n", "share", "truth", "group"} <= set(table.columns):
-        return _mistakes(table, fewest)
-    if name == "pairing" and "samples" in table.columns:
-        return table.with_columns(
-            samples=polars.when(polars.col("samples") < fewest).then(-fewest).otherwise(polars.col("samples"))
+    found = {}
+    for (name, by), cells in hidden.cells.items():
+        counted = tables[name].drop_nulls(["truth", "prediction", *by])
+        summed = counted.group_by("truth", *by, "prediction", maintain_order=True).agg(
+            polars.col("n").sum().cast(polars.Float64)
         )
-    return table
+        keys = summed.select(
+            polars.col("truth").cast(polars.String),
+            polars.concat_str(
+                [polars.col(one).cast(polars.String) for one in by], separator=key_text(["", ""])
+            ).alias("group"),
+            polars.col("prediction").cast(polars.String),
+        )
+        shown = [
+            not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in keys.iter_rows()
+        ]
+        marked = summed.with_columns(shown=polars.Series(shown, dtype=polars.Boolean)).drop_nulls("shown")
+        kept = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
+        found["+".join(by) + "|" + name] = marked.with_columns(kept).drop("shown")
+    return found
 
 
-def _mistakes(table: polars.DataFrame, fewest: int) -> polars.DataFrame:
-    """Hide small cells, and all shares and accuracies of a group that has few rows of a class."""
+def _table(
+    name: str, table: polars.DataFrame, fewest: int, hidden: HiddenFindings
+) -> polars.DataFrame | None:
+    """A table as the page may use it; None where it may not."""
+    import polars
+
+    columns = set(table.columns)
+    if name == "mistakes" and {"by", "n", "share", "truth", "group", "prediction"} <= columns:
+        return _mistakes(table, fewest, hidden)
+    if name == "pairing" and "samples" in columns:
+        own = polars.col("samples")
+        return table.with_columns(
+            samples=polars.when(own.is_between(1, fewest - 1)).then(-fewest).otherwise(own)
+        )
+    touched = ["+".join(by) for by in hidden.touched]
+    if name in _COMPARED and "by" in columns:
+        kept = table.filter(~polars.col("by").is_in(touched))
+        return kept.filter(polars.col("n") >= fewest) if "n" in columns else kept
+    if name == "changes" and {"by", "n"} <= columns:
+        small = table.filter(polars.col("n").is_between(0, fewest, closed="none"))["by"].unique().to_list()
+        kept = table.filter(~polars.col("by").is_in([*touched, *small]))
+        # A comparison has no counts that say how small the cells behind an effect size are.
+        return kept.filter(polars.col("measure") == "accuracy") if "measure" in columns else kept
+    if name == "coverage":
+        return None if hidden.changed else table
+    return table if name in _HARMLESS else None
+
+
+def _mistakes(table: polars.DataFrame, fewest: int, hidden: HiddenFindings) -> polars.DataFrame:
+    """Without shares and accuracies that rest on hidden cells; only of groupings whose cells are shown."""
+    import polars
+
+    untold = _untold(table, fewest)
+    told_of = {key: {truth for truth, _, _ in cells} for key, cells in hidden.cells.items()}
+    lines = []
+    for row in table.iter_rows(named=True):
+        by, truth = tuple(row["by"].split("+")), str(row["truth"])
+        group = str(row["group"]).replace(_JOINED, key_text(["", ""])) if len(by) > 1 else str(row["group"])
+        name = hidden.counted(by)
+        if name is None:  # no counts say what the sums are: all cells of a class are shown, or none
+            shown = dict.fromkeys(("n", "share", "group_accuracy"), (row["by"], row["truth"]) not in untold)
+        elif truth in told_of.get((name, by), ()) and (
+            not row["n"] or (truth, group, str(row["prediction"])) in hidden.cells[name, by]
+        ):
+            shown = _told(name, by, (truth, group, str(row["prediction"])), hidden)
+        else:
+            continue
+        shown["class_accuracy"] = not hidden.class_hidden(by, truth)
+        shown["effect_size"] = not hidden.effect_hidden(by, truth)
+        gone = {"n": float(-fewest)}
+        lines.append({key: value if shown.get(key, True) else gone.get(key) for key, value in row.items()})
+    return polars.DataFrame(lines, schema=table.schema)
+
+
+def _told(
+    name: str, by: tuple[str, ...], cell: tuple[str, str, str], hidden: HiddenFindings
+) -> dict[str, bool]:
+    """Which numbers of a cell are shown; a cell without rows is no secret."""
+    cells = hidden.cells[name, by]
+    truth, group, _ = cell
+    rows = not hidden.small.cell_hidden(name, by, truth, group)
+    own, right = (
+        (truth, group, answer) not in cells or not hidden.small.cell_hidden(name, by, truth, group, answer)
+        for answer in (cell[2], truth)
+    )
+    return {"n": own, "share": own and rows, "group_accuracy": rows and right}
+
+
+def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
+    """Classes of which some group has a small cell among those listed or left."""
     import polars
 
     n, share = polars.col("n"), polars.col("share")
-    cell = ("by", "truth", "group")
-    rows = polars.when(share > 0).then(n / share).max().over(cell)
-    hidden = (rows.fill_null(0) < fewest - 0.5) | (n < fewest)
-    # One share beside its count gives the total, and so the one cell that is hidden.
-    told = ~hidden.any().over(cell)
-    shares = [name for name in ("share", "group_accuracy") if name in table.columns]
-    return table.with_columns(
-        polars.when(hidden).then(float(-fewest)).otherwise(n).alias("n"),
-        *(polars.when(told).then(polars.col(name)).alias(name) for name in shares),
-    )
+    rows = polars.when(share > 0).then(n / share).max().over("by", "truth", "group").fill_null(0)
+    left = rows - n.sum().over("by", "truth", "group")
+    small = (n.is_between(0, fewest, closed="none")) | (left.is_between(0.5, fewest - 0.5))
+    found = table.filter(small | (rows < fewest - 0.5)).select("by", "truth").unique()
+    return set(found.iter_rows())
 
 
-def _manifest(entry: object, fewest: int, *, counts: bool = False) -> Any:
-    """Counts of what was dropped or not answered, wherever the manifest tells them."""
+def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
+    """Without small counts, without the number of rows where that would tell them, and without warnings."""
+    kept: dict[str, Any] = _counts_hidden(manifest, fewest)
+    if hidden.small.rows_hidden:
+        kept["rows"] = _HIDDEN
+    if hidden.changed and kept.get("warnings"):
+        kept["warnings"] = [one for one in kept["warnings"] if not any(map(str.isdigit, str(one)))]
+    return kept
+
+
+def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
+    """Counts of what was dropped or not answered, wherever it stands; with a small one, those beside it."""
     if isinstance(entry, Mapping):
-        return {name: _manifest(one, fewest, counts=counts or name in _TOLD) for name, one in entry.items()}
+        own = {name: one for name, one in entry.items() if counts or name in _BESIDE}
+        tells = counts or "unanswered" in own
+        small = tells and any(_is_count(one) and 0 < one < fewest for one in own.values())
+        return {
+            name: _HIDDEN
+            if small and name in own and _is_count(one)
+            else _counts_hidden(one, fewest, counts=counts or name in _TOLD)
+            for name, one in entry.items()
+        }
     if isinstance(entry, list):
-        return [_manifest(one, fewest, counts=counts) for one in entry]
-    small = counts and isinstance(entry, int) and not isinstance(entry, bool) and 0 < entry < fewest
-    return f"<{fewest}" if small else entry
+        return [_counts_hidden(one, fewest, counts=counts) for one in entry]
+    return _HIDDEN if counts and _is_count(entry) and 0 < entry < fewest else entry
+
+
+def _is_count(entry: object) -> TypeGuard[int]:
+    return isinstance(entry, int) and not isinstance(entry, bool)

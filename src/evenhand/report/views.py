@@ -12,6 +12,7 @@ from evenhand.report import (
     association_words,
     charts,
     comparison,
+    downloads,
     evidence_rows,
     facets,
     frames,
@@ -65,6 +66,9 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunCont
     n_mistakes = _add_mistakes(chapter, data, mistakes)
     shown = facets.varying(chapter.findings) if chapter.faceted else None
     pieces = _add_pieces(chapter, data)
+    bands = rows.bands(chapter)
+    downloads.add_findings(data, f"{chapter.id}-findings", chapter.findings)
+    downloads.add_bands(data, f"{chapter.id}-bands", bands)
     return View(
         chapter=chapter,
         verdict=comparison.verdict(chapter, alpha)
@@ -79,11 +83,15 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunCont
         shared=_shared(chapter) if chapter.faceted else "",
         lines=[
             rows.row(
-                one, with_level=title == "Interval", shown=shown, parts_at=_parts_at(chapter, one, pieces)
+                one,
+                alpha,
+                with_level=title == "Interval",
+                shown=shown,
+                parts_at=_parts_at(chapter, one, pieces),
             )
             for one in chapter.findings
         ],
-        bands=rows.bands(chapter),
+        bands=bands,
         classes=len(chapter.classes),
         usable=len(usable),
         outside_interval=sum(_outside_interval(part) for part in usable),
@@ -91,10 +99,10 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunCont
         drawn=min(len(usable), charts.DRAWN),
         groups=groups,
         alts={
-            "classes": alternatives.classes(chapter),
+            "classes": alternatives.classes(chapter, alpha),
             "histogram": alternatives.histogram(chapter),
-            "scatter": alternatives.scatter(chapter),
-            "groups": alternatives.groups(chapter),
+            "scatter": alternatives.scatter(chapter, alpha),
+            "groups": alternatives.groups(chapter, alpha),
         },
         pieces=pieces,
         mistakes=n_mistakes,
@@ -208,6 +216,7 @@ def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str,
     for place, ((title, metric), parts) in enumerate(found.items()):
         name = f"{chapter.id}-parts-{place}"
         frames.add_parts(data, name, parts)
+        data.tables[name]["about"] = metric
         pieces.append((name, title, metric, len(parts)))
     return pieces
 

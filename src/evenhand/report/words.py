@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from evenhand.core.results import Finding, Null, Part
+from evenhand.core.chance import ALPHA, alone, standing_of
+from evenhand.core.results import Finding, Part
 from evenhand.report import association_words, formats, glossary, indicator_words, people_words
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.formats import (
     count,
     key_text,
     listing,
+    model_name,
     number,
     percent,
     plural,
@@ -22,7 +24,7 @@ from evenhand.report.formats import (
     span,
 )
 
-_ROUNDING = 1e-9  # a value on the edge of its band is within it
+_CHANCE = "what chance alone gives"
 _CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
@@ -35,13 +37,13 @@ _DIRECTIONS = {
 def alpha_of(manifest: Mapping[str, Any]) -> float:
     """The significance level of the run; 0.05 where the manifest does not say."""
     level = manifest.get("alpha")
-    return float(level) if isinstance(level, int | float) and 0 < level < 1 else 0.05
+    return float(level) if isinstance(level, int | float) and 0 < level < 1 else ALPHA
 
 
 def subject(manifest: Mapping[str, Any]) -> str:
     """What was audited: the model, else the table's file name."""
     if manifest.get("model"):
-        return shorten(manifest["model"])
+        return model_name(manifest["model"])
     source = manifest.get("source")
     path = source.get("path") if isinstance(source, Mapping) else None
     return shorten(PurePath(str(path)).name) if path else "a table of predictions"
@@ -50,7 +52,7 @@ def subject(manifest: Mapping[str, Any]) -> str:
 def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
     """What was asked, and of which model or table."""
     what = (
-        f"the predictions of {quoted(manifest['model'])}"
+        f"the predictions of {quoted(model_name(manifest['model']))}"
         if manifest.get("model")
         else "a table of predictions"
     )
@@ -84,7 +86,7 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
 def _subject(manifest: Mapping[str, Any], kind: str, what: str) -> str:
     """A mitigation where the report is about one, the model's answers otherwise."""
     if kind in association_words.QUESTIONS:
-        of = quoted(manifest["model"]) if manifest.get("model") else "a table"
+        of = quoted(model_name(manifest["model"])) if manifest.get("model") else "a table"
         method = f" after {quoted(manifest['method'])}" if kind == "debias" and manifest.get("method") else ""
         return f"the embeddings of {of}{method}" if kind != "matching" else f"the match probabilities of {of}"
     return what
@@ -98,8 +100,10 @@ def verdict(chapter: Chapter, alpha: float) -> str:
             indicator_words.verdict(chapter, alpha)
             or f"{plural(len(chapter.findings), 'finding')}, listed below."
         )
+    if not usable and any(part.reason == "suppressed" for part in chapter.classes):
+        return "Differences of mistakes are hidden, because too few rows are behind them."
     if not usable:
-        return "Could not be estimated. Not estimable is not the same as fair."
+        return "Differences of mistakes could not be estimated. Not estimable is not the same as fair."
     tested = [part for part in usable if part.p_adjusted is not None]
     beyond = beyond_chance(usable, alpha)
     if not tested:
@@ -110,15 +114,41 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return f"No difference beyond chance in any of {n_classes}. That does not prove fairness."
 
 
+def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
+    """How sure the findings are, counted, and how many there are not."""
+    findings = [finding for chapter in chapters for finding in chapter.findings]
+    tested = [one for one in findings if one.value is not None and one.p_value is not None]
+    missing = sum(one.value is None for one in findings)
+    told = []
+    if tested:
+        hits = sum(standing_of(one, alpha).beyond for one in tested)
+        adjusted = (
+            ", adjusted where many were tested" if any(one.p_adjusted is not None for one in tested) else ""
+        )
+        told.append(
+            f"How sure: {hits or 'none'} of {plural(len(tested), 'finding')} with a test "
+            f"{'is' if hits == 1 else 'are'} beyond chance (p at most {alpha:g}{adjusted}). Values below "
+            "stand beside their intervals and what chance alone gives."
+        )
+    elif findings:
+        told.append("How sure: no finding was tested, so nothing here says how far chance explains them.")
+    if missing:
+        told.append(
+            f"Not estimable: {count(missing)} of {plural(len(findings), 'finding')}, each with its reason. "
+            "That is not the same as fair."
+        )
+    return told
+
+
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found for a grouping, how sure it is, and what could not be estimated."""
     sentences = [
-        *_accuracy(chapter),
-        *_bands(chapter),
-        *_largest(chapter),
+        *_accuracy(chapter, alpha),
+        *_bands(chapter, alpha),
+        *_largest(chapter, alpha),
         *_certainty(chapter, alpha),
-        *_skewsize(chapter),
-        *_independence(chapter),
+        *_skewsize(chapter, alpha),
+        *_independence(chapter, alpha),
         *_not_estimable(chapter),
         *_group_sizes(chapter),
     ]
@@ -130,21 +160,15 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
     return [part for part in parts if part.p_adjusted is not None and part.p_adjusted <= alpha]
 
 
-def against_chance(value: float | None, null: Null | None) -> str:
-    """Where a value lies relative to what chance alone gives."""
-    if value is None or null is None:
-        return ""
-    if value > null.high + _ROUNDING:
-        return "above what chance alone gives"
-    if value < null.low - _ROUNDING:
-        return "below what chance alone gives"
-    return "within what chance alone gives"
+def against_chance(holder: Finding | Part, alpha: float) -> str:
+    """Where a value stands beside what chance alone gives: its test says, the band where there is none."""
+    return standing_of(holder, alpha).told(_CHANCE)
 
 
-def reading(value: float | None, null: Null | None, reason: str | None) -> str:
-    """The same in two words for tables, or why there is no value."""
-    place = against_chance(value, null).replace("what chance alone gives", "chance")
-    why = glossary.reason(reason) if value is None or reason else ""
+def reading(holder: Finding | Part, alpha: float) -> str:
+    """The same in few words for tables, or why there is no value."""
+    place = standing_of(holder, alpha).told()
+    why = glossary.reason(holder.reason) if holder.value is None or holder.reason else ""
     return " · ".join(part for part in (place, why) if part)
 
 
@@ -162,7 +186,7 @@ def _group_sizes(chapter: Chapter) -> list[str]:
     return [f"{plural(len(sized), 'group')} with usable rows: {listing([*shown, *more])}."]
 
 
-def _accuracy(chapter: Chapter) -> list[str]:
+def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
     finding = chapter.first("accuracy")
     if finding is None or finding.value is None:
         return []
@@ -177,7 +201,7 @@ def _accuracy(chapter: Chapter) -> list[str]:
     spread = chapter.first("accuracy_range")
     if spread is not None and spread.null is not None and spread.value is not None:
         chance = span(spread.null.low, spread.null.high)
-        sentence += f", a range {against_chance(spread.value, spread.null)} ({chance})"
+        sentence += f", a range {against_chance(spread, alpha)} ({chance})"
     if finding.value == 0:
         sentence += (
             ". No prediction is a true label: if the two are different kinds of labels, this says nothing of "
@@ -186,13 +210,13 @@ def _accuracy(chapter: Chapter) -> list[str]:
     return [sentence + "."]
 
 
-def _bands(chapter: Chapter) -> list[str]:
+def _bands(chapter: Chapter, alpha: float) -> list[str]:
     usable = chapter.ranked
     if not usable:
         return []
     estimable = _of(len(usable), len(chapter.classes))
     strong = [part for part in usable if part.band in ("medium", "large") and part.null is not None]
-    usual = [part for part in strong if part.value is not None and not _above(part.value, part.null)]
+    usual = [part for part in strong if alone(part, alpha).side != "above"]
     told = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
     sentence = f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."
     return [sentence + (told if usual else "")]
@@ -216,24 +240,24 @@ def _certainty(chapter: Chapter, alpha: float) -> list[str]:
     elif usable:
         tests = "No tests were made, so nothing here says how far chance alone explains the differences"
     if banded:
-        inside = sum(against_chance(part.value, part.null).startswith("within") for part in banded)
+        inside = sum(alone(part, alpha).side == "within" for part in banded)
         bands = f"each taken by itself, within what chance alone gives: {_of(inside, len(banded))}"
     sentence = "; ".join(part for part in (tests, bands) if part)
     return [f"{sentence}."] if sentence else []
 
 
-def _largest(chapter: Chapter) -> list[str]:
+def _largest(chapter: Chapter, alpha: float) -> list[str]:
     usable = chapter.ranked
     if not usable:
         return []
     top = usable[0]
     chance = ""
     if top.null is not None:
-        chance = f"; {against_chance(top.value, top.null)}, {span(top.null.low, top.null.high)}"
+        chance = f"; {against_chance(top, alpha)}, {span(top.null.low, top.null.high)}"
     return [f"The largest is {number(top.value)} for {quoted(key_text(top.key))}{_interval(top)}{chance}."]
 
 
-def _skewsize(chapter: Chapter) -> list[str]:
+def _skewsize(chapter: Chapter, alpha: float) -> list[str]:
     finding = chapter.effect
     if finding is None or finding.value is None:
         return []
@@ -243,7 +267,7 @@ def _skewsize(chapter: Chapter) -> list[str]:
         if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
     ]
     beside = f"Beside it stand their {listing(companions)}." if companions else ""
-    chance = against_chance(finding.value, finding.null)
+    chance = against_chance(finding, alpha)
     where = f", {chance} ({span(finding.null.low, finding.null.high)})" if finding.null and chance else ""
     caveat = f" Note: {glossary.reason(finding.reason)}." if finding.reason else ""
     return [
@@ -252,7 +276,7 @@ def _skewsize(chapter: Chapter) -> list[str]:
     ]
 
 
-def _independence(chapter: Chapter) -> list[str]:
+def _independence(chapter: Chapter, alpha: float) -> list[str]:
     """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
     finding = chapter.first("cramers_v")
     if finding is None or finding.value is None or finding.null is None:
@@ -260,18 +284,18 @@ def _independence(chapter: Chapter) -> list[str]:
     band = f", {finding.band} by its band" if finding.band else ""
     chance = span(finding.null.low, finding.null.high)
     size = f"Whatever the truth, predictions and group go together with V = {number(finding.value)}{band}"
-    verb = "more than" if _above(finding.value, finding.null) else "no more than"
+    verb = "more than" if standing_of(finding, alpha).side == "above" else "no more than"
     p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}"
     return [f"{size}: {verb} chance alone gives ({chance}{p_value})."]
-
-
-def _above(value: float, null: Null | None) -> bool:
-    return against_chance(value, null).startswith("above")
 
 
 def _not_estimable(chapter: Chapter) -> list[str]:
     sentences = []
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
+    hidden = reasons.pop("suppressed", 0)
+    if hidden:
+        whole = f"{plural(hidden, 'class is', 'classes are')} hidden, which says nothing of them"
+        sentences.append(f"{whole}: they, or cells of theirs, rest on fewer rows than this report shows.")
     if reasons:
         whole = plural(sum(reasons.values()), "class", "classes")
         counted = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]

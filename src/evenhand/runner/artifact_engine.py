@@ -62,7 +62,9 @@ class MadeArtifact:
         """
         import altair
 
-        return altair.Chart.from_dict(self.spec())
+        from evenhand.core.notebook import harmless
+
+        return altair.Chart.from_dict(harmless(self.spec()))
 
     def _repr_html_(self) -> str:
         from evenhand.core.notebook import number, table

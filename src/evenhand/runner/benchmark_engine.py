@@ -7,24 +7,22 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
+from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.benchmarks.declaration import (
     Answered,
-    Artifact,
     Benchmark,
     Measured,
     Plan,
     Setting,
     parse_parameters,
 )
-from evenhand.core.errors import UserError
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence import run_folder
 from evenhand.evidence.adaptations import adaptation_warnings
@@ -40,6 +38,7 @@ from evenhand.runner.manifest import make_manifest
 from evenhand.runner.mitigating import Applied
 from evenhand.runner.options import AskOptions
 from evenhand.runner.outcome import Run, check_out
+from evenhand.runner.run_artifacts import artifact_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +190,11 @@ class _Work:
             answers.unanswered,
             keeper,
         )
-        made.tables.update(_artifact_tables(self.benchmark, made, setting))
+        # with its folder, because some are made from the evidence
+        whole = run_folder.Run(
+            made.findings, made.manifest, made.counts, made.tables, folder=answers.folder.parent
+        )
+        made.tables.update(artifact_tables(whole, data=setting.data, declared=self.benchmark.artifacts))
         return made
 
     def _assembled(
@@ -263,16 +266,3 @@ def digest_of(annotations: pl.DataFrame) -> str:
     for block in annotations.iter_slices(65_536):
         digest.update(json.dumps(block.rows(), default=str, ensure_ascii=False).encode())
     return digest.hexdigest()
-
-
-def _artifact_tables(benchmark: Benchmark, made: Run, setting: Setting) -> dict[str, pl.DataFrame]:
-    """The artifacts this run alone can fill, with their own default parameters."""
-    tables: dict[str, pl.DataFrame] = {}
-    for name in benchmark.artifacts:
-        artifact: Artifact = ARTIFACTS.get(name)
-        if artifact.runs == 1 and (setting.data is not None or not artifact.data):
-            own = replace(setting, parameters=parse_parameters(artifact, {}))
-            # what lacks something, such as labour statistics, is left to evenhand artifact, which says so
-            with suppress(UserError):
-                tables[artifact.name.replace("/", "-")] = artifact.made([made], own).table
-    return tables

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned, match
 from evenhand.metrics.compared_models import Both, Compared, model_differences
-from evenhand.runner.compare_ranks import ranking, ranks_over_mev, ranks_over_replicates
-from evenhand.runner.compare_rows import RunToCompare, called_apart
-from evenhand.runner.compare_values import NO_TEST, settings_of, values_of
-from evenhand.runner.compare_warnings import comparison_warnings, mix_warnings, not_joined, refuse_unlike
+from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
+from evenhand.runner.compare_answers import compared_answers
+from evenhand.runner.compare_changes import Changes
+from evenhand.runner.compare_plan import Plan, check_asked, planned
+from evenhand.runner.compare_ranks import MEASURES, measured, ranking, ranks_over_mev, ranks_over_replicates
+from evenhand.runner.compare_rows import RunToCompare
+from evenhand.runner.compare_seed_values import ON_THESE, by_group, seed_values
+from evenhand.runner.compare_seeds import Given, seed_findings
+from evenhand.runner.compare_warnings import mix_warnings, not_joined
 from evenhand.runner.manifest import make_manifest
-from evenhand.runner.outcome import Run, check_out
+from evenhand.runner.outcome import Run
 from evenhand.stats.exchanged import SUMMARIES
 from evenhand.stats.multiplicity import adjust
 
 Progress = Callable[[str], None]
 
-MOST_FOR_ALL_PAIRS = 10  # with more runs, each is compared with the reference only
 PAIRED, UNPAIRED = "same samples", "not paired"
 WEIGHTED = ", weighted to one mix of classes and groups"
 _PAIRING = {
@@ -44,6 +47,10 @@ def compare(
     metrics: Sequence[str] = (),
     alpha: float = 0.05,
     reference: str | Path | None = None,
+    groups: Given | None = None,
+    group_seeds: bool = True,
+    over_time: bool | None = None,
+    dates: Mapping[str | Path, str] | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     progress: Progress | None = None,
@@ -51,7 +58,8 @@ def compare(
     """Compare models that were measured on the same benchmark or table.
 
     Runs with predictions are compared on the samples that both answered, where these can be told; else as
-    independent samples, which is said. Other runs' findings are put side by side, without tests.
+    independent samples, which is said. Other runs' findings are put side by side. Runs that differ in the
+    seed only are one model with a spread.
 
     Args:
         runs: Two or more run folders.
@@ -59,61 +67,56 @@ def compare(
         metrics: Names of measures, such as ``accuracy``; default: all.
         alpha: Level of the tests, corrected by Holm over the pairs and groupings of one measure.
         reference: Compare every run with this one only; default: all pairs of up to 10 runs, else the first.
+        groups: Runs of one recipe over several seeds, by a name for them; they need not stand in ``runs``.
+        group_seeds: Also take runs as one that say that they differ in the seed only.
+        over_time: Compare each run with the one before it; None: where all are of one model, made alike.
+        dates: Of some runs, by folder, such as ``2026-10-01``; default: when a run was made.
         seed: Of every random stream.
         out: Folder to write the comparison to.
         progress: Called with what is being done.
 
     Returns:
-        A run of kind ``compare``: differences, and tables ``ranking``, ``mev_ranks``, ``rank_shares`` and
-        ``pairing``.
+        A run of kind ``compare``: differences, spreads of seeds, and tables ``ranking``, ``mev_ranks``,
+        ``rank_shares``, ``pairing``, and ``drift`` over time.
 
     Raises:
         UserError: Fewer than two runs, runs of different benchmarks, samples of which runs say different
-            things, unknown groupings or measures.
+            things, unknown groupings, measures or groups.
     """
-    check_out(out)
-    if out is not None and Path(out).resolve() in [Path(folder).resolve() for folder in runs]:
-        raise ParameterError(f"-o {str(out)!r} is one of the runs that are compared; choose another folder")
-    if len(runs) < 2:
-        raise ParameterError(f"{len(runs)} run is given; give two or more run folders to compare")
-    if not 0 < alpha < 1:
-        raise ParameterError(f"alpha={alpha} is not possible; choose a level between 0 and 1")
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
-    read = called_apart([RunToCompare.read(folder) for folder in runs])
-    refuse_unlike(read)
-    chosen = _reference(read, runs, reference)
+    check_asked(alpha, seed, out)
+    plan = planned(
+        runs, dict(groups or {}), reference, by_seed=group_seeds, over_time=over_time, dates=dates, out=out
+    )
+    say = progress or (lambda _: None)
     settings = {"alpha": alpha, "seed": seed, "adjustment": "holm"}
-    warnings = comparison_warnings(read)
-    if any(one.counts is None for one in read):
-        values = values_of(read, by, metrics)
-        said = [*warnings, NO_TEST]
-        made = assembled(read, [], {}, {"values": values}, settings_of(values, settings), said)
-    else:
-        work = _Work(read, _pairs(read, chosen), alpha, seed, progress or (lambda _: None))
-        made = work.compared(_groupings(read, by), tuple(metrics) or SUMMARIES, settings, warnings)
+    measured_alike = all(one.counts is not None for one in plan.runs)
+    make = _by_predictions if measured_alike else _by_findings
+    made = plan.told_of(make(plan, tuple(by), tuple(metrics), settings, say))
     if out is not None:
         made.save(out)
     return made
 
 
-def _reference(
-    read: Sequence[RunToCompare], runs: Sequence[str | Path], reference: str | Path | None
-) -> int | None:
-    if reference is None:
-        return 0 if len(read) > MOST_FOR_ALL_PAIRS else None
-    wanted = Path(reference).resolve()
-    for place, folder in enumerate(runs):
-        if Path(folder).resolve() == wanted or read[place].name == str(reference):
-            return place
-    raise UnknownName("run to compare with", str(reference), [str(folder) for folder in runs])
+def _by_predictions(
+    plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
+) -> Run:
+    """Runs with predictions: counted together and compared cell by cell."""
+    work = _Work(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups)
+    return work.compared(_groupings(plan.runs, by), metrics or SUMMARIES, settings, plan.warnings())
 
 
-def _pairs(read: Sequence[RunToCompare], reference: int | None) -> list[tuple[int, int]]:
-    """First and second of every difference."""
-    if reference is None:
-        return list(combinations(range(len(read)), 2))
-    return [(place, reference) for place in range(len(read)) if place != reference]
+def _by_findings(
+    plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
+) -> Run:
+    """Other runs: their findings, and the answers behind them where samples can be paired."""
+    asked: dict[str, Any] = {"by": by, "metrics": metrics, "alpha": settings["alpha"]}
+    runs = plan.runs
+    found = compared_answers(runs, plan.singles(), seed=settings["seed"], say=say, **asked)
+    seeds = seed_values(runs, plan.groups, plan.pairs, **asked)
+    said = [*plan.warnings(), *found.warnings, *([ON_THESE] if seeds else [])]
+    tables = {**found.tables, "values": by_group(found.tables["values"], runs, plan.groups)}
+    findings = _adjusted([*found.findings, *seeds])
+    return assembled(runs, findings, {}, tables, {**settings, **found.settings}, said, plan.groups)
 
 
 def _groupings(read: Sequence[RunToCompare], by: Sequence[str]) -> list[tuple[str, ...]]:
@@ -142,13 +145,14 @@ def _groupings(read: Sequence[RunToCompare], by: Sequence[str]) -> list[tuple[st
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Runs with predictions, and the pairs that are compared."""
+    """Runs with predictions, the groups they make, and the pairs of groups that are compared."""
 
     runs: list[RunToCompare]
     pairs: list[tuple[int, int]]
     alpha: float
     seed: int
     say: Progress
+    groups: list[SeedGroup]
     counts: dict[str, Counts] = field(default_factory=dict)
     pairing: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -163,21 +167,31 @@ class _Work:
         attributes = list(dict.fromkeys(name for grouping in groupings for name in grouping))
         self.say("reading the answers")
         rows = [one.rows(attributes) for one in self.runs]
-        findings = self._differences(rows, attributes, groupings, metrics)
+        changes = Changes(len(self.pairs) * len(groupings))
+        findings = self._differences(rows, attributes, groupings, metrics, changes)
         self.say("ranking")
-        orders = [self._order(rows, attributes, grouping) for grouping in groupings]
+        over = [self._order(rows, attributes, grouping) for grouping in groupings]
+        orders = [one.compared for one in over]
+        values = [{metric: measured(one, metric) for metric in MEASURES} for one in orders]
+        strict = self.alpha / max(1, len(self.pairs) * len(groupings))
+        seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
+        findings = _adjusted([*findings, *(_noted(one, [], self.runs) for one in seeds)])
+        self._pair_groups(orders[0])
         warnings = [*warnings, *mix_warnings(findings, orders)]
+        ranked = [ranking(one, self.groups, own) for one, own in zip(over, values, strict=True)]
         tables = {
-            "ranking": pl.concat([ranking(one) for one in orders]),
-            "mev_ranks": pl.concat([ranks_over_mev(one) for one in orders]),
-            "rank_shares": pl.concat([ranks_over_replicates(one) for one in orders]),
+            "ranking": pl.concat(ranked),
+            "mev_ranks": pl.concat([ranks_over_mev(one, self.groups) for one in orders]),
+            "rank_shares": pl.concat([ranks_over_replicates(one, self.groups) for one in orders]),
             "pairing": pl.DataFrame(self.pairing, schema=_PAIRING, orient="row"),
+            **changes.tables(),
         }
         said = ["+".join(grouping) for grouping in groupings]
         how = PAIRED if all(one.joined for one in orders) else UNPAIRED
         how += WEIGHTED if any(one.standardised for one in orders) else ""
         extra = {"by": said, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
-        return assembled(self.runs, findings, self.counts, tables, {**settings, **extra}, warnings)
+        settings = {**settings, **extra}
+        return assembled(self.runs, findings, self.counts, tables, settings, warnings, self.groups)
 
     def _differences(
         self,
@@ -185,9 +199,13 @@ class _Work:
         attributes: Sequence[str],
         groupings: Sequence[tuple[str, ...]],
         metrics: Sequence[str],
+        changes: Changes,
     ) -> list[Finding]:
         findings: list[Finding] = []
-        for first, second in self.pairs:
+        for one, other in self.pairs:
+            if self.groups[one].several or self.groups[other].several:
+                continue  # seeds are the unit: see compare_seeds
+            first, second = self.groups[one].places[0], self.groups[other].places[0]
             names = (self.runs[first].name, self.runs[second].name)
             self.say(f"comparing {names[0]} with {names[1]}")
             both, lost = self._evidence(first, second, rows, attributes)
@@ -196,8 +214,19 @@ class _Work:
                     both, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
                     family=len(self.pairs) * len(groupings),
                 )  # fmt: skip
-                findings += [_noted(one, lost, self.runs, first, second) for one in found]
-        return _adjusted(findings)
+                found = changes.kept(found, both, grouping, names)
+                findings += [_noted(made, lost, self.runs, first, second) for made in found]
+        return findings
+
+    def _pair_groups(self, order: Compared) -> None:
+        """How the groups with several seeds were paired."""
+        how = PAIRED if order.joined else UNPAIRED
+        why = None if order.joined else "not every run could be joined with all others"
+        for one, other in self.pairs:
+            first, second = self.groups[one], self.groups[other]
+            if first.several or second.several:
+                samples = int(order.aligned.sizes[0].sum()) if order.joined else None
+                self.pairing.append((first.name, second.name, how, samples, why))
 
     def _evidence(
         self, first: int, second: int, rows: Sequence[pl.DataFrame | str], attributes: Sequence[str]
@@ -219,17 +248,18 @@ class _Work:
 
     def _order(
         self, rows: Sequence[pl.DataFrame | str], attributes: Sequence[str], grouping: tuple[str, ...]
-    ) -> Compared:
+    ) -> OverSeeds:
         """All models over one grouping: on the samples that all answered, else each on its own."""
         names = [one.name for one in self.runs]
         tables = [one for one in rows if not isinstance(one, str)]
-        if len(tables) == len(rows):
+        if len(tables) == len(rows) and not any(one.own_samples for one in self.groups):
             matched = match(tables, attributes, names)
             if matched.samples:
                 aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
-                return Compared.over(aligned, names, self.seed)
+                lost = [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
+                return OverSeeds.of(Compared.over(aligned, names, self.seed), lost)
         own = [_needed(one).project(grouping).table() for one in self.runs]
-        return Compared.over(Aligned.of_separate(own, grouping, names), names, self.seed)
+        return OverSeeds.of(Compared.over(Aligned.of_separate(own, grouping, names), names, self.seed))
 
 
 def _needed(one: RunToCompare) -> Counts:
@@ -238,11 +268,9 @@ def _needed(one: RunToCompare) -> Counts:
     return one.counts
 
 
-def _noted(
-    finding: Finding, lost: Sequence[Dropped], runs: Sequence[RunToCompare], first: int, second: int
-) -> Finding:
-    """A finding with the samples that were left out, and the benchmark where both runs share it."""
-    benchmarks = {runs[place].manifest.get("benchmark") for place in (first, second)}
+def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[RunToCompare], *places: int) -> Finding:
+    """A finding with the samples that were left out, and the benchmark where all runs share it."""
+    benchmarks = {runs[place].manifest.get("benchmark") for place in places or range(len(runs))}
     update = {
         "dropped": [*lost, *finding.dropped],
         "benchmark": benchmarks.pop() if len(benchmarks) == 1 else None,
@@ -270,17 +298,18 @@ def assembled(
     tables: dict[str, pl.DataFrame],
     settings: dict[str, Any],
     warnings: Sequence[str],
+    groups: Sequence[SeedGroup] = (),
 ) -> Run:
-    """The comparison with a manifest that says what was compared."""
+    """The comparison with a manifest that says what was compared: groups of runs, or every run."""
     benchmarks = {one.manifest.get("benchmark") for one in runs}
-    both = " and ".join(one.name for one in runs)
+    names = [group.name for group in groups] or [one.name for one in runs]
     manifest = make_manifest(
         counts,
         {
             "kind": "compare",
             "benchmark": benchmarks.pop() if len(benchmarks) == 1 else None,
-            "model": both if len(runs) == 2 else f"{len(runs)} models compared",
-            "models": [one.name for one in runs],
+            "model": " and ".join(names) if len(names) < 3 else f"{len(names)} models compared",
+            "models": names,
             "compared": [str(one.run.findings.manifest_id) for one in runs],
             **settings,
             "source": None,

@@ -1,4 +1,4 @@
-"""Findings of runs without common predictions, side by side: values with their intervals, no tests."""
+"""Findings of runs without common predictions, side by side: values with their intervals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.runner.compare_rows import RunToCompare
 
-NO_TEST = (
-    "values stand side by side with the interval of each; no test, because these runs hold no measure that "
-    "is paired by sample"
-)
+Name = tuple[str, str, str]
+
 SCHEMA = {
     "metric": pl.String, "by": pl.String, "params": pl.String, "model": pl.String, "value": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "reason": pl.String, "n": pl.Float64,
@@ -34,14 +32,13 @@ def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence
         UnknownName: A grouping or metric that no run has.
         InputError: No finding is in two runs.
     """
-    found = [(one, finding) for one in runs for finding in one.run.findings.findings]
-    _check("grouping of these runs", by, [finding.grouping for _, finding in found])
-    _check("metric of these runs", metrics, [finding.name for _, finding in found])
-    keyed: dict[tuple[str, str, str], list[tuple[RunToCompare, Finding]]] = {}
-    for one, finding in found:
-        if (not by or finding.grouping in by) and (not metrics or finding.name in metrics):
-            params = json.dumps(finding.params, sort_keys=True, ensure_ascii=False)
-            keyed.setdefault((finding.name, finding.grouping, params), []).append((one, finding))
+    found = [finding for one in runs for finding in one.run.findings.findings]
+    _check("grouping of these runs", by, [finding.grouping for finding in found])
+    _check("metric of these runs", metrics, [finding.name for finding in found])
+    keyed: dict[Name, list[tuple[RunToCompare, Finding]]] = {}
+    for one in runs:
+        for name, finding in wanted_findings(one, by, metrics).items():
+            keyed.setdefault(name, []).append((one, finding))
     rows = [
         (*key, one.name, finding.value, *_ends(finding), finding.reason, finding.n)
         for key, several in keyed.items()
@@ -51,6 +48,27 @@ def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence
     if not rows:
         raise InputError("no metric with equal grouping and parameters is in two of the runs; run them alike")
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def wanted_findings(one: RunToCompare, by: Sequence[str], metrics: Sequence[str]) -> dict[Name, Finding]:
+    """A run's findings of some groupings and metrics, all where none is given, by what they are called.
+
+    Args:
+        one: The run.
+        by: Groupings.
+        metrics: Names of metrics.
+    """
+    return {
+        key_of(finding): finding
+        for finding in one.run.findings.findings
+        if (not by or finding.grouping in by) and (not metrics or finding.name in metrics)
+    }
+
+
+def key_of(finding: Finding) -> Name:
+    """Name, grouping and parameters, by which findings of two runs are the same."""
+    params = json.dumps(finding.params, sort_keys=True, ensure_ascii=False)
+    return finding.name, finding.grouping, params
 
 
 def _ends(finding: Finding) -> tuple[float | None, float | None]:

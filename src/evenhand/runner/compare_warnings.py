@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -11,11 +10,12 @@ from evenhand.core.errors import InputError, one_line
 from evenhand.core.results import Finding
 from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.metrics.compared_models import Compared
+from evenhand.metrics.compared_seeds import SeedGroup
 from evenhand.runner.compare_rows import RunToCompare
+from evenhand.runner.compare_seeds import each_seed_notes, seed_notes
 
 _SHOWN = 4
 _LONG = 40  # letters of an id in a message
-_OF_ONE_SEED = ("seed", "sha256", "weights", "head")  # what another seed changes in an identity
 
 
 def refuse_unlike(runs: Sequence[RunToCompare]) -> None:
@@ -42,14 +42,15 @@ def refuse_unlike(runs: Sequence[RunToCompare]) -> None:
         )
 
 
-def comparison_warnings(runs: Sequence[RunToCompare]) -> list[str]:
+def comparison_warnings(runs: Sequence[RunToCompare], groups: Sequence[SeedGroup] = ()) -> list[str]:
     """One sentence for each thing that may lie behind a difference besides the models.
 
     Args:
         runs: With their manifests.
+        groups: Of all runs, where some are taken as one; none: each stands for itself.
     """
     said = adaptation_warnings([one.manifest for one in runs])
-    said += _seeds(runs)
+    said += seed_notes(runs, groups) if groups else each_seed_notes(runs)
     modes = {str(one.manifest.get("mode") or "default") for one in runs}
     if modes != {"default"} and all(one.counts is not None for one in runs):
         said.append(
@@ -61,7 +62,7 @@ def comparison_warnings(runs: Sequence[RunToCompare]) -> list[str]:
             f"runs were made in different modes ({', '.join(sorted(modes))}); their values may differ by it"
         )
     digests = {one.manifest.get("samples") for one in runs if one.manifest.get("samples")}
-    if len(digests) > 1:
+    if len(digests) > 1 and not any(one.own_samples for one in groups):
         said.append(
             "runs were not asked about the same samples, or annotations differ; those in common are compared"
         )
@@ -80,8 +81,9 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[Compared]) -> lis
     far = max(apart + [one.unlike for one in orders if one.standardised], default=0.0)
     if not far:
         return []
+    share = "less than 1 %" if far < 0.01 else f"up to {100 * far:.0f} %"
     return [
-        f"runs that are not paired have rows of other classes and groups (up to {100 * far:.0f} % of them); "
+        f"runs that are not paired have rows of other classes and groups ({share} of them); "
         "differences and the ranking weight both to one mix, so they are not those of the runs' own values"
     ]
 
@@ -110,32 +112,3 @@ def _parameters(runs: Sequence[RunToCompare]) -> list[str]:
         f"{name} {' / '.join(dict.fromkeys(str(one.get(name)) for one in given))}" for name in unlike[:_SHOWN]
     )
     return [f"runs have different parameters: {told}; a difference may be theirs"]
-
-
-def _seeds(runs: Sequence[RunToCompare]) -> list[str]:
-    """Models that differ by the seed of their training only."""
-    alike: dict[tuple[Any, ...], list[RunToCompare]] = {}
-    for one in runs:
-        identity = one.manifest.get("model_identity") or {}
-        if _seed_of(identity) is not None:
-            kept = tuple(sorted((k, str(v)) for k, v in identity.items() if not _by_seed(k)))
-            alike.setdefault(kept, []).append(one)
-    said = []
-    for group in alike.values():
-        seeds = list(dict.fromkeys(_seed_of(one.manifest["model_identity"]) for one in group))
-        if len(seeds) > 1:
-            names = ", ".join(repr(one.name) for one in group[:_SHOWN])
-            said.append(
-                f"{names} differ in the seed only ({', '.join(map(str, seeds))}): their differences are what "
-                "training again gives"
-            )
-    return said
-
-
-def _seed_of(identity: Mapping[str, Any]) -> str | None:
-    return next((str(value) for key, value in identity.items() if key.split()[-1] == "seed"), None)
-
-
-def _by_seed(key: str) -> bool:
-    """Whether another seed changes this; an adapted model's extractor stays the same."""
-    return not key.startswith("extractor") and any(word in key.split() for word in _OF_ONE_SEED)

@@ -190,16 +190,21 @@ def _measured(
 
 
 def _halves(items: Items, halves: tuple[Half, Half]) -> pl.DataFrame:
-    """Which item was in which half: role, sample, half."""
+    """Which item was in which half, and of which sets it is: role, sample, half, sets."""
     parts = []
     for name, half in zip(("fit", "held_out"), halves, strict=True):
-        for role, ids, rows in (
-            ("target", items.targets, half.targets),
-            ("attribute", items.attributes, half.attributes),
+        for role, ids, rows, sets in (
+            ("target", items.targets, half.targets, items.material.target_sets),
+            ("attribute", items.attributes, half.attributes, items.material.attribute_sets),
         ):
-            samples = pl.Series([ids[row] for row in rows], dtype=pl.String)
-            part = pl.DataFrame({"sample": samples})
-            parts.append(part.select(pl.lit(role).alias("role"), "sample", pl.lit(name).alias("half")))
+            of = [[one for one, members in sets.items() if row in members] for row in rows]
+            part = pl.DataFrame(
+                {"sample": [ids[row] for row in rows], "sets": of},
+                schema={"sample": pl.String, "sets": pl.List(pl.String)},
+            )
+            parts.append(
+                part.select(pl.lit(role).alias("role"), "sample", pl.lit(name).alias("half"), "sets")
+            )
     return pl.concat(parts)
 
 

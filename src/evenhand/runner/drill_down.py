@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evenhand.runner.drilled_rows import rows_of
+
 if TYPE_CHECKING:
     from evenhand.evidence.run_folder import Run
-    from evenhand.report.content import DrawnTable
 
 MOST_ROWS = 200_000
 """Rows of samples that are read for a report; it shows the first of each cell."""
@@ -18,15 +19,16 @@ _KINDS = ("predictions", "answers", "rankings", "scores")
 
 
 def evidence_of(run: Run) -> dict[str, pl.DataFrame]:
-    """Cells of counts and rows of samples of a run, cells first.
+    """Cells of counts, rows that the benchmark's findings rest on, and the samples as they were answered.
 
     Args:
         run: Counts are taken as they are; samples are read from its folder, joined with their attributes.
 
     Returns:
-        Tables by name; empty where the run kept neither.
+        Tables by name, in the order in which a chapter chooses; empty where the run kept nothing.
     """
     found = {name: counts.table() for name, counts in run.counts.items() if not counts.paired}
+    found |= rows_of(run)
     annotations = run.annotations
     if run.folder is None or annotations is None:
         return found
@@ -41,32 +43,13 @@ def evidence_of(run: Run) -> dict[str, pl.DataFrame]:
     return found
 
 
-def drawn_of(run: Run) -> list[DrawnTable]:
-    """Tables that belong to artifacts, with the artifacts' titles and figures.
-
-    Args:
-        run: Its table ``skewsize-table1`` is the artifact ``skewsize/table1``.
-
-    Returns:
-        In the order of the catalogue.
-    """
-    from evenhand.benchmarks.catalogue import ARTIFACTS
-    from evenhand.report.content import DrawnTable
-
-    names = {name.replace("/", "-"): name for name in ARTIFACTS.names()}
-    found = []
-    for table, name in names.items():
-        if table in run.tables:
-            made = ARTIFACTS.get(name)
-            found.append(DrawnTable(name, made.title, run.tables[table], made.figures))
-    return found
-
-
 def _read(parts: list[Path]) -> pl.DataFrame | None:
-    """The first rows; None where there is nothing that can be read."""
+    """The first rows, of several ranks the best; None where there is nothing that can be read."""
     if not parts:
         return None
     try:
-        return pl.scan_parquet(parts).head(MOST_ROWS).collect()
+        rows = pl.scan_parquet(parts)
+        best = rows.filter(pl.col("rank") == 1) if "rank" in rows.collect_schema() else rows
+        return best.head(MOST_ROWS).collect()
     except pl.exceptions.PolarsError:
         return None

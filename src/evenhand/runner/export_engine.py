@@ -11,6 +11,7 @@ from evenhand.core.errors import GateBroken, InputError, ParameterError, Unknown
 from evenhand.core.results import Finding
 from evenhand.evidence.run_folder import FINDINGS, Run
 from evenhand.files.atomic import write_bytes
+from evenhand.report.content import RunContent
 from evenhand.report.exports import control_mapping, tracking
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.exported import ExportedRun, Gate, chosen, only_run, text_of
@@ -19,7 +20,9 @@ from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
 from evenhand.report.exports.model_card import model_card
 from evenhand.report.exports.sarif import sarif
 from evenhand.report.exports.summary import summary
-from evenhand.report.exports.tidy import tidy_csv, tidy_frame, tidy_parquet
+from evenhand.report.exports.tidy import csv_bytes, tidy_csv, tidy_frame, tidy_parquet
+from evenhand.report.suppression import suppressed
+from evenhand.runner.drill_down import evidence_of
 from evenhand.runner.gates import check_gate_names, check_gates
 from evenhand.runner.impact_ratios import impact_ratios
 from evenhand.runner.writing import telling_where
@@ -106,6 +109,7 @@ def export(
     out: str | None = None,
     parameters: Mapping[str, str] | None = None,
     gates: Sequence[str] = (),
+    suppress: int = 0,
 ) -> Export:
     """Write runs in a format of others.
 
@@ -116,7 +120,9 @@ def export(
         format: One of ``FORMATS``; None: what the end of ``out`` says.
         out: The file, or the tracker's address or folder; None: nothing is written.
         parameters: The format's own.
-        gates: ``--fail-if`` conditions, which are tests of junit, errors of sarif and evidence of controls.
+        gates: ``--fail-if`` conditions, which are tests of junit and errors of sarif.
+        suppress: Rows that a cell needs to be shown, as in reports: what is hidden has the reason
+            ``suppressed``, a hidden count is ``-suppress``, and a gate on it is broken; 0 hides nothing.
 
     Raises:
         UserError: Something given cannot be used; the message says what can.
@@ -127,8 +133,10 @@ def export(
         raise InputError(f"-o {out!r} is a folder; give a file in it")
     if not runs:
         raise InputError("no run given; type: evenhand export RUN --as markdown")
-    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
-    exported = [_exported(run, given, gates) for run, given in zip(read, runs, strict=True)]
+    read = _read(runs)
+    if suppress and made == "ll144":
+        raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
+    exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]
     result = _made(made, read, exported, out, parameters or {})
     if result.content is not None and out is not None:
         path = Path(out).expanduser()
@@ -187,22 +195,58 @@ def _ratios(
         pairs.append((exported, counts))
     table, notes = impact_ratios(pairs, given)
     write: Callable[[Any, Sequence[str]], bytes] = {
-        ".csv": lambda table, _: table.write_csv().encode("utf-8"),
+        ".csv": lambda table, _: csv_bytes(table),
         ".json": ll144_json,
     }.get(suffix, ll144_markdown)
     return Export("ll144", write(table, notes), tuple(notes))
 
 
-def _exported(run: Run, given: str | Path | Run, gates: Sequence[str]) -> ExportedRun:
-    folder = run.folder
-    content = run.findings.dump() if folder is None else (folder / FINDINGS).read_bytes()
+def _read(runs: Sequence[str | Path | Run]) -> list[Run]:
+    """The runs.
+
+    Raises:
+        InputError: One of them is none, or given twice.
+    """
+    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
+    folders = [run.folder.resolve() for run in read if run.folder is not None]
+    for place, folder in enumerate(folders):
+        if folder in folders[:place]:
+            raise InputError(f"{str(folder)!r} is given twice; give each run once")
+    return read
+
+
+def _names(read: Sequence[Run]) -> list[str]:
+    """What the runs are called: by their folders, with as many parents as tell them apart."""
+    paths = [run.folder.resolve().parts if run.folder is not None else () for run in read]
+    plain = [
+        path[-1] if path else run.findings.manifest_id[:12] for run, path in zip(read, paths, strict=True)
+    ]
+    names: list[str] = []
+    for path, name in zip(paths, plain, strict=True):
+        alike = [one for one, other in zip(paths, plain, strict=True) if other == name and one]
+        depth = 1
+        while path and sum(one[-depth:] == path[-depth:] for one in alike) > 1:
+            depth += 1
+        wanted = text_of("/".join(path[-depth:]) if path else name)
+        taken = sum(one == wanted or one.startswith(f"{wanted} #") for one in names)
+        names.append(f"{wanted} #{taken + 1}" if taken else wanted)
+    return names
+
+
+def _exported(run: Run, name: str, gates: Sequence[str], suppress: int) -> ExportedRun:
+    content = RunContent(run.findings, run.manifest)
+    raw = run.findings.dump() if run.folder is None else (run.folder / FINDINGS).read_bytes()
+    if suppress:
+        content = suppressed(replace(content, evidence=evidence_of(run)), suppress)
+        raw = content.findings.dump()
     return ExportedRun(
-        name=run.findings.manifest_id[:12] if folder is None else text_of(folder.resolve().name),
-        findings=run.findings,
-        manifest=run.manifest,
-        gates=_checked(run.findings.findings, gates),
-        content=content,
+        name=name,
+        findings=content.findings,
+        manifest=content.manifest,
+        gates=_checked(content.findings.findings, gates),
+        content=raw,
         counted=COUNTS in run.counts,
+        fewest=suppress,
     )
 
 
@@ -236,5 +280,5 @@ def _refuse_unknown(findings: Sequence[Finding], gate: str) -> None:
 
 def frame(runs: Sequence[str | Path | Run]) -> pl.DataFrame:
     """The findings and parts of runs as a frame, as the CSV and Parquet exports have them."""
-    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
-    return tidy_frame([_exported(run, given, ()) for run, given in zip(read, runs, strict=True)])
+    read = _read(runs)
+    return tidy_frame([_exported(run, name, (), 0) for run, name in zip(read, _names(read), strict=True)])

@@ -6,10 +6,13 @@ import math
 import operator
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.metrics.definitions import DEFINITIONS
+
+OPTION = "--fail-if"
 
 _OPERATORS = {
     "<=": operator.le,
@@ -127,3 +130,17 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
 def _printed(value: object) -> str:
     """A parameter as the name of a finding has it."""
     return "|".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def gates_of(command: Sequence[str]) -> list[str]:
+    """The gates that a command line gives, as they were typed.
+
+    Args:
+        command: Program and arguments, such as ``sys.argv``.
+    """
+    words = [part for word in command for part in (word.split("=", 1) if _joined(word) else [word])]
+    return [gate for option, gate in pairwise(words) if option == OPTION and _GATE.fullmatch(gate)]
+
+
+def _joined(word: str) -> bool:
+    return word.startswith(f"{OPTION}=")

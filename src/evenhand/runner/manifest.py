@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from evenhand.evidence.counts import Counts
+from evenhand.runner.gates import gates_of
 
 _LIBRARIES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 
@@ -34,6 +35,10 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
     Args:
         counts: The evidence's counts by name.
         settings: Everything that determines the findings, and ``source``, which does not.
+
+    Returns:
+        The settings with what else there is to know, such as ``gates``: conditions that the command was given
+        before its results were known.
     """
     decisive = {key: value for key, value in settings.items() if key not in ("source", "command")}
     identity = {
@@ -47,6 +52,7 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "evenhand": version("evenhand"),
         "command": sys.argv,
+        "gates": gates_of(sys.argv),
         "versions": {
             "python": platform.python_version(),
             **{library: version(library) for library in _LIBRARIES},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,20 @@ if TYPE_CHECKING:
 class Run(run_folder.Run):
     """A run that can save and render itself."""
 
+    @cached_property
+    def all_tables(self) -> dict[str, pl.DataFrame]:
+        """Its tables with those of the papers that it fills, which are made when they are first needed."""
+        from evenhand.runner.run_artifacts import artifact_tables
+
+        found = {**self.tables, **artifact_tables(self)}
+        # In the order in which they are read again, so that the report is the same.
+        return {name: found[name] for name in sorted(found, key=lambda name: f"{name}.parquet")}
+
     def html(self, *, suppress: int = 0, images: bool = False, data: str | Path | None = None) -> str:
         """The report as one self-contained HTML text.
 
         Args:
-            suppress: Cells of fewer rows are written as ``<suppress``; 0 shows all.
+            suppress: Cells of fewer rows are hidden, with what would give them away; 0 shows all.
             images: Show thumbnails of samples. They may show people: such a file is personal data.
             data: Where the benchmark's data lies, for thumbnails of benchmarks that need it.
 
@@ -31,18 +41,21 @@ class Run(run_folder.Run):
         """
         from evenhand.report.content import RunContent
         from evenhand.report.html import render_html
-        from evenhand.runner.drill_down import drawn_of, evidence_of
+        from evenhand.runner.drill_down import evidence_of
+        from evenhand.runner.run_artifacts import drawn_of
         from evenhand.runner.sample_pictures import SamplePictures
 
         if images and suppress:
             raise InputError("--images shows single samples, which --suppress hides; give one of the two")
         pictures = SamplePictures(self, data) if images else None
+        drawn, missing = drawn_of(self.all_tables)
         content = RunContent(
             self.findings,
             self.manifest,
-            self.tables,
+            self.all_tables,
             evidence_of(self),
-            drawn=drawn_of(self),
+            drawn=drawn,
+            missing=missing,
             pictures=pictures,
         )
         return render_html(content, suppress=suppress)
@@ -61,8 +74,15 @@ class Run(run_folder.Run):
         images: bool = False,
         data: str | Path | None = None,
     ) -> Path:
-        """Write the report as one HTML file, whole or not at all; the options are those of ``html``."""
+        """Write the report as one HTML file, whole or not at all; the options are those of ``html``.
+
+        Raises:
+            InputError: The path is a folder.
+        """
         target = Path(path)
+        if target.is_dir():
+            inside = str(target / "report.html")
+            raise InputError(f"{str(path)!r} is a folder; give the file to write, such as {inside!r}")
         write_bytes(target, self.html(suppress=suppress, images=images, data=data).encode())
         return target
 
@@ -88,7 +108,7 @@ class Run(run_folder.Run):
         write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
         for name, counts in self.counts.items():
             counts.save(building / "counts" / f"{name}.parquet")
-        for name, table in self.tables.items():
+        for name, table in self.all_tables.items():
             write_table(table, building / "tables" / f"{name}.parquet")
         for name, content in self.exports.items():
             write_bytes(building / "exports" / name, content)

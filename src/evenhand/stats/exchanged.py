@@ -271,8 +271,9 @@ def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:
 
 
 def replicated(
-    classes: Sequence[ComparedClass], sizes: Floats, how: str, replicates: int, streams: Streams
-) -> Drawn:
+    classes: Sequence[ComparedClass], sizes: Floats, how: str, replicates: int, streams: Streams,
+    kept: Floats | None = None,
+) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model.
 
     Args:
@@ -281,6 +282,7 @@ def replicated(
         how: ``exchanged`` (two models) or ``resampled``.
         replicates: How many.
         streams: The random stream of a class (its place in ``classes``) and a chunk.
+        kept: Filled with the first model's effect size minus the second's, shape (classes, replicates).
 
     Returns:
         By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not defined. SkewSize
@@ -293,7 +295,8 @@ def replicated(
             rng = streams(place, start)
             return one.exchanged(rng, size) if how == "exchanged" else one.resampled(rng, size)
 
-        parts.append(_summaries(classes, sizes, draw, size))
+        here = None if kept is None else kept[:, start : start + size]
+        parts.append(_summaries(classes, sizes, draw, size, here))
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
 
 
@@ -309,6 +312,7 @@ def _summaries(
     sizes: Floats,
     draw: Callable[[int, ComparedClass], list[Floats]],
     replicates: int,
+    kept: Floats | None = None,
 ) -> Drawn:
     models, groups = sizes.shape
     effects = np.empty((models, len(classes), replicates))
@@ -318,6 +322,8 @@ def _summaries(
             effects[model, place] = one.cells.effect(tables, model)
             where, right = one.cells.hits(tables)
             hits[model, where] += right
+    if kept is not None:
+        kept[:] = effects[0] - effects[1]
     made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
     return {name: np.stack([one[name] for one in made]) for name in SUMMARIES}
 

@@ -39,6 +39,7 @@ from evenhand.metrics.label_tables import (
     association_confidences,
     association_curve,
     label_rates,
+    matched_labels,
 )
 
 NAME = "indicators/label_association"
@@ -125,6 +126,7 @@ class LabelAssociation:
             "confidences": pl.concat(confidences),
             "label_rates": pl.concat(rates),
             "label_space": _label_space(matches, found),
+            "matches": matched_labels(matches),
         }
         return Measured(findings, {}, tables)
 

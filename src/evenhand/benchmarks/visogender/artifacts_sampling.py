@@ -20,7 +20,7 @@ from evenhand.benchmarks.visogender.artifact_rows import (
     mode_notes,
 )
 from evenhand.benchmarks.visogender.artifacts_resolution import measure_title
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.evidence.run_folder import Run
 from evenhand.stats.ranking_null import Chance
@@ -112,6 +112,11 @@ def _figure12(runs: Sequence[Run], setting: Setting) -> Made:
 def _table9(runs: Sequence[Run], setting: Setting) -> Made:
     (repeats,) = _at_least_one(setting, "repeats")
     pools = pools_of(setting)
+    if not pools:
+        raise InputError(
+            "visogender/table9 draws labels in pools of both genders, and these data have none; give "
+            "--data DIR with images of both for some occupation"
+        )
     rng = np.random.default_rng(setting.seed)
     known: dict[tuple[int, int], dict[str, Chance]] = {}
     for pool in pools:

@@ -9,37 +9,18 @@ from typing import Any
 
 from evenhand.core.errors import UnknownName
 from evenhand.core.results import Finding
-from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, text_of, told
-from evenhand.report.formats import plural
+from evenhand.report.exports.control_facts import FACTS
+from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, told
 
 FOLDER = Path(__file__).resolve().parent.parent / "controls"
 NOTE = "Evidence, not a conformity decision."
+NONE = "no evidence in this run"
 PARAMETERS = {"framework": "all"}
 
 _HOLDS: Mapping[str, Callable[[Finding], bool]] = {
     "chance": lambda finding: finding.null is not None or finding.p_value is not None,
     "interval": lambda finding: finding.interval is not None,
     "group parts": lambda finding: any(part.kind == "group" for part in finding.parts),
-}
-_FACTS: Mapping[str, Callable[[ExportedRun], str]] = {
-    "gates": lambda run: _count(run.gates, "finding checked by a condition"),
-    "groups": lambda run: _count(_having(run, "groups"), "finding with sizes of groups"),
-    "dropped": lambda run: (
-        _count(_having(run, "dropped"), "finding with counts of what was left out") or "nothing left out"
-    ),
-    "reasons": lambda run: (
-        _count(run.not_estimable, "finding not estimable, with its reason") or "all could be estimated"
-    ),
-    "intervals": lambda run: _count(_having(run, "interval"), "finding with an interval"),
-    "chance": lambda run: _count(_having(run, "null"), "finding with a chance band"),
-    "sources": lambda run: _count(run.findings.findings, "finding with its paper"),
-    "crossed": lambda run: _count([f for f in run.findings.findings if len(f.by) > 1], "finding"),
-    "manifest": lambda run: text_of(run.manifest.get("manifest_id") or ""),
-    "card": lambda run: "the benchmark's card is in manifest.json" if run.manifest.get("card") else "",
-    "source": lambda run: text_of((run.manifest.get("source") or {}).get("sha256") or ""),
-    "mitigation": lambda run: text_of(run.manifest.get("mitigation") or run.manifest.get("method") or ""),
-    "comparison": lambda run: "a comparison of runs" if run.manifest.get("kind") == "compare" else "",
-    "counts": lambda run: "counts/predictions.parquet" if run.counted else "",
 }
 _MOST = 8  # of one need, in Markdown; the others are counted
 
@@ -50,7 +31,7 @@ class Need:
 
     Attributes:
         says: What it is.
-        found: Findings or facts that are evidence, as ``run: metric``.
+        found: Findings and entries that are evidence, as ``run, findings.json: metric = value``.
         otherwise: What to do where there is none.
     """
 
@@ -81,7 +62,8 @@ def mapping(name: str) -> dict[str, Any]:
 def controls(runs: Sequence[ExportedRun], given: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every control with the evidence that the runs hold together, and what is missing.
 
-    Only findings with a value are evidence. One that is not estimable is listed as missing, with its reason.
+    Every piece of evidence names the finding or the manifest's entry that it is. Only findings with a value
+    are evidence; those that are not estimable are listed beside it, with their reasons.
 
     Args:
         runs: The runs.
@@ -110,15 +92,6 @@ def controls_markdown(made: Sequence[Mapping[str, Any]]) -> bytes:
     return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
 
 
-def _having(run: ExportedRun, name: str) -> list[Finding]:
-    return [finding for finding in run.findings.findings if getattr(finding, name)]
-
-
-def _count(found: Sequence[object], one: str) -> str:
-    """How many there are; nothing where there are none."""
-    return plural(len(found), one, one.replace("finding", "findings", 1)) if found else ""
-
-
 def _framework(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[str, Any]:
     return {
         **{key: written[key] for key in ("framework", "title", "source", "scope")},
@@ -132,8 +105,11 @@ def _control(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[st
     return {
         "id": written["id"],
         "asks": written["asks"],
+        "note": NOTE,
         "evidence": [{"says": one.says, "found": list(one.found)} for one in needs if one.found],
-        "missing": [{"says": one.says, "otherwise": one.otherwise} for one in needs if not one.found],
+        "missing": [
+            {"says": one.says, "found": NONE, "otherwise": one.otherwise} for one in needs if not one.found
+        ],
         "not_estimable": sorted({line for one in written["needs"] for line in _undefined(one, runs)}),
         "elsewhere": written["elsewhere"],
     }
@@ -141,10 +117,10 @@ def _control(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[st
 
 def _need(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Need:
     facts = [
-        f"{run.name}: {found}"
-        for run in runs
+        f"{run.name}, {entry}"
         for fact in written.get("facts", [])
-        if (found := _FACTS[fact](run))
+        for run in runs
+        for entry in FACTS[fact](run, runs)
     ]
     return Need(written["says"], (*_evidence(written, runs), *facts), written["otherwise"])
 
@@ -154,14 +130,14 @@ def _evidence(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterat
     for run in runs:
         for finding in run.estimable:
             if finding.name in written.get("findings", []) and all(one(finding) for one in holds):
-                yield f"{run.name}: {finding.metric} = {finding.value:.6g}"
+                yield f"{run.name}, findings.json: {finding.metric} = {finding.value:.6g}"
 
 
 def _undefined(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
     for run in runs:
         for finding in run.not_estimable:
             if finding.name in written.get("findings", []):
-                yield f"{run.name}: {told(finding)}"
+                yield f"{run.name}: {told(finding, run.alpha)}"
 
 
 def _lines(control: Mapping[str, Any]) -> Iterator[str]:
@@ -171,7 +147,8 @@ def _lines(control: Mapping[str, Any]) -> Iterator[str]:
         if len(one["found"]) > _MOST:
             yield f"  - and {len(one['found']) - _MOST} more"
     for one in control["missing"]:
-        yield f"- Missing, {one['says']}: {markdown(one['otherwise'])}"
+        yield f"- {NONE[:1].upper()}{NONE[1:]}, {one['says']}: {markdown(one['otherwise'])}"
     for line in control["not_estimable"]:
         yield f"- Not estimable, {markdown(line)}"
-    yield f"- Elsewhere: {markdown(control['elsewhere'])}"
+    yield f"- Not for an audit of answers to show: {markdown(control['elsewhere'])}"
+    yield f"- {NOTE}"

@@ -82,6 +82,7 @@ def _told_of(run: ExportedRun) -> dict[str, str]:
         "findings": str(len(run.findings.findings)),
         "not_estimable": json_text(missing),
         "parameters": json_text(run.manifest.get("parameters") or {}),
+        **({"suppress": str(run.fewest)} if run.fewest else {}),
     }
 
 
@@ -114,7 +115,7 @@ def _result(run: ExportedRun, finding: Finding) -> dict[str, Any]:
         "source_data": {
             "dataset_name": run.benchmark,
             "source_type": "other",
-            "additional_details": {"rows": f"{finding.n:g}"},
+            "additional_details": {"rows": f"{finding.n:g}" if finding.n >= 0 else "hidden"},
         },
         "metric_config": {
             "evaluation_description": glossary.meaning(finding.name) or title(finding),
@@ -166,7 +167,7 @@ def _score(finding: Finding) -> dict[str, Any]:
                 "confidence_level": interval.level,
                 "method": interval.method,
             },
-            "num_samples": int(finding.n),
+            **({"num_samples": int(finding.n)} if finding.n >= 0 else {}),
             **replicates,
         }
     return score

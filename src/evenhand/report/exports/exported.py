@@ -11,8 +11,9 @@ from typing import Any
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.results import Finding, Findings, Part
-from evenhand.report import glossary, words
-from evenhand.report.formats import key_text, number, quoted, span, visible
+from evenhand.report import facets, glossary, words
+from evenhand.report.exports.judging import Verdict, judged_part, reading
+from evenhand.report.formats import count, key_text, number, quoted, span, visible
 
 CAUTION = (
     "These are associations, not causes. Which of them harm is a question of context. "
@@ -20,6 +21,9 @@ CAUTION = (
 )
 _HTML = {code: f"&#{code};" for code in map(ord, "&<>")}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
+_LIST = re.compile(r"^(\d*)([-.])")
+# A page that makes links by itself takes text nodes for them: a comment parts the node, and shows nothing.
+_LINKED = re.compile(r"@|:(?=//)|\bwww(?=\.)|\\#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -49,6 +53,7 @@ class ExportedRun:
         gates: Conditions that were checked on it.
         content: The bytes of its findings.json.
         counted: Whether it keeps counts of predictions.
+        fewest: Cells of fewer rows are hidden; 0 hides nothing.
     """
 
     name: str
@@ -57,6 +62,7 @@ class ExportedRun:
     gates: Sequence[Gate] = ()
     content: bytes = b""
     counted: bool = False
+    fewest: int = 0
 
     @property
     def model(self) -> str:
@@ -117,9 +123,10 @@ def json_bytes(value: object) -> bytes:
 
 
 def title(finding: Finding) -> str:
-    """A finding in words: ``Accuracy gap by perceived gender``."""
+    """A finding in words, apart from others of its name: ``Equalized odds by gender (eo=max)``."""
     by = " and ".join(visible(name) for name in finding.by)
-    return glossary.title(finding.name) + (f" by {by}" if by else "")
+    given = visible(facets.row_params(finding, None))
+    return glossary.title(finding.name) + (f" by {by}" if by else "") + (f" ({given})" if given else "")
 
 
 def why(reason: str | None) -> str:
@@ -132,23 +139,9 @@ def p_of(holder: Finding | Part) -> float | None:
     return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
 
 
-def beyond_chance(finding: Finding, alpha: float) -> bool:
-    """Whether a finding is more than chance gives.
-
-    Where it has a p-value, that is at most ``alpha``; else the value lies outside its null band, on the
-    unfair side where the metric has one. False where there is neither.
-    """
-    p_value = p_of(finding)
-    if p_value is not None:
-        return p_value <= alpha
-    side = words.against_chance(finding.value, finding.null)
-    unfair = {"lower is fairer": ("above",), "descriptive": ("above", "below")}
-    return side.startswith(unfair.get(finding.direction, ("below",)))
-
-
-def parts_beyond(finding: Finding, alpha: float) -> list[Part]:
-    """The parts whose adjusted p-value is at most ``alpha``."""
-    return words.beyond_chance(finding.parts, alpha)
+def parts_judged(finding: Finding, alpha: float, *verdicts: Verdict) -> list[Part]:
+    """The parts of one of these verdicts, by their adjusted p-values."""
+    return [part for part in finding.parts if judged_part(finding, part, alpha) in verdicts]
 
 
 def named(parts: Iterable[Part], most: int = 8) -> str:
@@ -159,8 +152,9 @@ def named(parts: Iterable[Part], most: int = 8) -> str:
 
 
 def markdown(text: object) -> str:
-    """Any text as literal Markdown on one line: no markup, no HTML, no table cell ends."""
-    return _MARKDOWN.sub(r"\\\1", visible(text_of(text))).translate(_HTML)
+    """Any text as literal Markdown on one line: no markup, HTML, links, lists or ends of table cells."""
+    literal = _MARKDOWN.sub(r"\\\1", visible(text_of(text)).strip()).translate(_HTML)
+    return _LINKED.sub(r"\g<0><!-- -->", _LIST.sub(r"\1\\\2", literal))
 
 
 def xml(text: object) -> str:
@@ -205,7 +199,7 @@ def only_run(runs: Sequence[ExportedRun], format_: str, instead: str) -> Exporte
     return runs[0]
 
 
-def told(finding: Finding) -> str:
+def told(finding: Finding, alpha: float) -> str:
     """A finding in one sentence: value, interval, what chance gives and p, or why there is no value."""
     if finding.value is None:
         return f"{title(finding)}: not estimable, {why(finding.reason)}. It is not the same as fair."
@@ -214,7 +208,7 @@ def told(finding: Finding) -> str:
         facts.append(f"interval {span(finding.interval.low, finding.interval.high)}")
     if finding.null is not None:
         facts.append(f"chance alone gives {span(finding.null.low, finding.null.high)}")
-        facts.append(words.against_chance(finding.value, finding.null))
+    facts += filter(None, [reading(finding, alpha, "what chance alone gives")])
     if (p_value := p_of(finding)) is not None:
         facts.append(f"p = {p_value:.4g}")
-    return f"{'; '.join(facts)}; n = {finding.n:g}."
+    return f"{'; '.join(facts)}; n = {count(finding.n)}."

@@ -37,7 +37,7 @@ def _suite(run: ExportedRun, place: int) -> ElementTree.Element:
         {
             "package": "evenhand",
             "id": str(place),
-            "name": xml(f"{run.benchmark} {run.model}").strip() or "run",
+            "name": xml(f"{run.benchmark} {run.model} {run.name}").strip() or "run",
             "timestamp": run.created.strftime("%Y-%m-%dT%H:%M:%S") if run.created else NO_TIME,
             "hostname": "localhost",
             "tests": str(len(run.gates) + len(alone)),
@@ -65,6 +65,7 @@ def _properties(run: ExportedRun) -> Iterator[tuple[str, str]]:
     yield "model", run.model
     yield "benchmark", run.benchmark
     yield "parameters", json_text(run.manifest.get("parameters") or {})
+    yield "suppress", str(run.fewest)
 
 
 def _case(run: ExportedRun, name: str) -> ElementTree.Element:
@@ -76,12 +77,12 @@ def _gate(run: ExportedRun, gate: Gate) -> ElementTree.Element:
     case = _case(run, f"{gate.text} [{gate.finding.metric}]")
     if gate.broken is not None:
         failure = ElementTree.SubElement(case, "failure", {"message": xml(gate.broken), "type": "gate"})
-        failure.text = xml(told(gate.finding))
+        failure.text = xml(told(gate.finding, run.alpha))
     return case
 
 
 def _informational(run: ExportedRun, finding: Finding) -> ElementTree.Element:
     case = _case(run, finding.metric)
     skipped = ElementTree.SubElement(case, "skipped", {"message": "no gate: for information", "type": "info"})
-    skipped.text = xml(told(finding))
+    skipped.text = xml(told(finding, run.alpha))
     return case

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     import polars
 
 
+_HEADINGS = {
+    "selection rate": ("Selected", "Selection rate"),
+    "scoring rate": ("Above the median", "Scoring rate"),
+}
+_SAID = {
+    "reference": "the reference",
+    "below_two_percent": "below 2% of the rows",
+    "few_rows": "few rows",
+}
+
+
 def ll144_json(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
     """The table as JSON with what has to be said of it."""
     return json_bytes({"notes": list(notes), "rows": table.to_dicts()})
@@ -20,9 +31,10 @@ def ll144_json(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
 def ll144_markdown(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
     """The table as Markdown with what has to be said of it."""
     lines = ["# Impact ratios", "", notes[0], ""]
-    for (run, by), part in table.group_by("run", "by", maintain_order=True):
+    for (run, by, form), part in table.group_by("run", "by", "form", maintain_order=True):
+        selected, rate = _HEADINGS[str(form)]
         lines += [f"## {markdown(run)}: {markdown(by)}", ""]
-        lines += ["| Category | Rows | Selected | Selection rate | Interval (95%) | Impact ratio | Note |"]
+        lines += [f"| Category | Rows | {selected} | {rate} | Interval (95%) | Impact ratio | Note |"]
         lines += ["|---|---:|---:|---:|---|---:|---|"]
         lines += [_line(row) for row in part.to_dicts()]
         lines += [""]
@@ -31,7 +43,7 @@ def ll144_markdown(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    small = "below 2% of the rows" if row["below_two_percent"] else ""
+    notes = [row["reason"] or "", *(told for name, told in _SAID.items() if row[name])]
     interval = f"{number(row['rate_low'])} to {number(row['rate_high'])}" if row["n"] else DASH
     cells = [
         markdown(shorten(row["category"], 120)),
@@ -40,6 +52,6 @@ def _line(row: Mapping[str, Any]) -> str:
         number(row["selection_rate"]),
         interval,
         number(row["impact_ratio"]),
-        "; ".join(filter(None, (row["reason"] or "", small))),
+        "; ".join(filter(None, notes)),
     ]
     return f"| {' | '.join(cells)} |".replace("<0.001", "&lt;0.001")

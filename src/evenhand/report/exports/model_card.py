@@ -73,7 +73,7 @@ def _arguments(finding: Finding) -> dict[str, Any]:
         "interval": finding.interval,
         "chance": finding.null,
         "p_value": p_of(finding),
-        "n": finding.n,
+        "n": finding.n if finding.n >= 0 else None,
         "direction": finding.direction,
         "note": finding.reason,
     }

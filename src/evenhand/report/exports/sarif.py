@@ -11,14 +11,14 @@ from evenhand.report import glossary
 from evenhand.report.exports.exported import (
     CAUTION,
     ExportedRun,
-    beyond_chance,
     json_bytes,
     json_text,
     named,
     p_of,
-    parts_beyond,
+    parts_judged,
     told,
 )
+from evenhand.report.exports.judging import judged
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ESCAPES = {ord("{"): "{{", ord("}"): "}}", ord("["): "\\[", ord("]"): "\\]", ord("\\"): "\\\\"}
@@ -27,14 +27,18 @@ _ESCAPES = {ord("{"): "{{", ord("}"): "}}", ord("["): "\\[", ord("]"): "\\]", or
 def sarif(runs: Sequence[ExportedRun]) -> bytes:
     """Every run as a run of SARIF.
 
-    ============================  ======  ==============
-    what                          kind    level
-    ============================  ======  ==============
-    a broken gate                 fail    error
-    a finding beyond chance       fail    warning
-    only parts beyond chance      fail    note
-    a finding without a value     open    none
-    ============================  ======  ==============
+    =============================================  ======  =======
+    what                                           kind    level
+    =============================================  ======  =======
+    a broken gate                                  fail    error
+    beyond chance on the unfair side, or a model
+    that is worse than the one it is compared to   fail    warning
+    only parts beyond chance                       fail    note
+    beyond chance on the better side, or a model
+    that is better than the other                  pass    none
+    beyond chance, where no side is better         review  none
+    a finding without a value                      open    none
+    =============================================  ======  =======
 
     Other findings are no results. Each result points to findings.json and names the finding.
 
@@ -56,7 +60,7 @@ def _run(run: ExportedRun) -> dict[str, Any]:
             }
         },
         "automationDetails": {
-            "id": f"{run.benchmark}/{run.model}/",
+            "id": f"{run.benchmark}/{run.model}/{run.name}/",
             "description": {"text": _plain(CAUTION)},
         },
         "columnKind": "utf16CodeUnits",
@@ -69,6 +73,7 @@ def _run(run: ExportedRun) -> dict[str, Any]:
             "manifest_id": run.findings.manifest_id,
             "findings": len(run.findings.findings),
             "alpha": run.alpha,
+            "suppress": run.fewest,
         },
     }
 
@@ -95,7 +100,7 @@ def _result(run: ExportedRun, finding: Finding, rule: int) -> dict[str, Any] | N
         "ruleIndex": rule,
         "kind": kind,
         "level": level,
-        "message": {"text": _plain(" ".join([*sentences, told(finding)]))},
+        "message": {"text": _plain(" ".join([*sentences, told(finding, run.alpha)]))},
         "locations": [
             {
                 "physicalLocation": {
@@ -113,17 +118,20 @@ def _result(run: ExportedRun, finding: Finding, rule: int) -> dict[str, Any] | N
 def _judged(run: ExportedRun, finding: Finding) -> tuple[str, str, list[str]] | None:
     """Kind, level and first sentences of a result; None where there is nothing to tell."""
     broken = [gate.broken for gate in run.gates if gate.finding is finding and gate.broken is not None]
-    parts = parts_beyond(finding, run.alpha)
+    parts = parts_judged(finding, run.alpha, "worse", "unlike")
     listed = (
         [f"Beyond chance in {len(parts)} of {len(finding.parts)} parts: {named(parts)}."] if parts else []
     )
     if broken:
         return "fail", "error", [*(f"Gate broken: {text}." for text in broken), *listed]
-    if finding.value is None:
-        return ("fail", "note", listed) if parts else ("open", "none", [])
-    if beyond_chance(finding, run.alpha):
+    verdict = judged(finding, run.alpha)
+    if verdict == "worse":
         return "fail", "warning", listed
-    return ("fail", "note", listed) if parts else None
+    if parts:
+        return "fail", "note", listed
+    kinds = {"better": "pass", "unlike": "review"}
+    kind = "open" if finding.value is None else kinds.get(verdict)
+    return None if kind is None else (kind, "none", [])
 
 
 def _properties(finding: Finding) -> Iterator[tuple[str, Any]]:

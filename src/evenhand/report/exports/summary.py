@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.results import Finding
-from evenhand.report import facets, words
 from evenhand.report.exports.exported import (
     CAUTION,
     ExportedRun,
-    beyond_chance,
     markdown,
     named,
     p_of,
-    parts_beyond,
+    parts_judged,
     title,
     why,
 )
+from evenhand.report.exports.judging import Verdict, judged, reading
 from evenhand.report.formats import DASH, count, number, p_value, percent, plural, shorten, span
 
+_BEYOND: Mapping[Verdict, str] = {
+    "worse": "Beyond chance on the unfair side",
+    "unlike": "Beyond chance, which side is better is for people to say",
+    "better": "Beyond chance on the better side",
+}
 _MOST = 60  # lines of one table; what is left out is counted
 
 
@@ -44,12 +48,13 @@ def section(run: ExportedRun, heading: str) -> str:
         lines += [
             "| Finding | Value | Interval | By chance | Reading | p | Rows |",
             "|---|---:|---|---|---|---:|---:|",
-            *(_line(finding) for finding in shown),
+            *(_line(finding, run.alpha) for finding in shown),
             "",
         ]
     if len(run.estimable) > len(shown):
         lines += [f"{len(run.estimable) - len(shown)} more are in findings.json.", ""]
-    lines += _bullets("Beyond chance", _beyond(run))
+    for verdict, words in _BEYOND.items():
+        lines += _bullets(words, _beyond(run, verdict))
     lines += _bullets("Could not be estimated", (_missing(finding) for finding in run.not_estimable))
     lines += _bullets("Left out", _dropped(findings))
     lines += _bullets("Read with care", _warnings(run))
@@ -62,19 +67,20 @@ def _facts(run: ExportedRun) -> str:
         plural(len(run.findings.findings), "finding"),
         *([plural(rows, "row")] if isinstance(rows, int | float) else []),
         f"evenhand {markdown(run.version)}",
-        f"manifest `{markdown(run.findings.manifest_id[:12])}`",
+        f"manifest {markdown(run.findings.manifest_id[:12])}",
+        *([f"cells of fewer than {run.fewest} rows are hidden"] if run.fewest else []),
     ]
     return ", ".join(facts) + "."
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Finding, alpha: float) -> str:
     interval, null = finding.interval, finding.null
     cells = [
         _name(finding),
         number(finding.value),
         f"{span(interval.low, interval.high)} ({percent(interval.level)})" if interval else DASH,
         span(null.low, null.high) if null else DASH,
-        words.against_chance(finding.value, null).replace("what chance alone gives", "chance") or DASH,
+        markdown(reading(finding, alpha)) or DASH,
         p_value(p_of(finding)),
         count(finding.n),
     ]
@@ -82,16 +88,15 @@ def _line(finding: Finding) -> str:
 
 
 def _name(finding: Finding) -> str:
-    parameters = facets.row_params(finding, None)
-    return _label(title(finding)) + (f" ({_label(parameters)})" if parameters else "")
+    return _label(title(finding))
 
 
-def _beyond(run: ExportedRun) -> Iterator[str]:
+def _beyond(run: ExportedRun, verdict: Verdict) -> Iterator[str]:
+    """Findings of a verdict, and the parts that share it, those also where the whole does not."""
     for finding in run.estimable:
-        parts = parts_beyond(finding, run.alpha)
-        itself = beyond_chance(finding, run.alpha)
+        parts = parts_judged(finding, run.alpha, verdict)
         told = f"{len(parts)} of its {plural(len(finding.parts), 'part')}: {markdown(named(parts))}"
-        if itself:
+        if judged(finding, run.alpha) == verdict:
             yield _name(finding) + (f", and {told}" if parts else "")
         elif parts:
             yield f"{_name(finding)}: not as a whole, but {told}"

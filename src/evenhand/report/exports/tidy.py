@@ -13,6 +13,8 @@ from evenhand.report.formats import key_text
 if TYPE_CHECKING:
     import polars
 
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
+_PLAIN_NUMBER = r"^[-+]?[\d.,]+%?$"
 _NUMBERS = ("place", "value", "low", "high", "level", "null_mean", "null_low", "null_high", "null_level",
             "p_value", "p_adjusted", "mde", "n", "fair_at")  # fmt: skip
 _ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "params", "row", "place",
@@ -44,8 +46,24 @@ def tidy_frame(runs: Sequence[ExportedRun]) -> polars.DataFrame:
 
 
 def tidy_csv(runs: Sequence[ExportedRun]) -> bytes:
-    """The rows as CSV in UTF-8; a null is an empty cell, an empty text is a pair of quotes."""
-    return tidy_frame(runs).write_csv().encode("utf-8")
+    """The rows as CSV; ``csv_bytes`` says how cells are written."""
+    return csv_bytes(tidy_frame(runs))
+
+
+def csv_bytes(table: polars.DataFrame) -> bytes:
+    """A table as CSV in UTF-8 that a spreadsheet does not run.
+
+    A text that it would take for a formula (after any number of apostrophes it begins with ``=``, ``+``,
+    ``-``, ``@``, also in full width, a tab or a line break) has one more apostrophe in front; plain numbers
+    are left as they are. Take that one away to read the text back. A null is an empty cell, an empty text a
+    pair of quotes.
+    """
+    import polars as pl
+
+    texts = [name for name, kind in table.schema.items() if kind == pl.String]
+    formula = pl.col(texts).str.contains(_FORMULA) & ~pl.col(texts).str.contains(_PLAIN_NUMBER)
+    safe = pl.when(formula).then(pl.lit("'") + pl.col(texts)).otherwise(pl.col(texts))
+    return table.with_columns(safe.name.keep()).write_csv().encode("utf-8")
 
 
 def tidy_parquet(runs: Sequence[ExportedRun]) -> bytes:

@@ -109,12 +109,12 @@ def to_wandb(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str,
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [_log_to_wandb(wandb, project, folder, run) for run in runs]
-    except (wandb.Error, OSError) as problem:
+    except (wandb.Error, OSError, ValueError) as problem:  # a mode it does not know
         raise InputError(f"wandb refuses: {one_line(problem)[:300]}; set WANDB_MODE=offline") from None
 
 
 def _log_to_wandb(wandb: Any, project: str, folder: Path, run: ExportedRun) -> str:
-    mode = os.environ.get("WANDB_MODE", "offline")
+    mode = os.environ.get("WANDB_MODE") or "offline"
     config = {**_facts(run), "parameters": _parameters(run), "not_estimable": _missing(run)}
     quiet = wandb.Settings(silent=True, console="off", disable_git=True)
     with wandb.init(

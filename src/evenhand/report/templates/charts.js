@@ -27,8 +27,8 @@ function chartRows(name, limit) {
     keys.forEach((key) => { made[key] = valueAt(frame, key, row); });
     made.interval = span(made.low, made.high);
     made.null = span(made.null_low, made.null_high);
-    made.reading = valueAt(frame, "reading", row) ?? "no null band";
-    made.outside = made.null_low !== null && (made.value > made.null_high || made.value < made.null_low);
+    made.reading = valueAt(frame, "reading", row) ?? "not held against chance";
+    made.outside = valueAt(frame, "beyond", row) === 1;
     return made;
   });
 }
@@ -37,10 +37,31 @@ function chartRows(name, limit) {
 const ERRORS_ONLY = 1;
 const tooltip = { disableDefaultStyle: true };
 
+// The null band of a class in the middle: the medians of both ends; none where no class has a band.
+function typicalBand(rows) {
+  const banded = rows.filter((row) => row.null_low !== null);
+  if (!banded.length) return [];
+  const middle = (key) => {
+    const ends = banded.map((row) => row[key]).sort((left, right) => left - right);
+    return (ends[Math.floor((ends.length - 1) / 2)] + ends[Math.ceil((ends.length - 1) / 2)]) / 2;
+  };
+  const [null_low, null_high] = [middle("null_low"), middle("null_high")];
+  return [{ null_low, null_high, null: span(null_low, null_high) }];
+}
+
+// What the picture shows, in words: of all that it could show, how many the filter leaves.
+function tellAlternative(host, frame, rows) {
+  host.dataset.alt ??= host.getAttribute("aria-label");
+  const all = frame.columns.value.filter((value) => value !== null).length;
+  const shown = filtering() ? `Filtered: ${count(rows.length)} of ${count(all)} shown. All of them: ` : "";
+  host.setAttribute("aria-label", shown + host.dataset.alt);
+}
+
 async function drawChart(host) {
   const chart = page.charts[host.dataset.chart];
-  const rows = chartRows(chart.frame, chart.limit);
-  const datasets = { rows, overall: [{ value: chart.overall ?? null }] };
+  const rows = chart.changes ? changeRows(chart) : chartRows(chart.frame, chart.limit);
+  const datasets = { rows, overall: [{ value: chart.overall ?? null }], typical: typicalBand(rows) };
+  tellAlternative(host, page.frames[chart.frame], rows);
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
   // The host is one picture with a text alternative; its lines and marks are not read out one by one.
   const target = element("div", { class: "drawing", "aria-hidden": "true" });
@@ -58,7 +79,7 @@ function redrawCharts() {
   document.querySelectorAll("[data-chart][data-drawn]").forEach((host) => drawChart(host));
 }
 
-// A figure of the benchmark: its colours are its own, on white.
+// A figure of the benchmark: its colours are the stylesheet's, but for the shades of values.
 async function drawFigure(host) {
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
   const target = element("div", { "aria-hidden": "true" });

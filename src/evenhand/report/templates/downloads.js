@@ -1,5 +1,5 @@
 // What the page shows, as files: tables as CSV, figures as SVG and PNG. Nothing leaves the page.
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const PLAIN_NUMBER = /^[-+]?[\d.,]+%?$/;
 const SCALE = 2;
 
@@ -13,6 +13,24 @@ function csvCell(value) {
 
 function csvOf(lines) {
   return lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+}
+
+// Rows of a frame in full: every number as it is in the run, both ends of a range apart, labels as they were
+// given, though the page shows what is invisible in them.
+function frameLines(frame, columns, rows) {
+  const told = columns.filter((column) => column.kind !== "picture");
+  const cells = told.flatMap((column) => (column.kind === "range" ? [column.key, column.to] : [column.key]));
+  const titles = told.flatMap((column) => (column.kind === "range" ? [`${column.title} low`, `${column.title} high`] : [column.title]));
+  const counts = new Set(columns.filter((column) => column.kind === "count").map((column) => column.key));
+  const value = (key, row) => {
+    const found = exactAt(frame, key, row);
+    return counts.has(key) && found < 0 ? count(found) : found;
+  };
+  return [titles, ...rows.map((row) => cells.map((key) => value(key, row)))];
+}
+
+function allRows(frame) {
+  return Array.from({ length: rowCount(frame) }, (_, row) => row);
 }
 
 function fileName(title, suffix) {
@@ -37,7 +55,7 @@ function downloadButton(words, about, act) {
   return button;
 }
 
-// A cell of a table that the template wrote: a long label counts with its full text.
+// A cell of a table whose numbers the page holds as text only: a long label counts with its full text.
 function cellText(cell) {
   const copy = cell.cloneNode(true);
   copy.querySelectorAll("details.long").forEach((long) => {
@@ -45,6 +63,7 @@ function cellText(cell) {
     long.replaceWith(full ? full.textContent : long.textContent);
   });
   copy.querySelectorAll("svg, .strip, .arrow, small:has(> a)").forEach((drawing) => drawing.remove());
+  copy.querySelectorAll("small, code").forEach((beside) => beside.prepend(" "));
   const text = copy.textContent.replace(/\s+/g, " ").trim();
   const plain = text.replace("−", "-");
   if (text === DASH) return "";
@@ -55,8 +74,11 @@ function offerStaticTables() {
   document.querySelectorAll("main .scroll > table, main .set table").forEach((table) => {
     if (table.closest("[data-table], [data-mistakes]")) return;
     const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? "table";
+    const sheet = page.tables[table.dataset.sheet];
+    const frame = sheet && page.frames[sheet.frame];
+    const written = () => [...table.rows].map((row) => [...row.cells].map(cellText));
     const button = downloadButton("CSV", title, () => {
-      saveCsv(title, [...table.rows].map((row) => [...row.cells].map(cellText)));
+      saveCsv(title, sheet ? frameLines(frame, sheet.columns, allRows(frame)) : written());
     });
     const after = element("div", { class: "after" }, button);
     if (table.closest(".beside")) table.after(after); // two columns: a third child would be a cell of its own
@@ -92,16 +114,24 @@ function savePng(drawing, name) {
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing.text)}`;
 }
 
+// What a reader calls a figure: its caption, and the section that it stands in.
+function figureTitle(host, figure) {
+  const caption = figure.querySelector("figcaption strong")?.textContent ?? "";
+  const about = host.closest("section.chapter")?.querySelector("h2") ?? host.closest("section")?.querySelector("h3 bdi");
+  return [caption.replace(/\.$/, ""), about?.textContent.trim()].filter(Boolean).join(", ");
+}
+
 function offerFigure(host) {
   const figure = host.closest("figure");
   if (figure.querySelector(".downloads")) return;
-  const title = `${host.dataset.chart ?? host.dataset.name} figure`;
+  const name = `${host.dataset.chart ?? host.dataset.name} figure`;
+  const title = figureTitle(host, figure);
   const ground = getComputedStyle(host.dataset.chart ? document.body : host).backgroundColor;
   const drawing = () => standalone(host.querySelector("svg"), ground);
   figure.append(element(
     "div",
     { class: "after downloads" },
-    downloadButton("SVG", title, () => save(new Blob([drawing().text], { type: "image/svg+xml" }), fileName(title, "svg"))),
-    downloadButton("PNG", title, () => savePng(drawing(), fileName(title, "png"))),
+    downloadButton("SVG", title, () => save(new Blob([drawing().text], { type: "image/svg+xml" }), fileName(name, "svg"))),
+    downloadButton("PNG", title, () => savePng(drawing(), fileName(name, "png"))),
   ));
 }

@@ -3,32 +3,52 @@ function sameKey(label, key) {
   return label === key || label.endsWith(CROSSED + key);
 }
 
-// The chapter's evidence whose columns say which of its rows a kind of part rests on.
+// The chapter's evidence on which a kind of part rests.
 function evidenceOf(host, kind) {
-  const kinds = (kind ?? "").split("*");
-  const all = page.evidence[host.closest("section.chapter")?.id] ?? [];
-  return all.filter((evidence) => kinds.every((one) => one in evidence.keys));
+  const all = page.evidence[host.closest("[data-chapter]")?.dataset.chapter] ?? [];
+  return all.filter((evidence) => evidence.kinds.includes(kind ?? ""));
 }
 
-function evidenceRows(evidence, kind, label) {
+// Of a table about several findings, a label begins with what tells its own from the others.
+function rowsNeeded(evidence, part) {
+  const fitting = (evidence.when[part.about] ?? []).filter((one) => one.told === "" || part.label.startsWith(one.told + CROSSED));
+  const closest = fitting.sort((one, other) => other.told.length - one.told.length)[0];
+  return Object.entries(closest?.rows ?? {});
+}
+
+function evidenceRows(evidence, part) {
   const frame = page.frames[evidence.frame];
-  const keys = kind.split("*").map((one) => evidence.keys[one]);
-  return Array.from({ length: rowCount(frame) }, (_, row) => row)
-    .filter((row) => sameKey(label, keys.map((key) => valueAt(frame, key, row)).join(CROSSED)));
+  const axes = { ...evidence.keys, ...evidence.axes[part.about] };
+  const keys = part.kind.split("*").map((one) => axes[one]);
+  const needed = rowsNeeded(evidence, part);
+  return allRows(frame)
+    .filter((row) => needed.every(([key, values]) => values.includes(valueAt(frame, key, row))))
+    .filter((row) => sameKey(part.label, keys.map((key) => valueAt(frame, key, row)).join(CROSSED)));
 }
 
-function evidenceTable(evidence, kind, label) {
-  const rows = evidenceRows(evidence, kind, label);
-  const host = element("div", { "data-caption": `Evidence of ${shorten(label)}` });
+// How many of the part's rows the page holds; nothing where small cells are hidden.
+function evidenceNote(evidence, rows, n) {
+  const counts = page.frames[evidence.frame].columns.n;
+  const cells = evidence.of === "cells";
+  const held = cells ? rows.map((row) => counts[row]) : rows.map(() => 1);
+  const total = held.reduce((sum, one) => sum + one, 0);
+  const what = cells ? ", counted by truth, group and prediction" : "";
+  if (n < 0 || held.some((one) => one < 0)) return "Rows counted by truth, group and prediction; small cells are hidden.";
+  if (evidence.only) return `${count(total)} of the ${count(n)} rows that it rests on: ${evidence.only}.`;
+  if (Math.abs(total - n) < 0.5) return `The ${count(n)} rows that it rests on${what}.`;
+  return `${count(total)} of the ${count(n)} rows that it rests on${what}. All are in the run’s folder.`;
+}
+
+function evidenceTable(evidence, part) {
+  const rows = evidenceRows(evidence, part);
+  const host = element("div", { "data-caption": `Evidence of ${shorten(part.label)}: ${evidence.of}` });
   if (rows.length) new LongTable(host, { ...evidence, rows });
-  const more = evidence.left || !rows.length ? ` The page holds the first ${count(evidence.rows)} rows of evidence; ${count(evidence.left)} more are in the run’s folder.` : "";
-  const what = evidence.of === "cells" ? "Rows counted by truth, group and prediction." : "Samples behind this part, the first of each group.";
-  return element("div", { class: "evidence" }, element("p", { class: "note" }, rows.length ? what + more : `No row of it is on this page.${more}`), host);
+  return element("div", { class: "evidence" }, element("p", { class: "note" }, evidenceNote(evidence, rows, part.n)), host);
 }
 
 // A button that opens the evidence beneath its row.
-function evidenceButton(all, kind, label, columns) {
-  const button = element("button", { type: "button", class: "more rows-of", "aria-expanded": "false", "aria-label": `Rows behind ${shorten(label)}` }, "rows");
+function evidenceButton(all, part, columns) {
+  const button = element("button", { type: "button", class: "more rows-of", "aria-expanded": "false", "aria-label": `Rows behind ${shorten(part.label)}` }, "rows");
   button.addEventListener("click", () => {
     const line = button.closest("tr");
     const open = button.getAttribute("aria-expanded") === "true";
@@ -36,7 +56,7 @@ function evidenceButton(all, kind, label, columns) {
     if (open) {
       line.nextElementSibling.remove();
     } else {
-      line.after(element("tr", { class: "drill" }, element("td", { colspan: String(columns) }, ...all.map((evidence) => evidenceTable(evidence, kind, label)))));
+      line.after(element("tr", { class: "drill" }, element("td", { colspan: String(columns) }, ...all.map((evidence) => evidenceTable(evidence, part)))));
     }
   });
   return button;

@@ -38,7 +38,7 @@ function predictionHead(label, correct) {
   return element("th", { scope: "row" }, labelElement(page.labels[label]), ...mark);
 }
 
-function mistakeTable(frame, rows) {
+function mistakeTable(frame, rows, about) {
   const truth = frame.columns.truth[rows[0]];
   const named = (group) => (page.labels[group] ?? "").split(CROSSED);
   const groups = distinct(rows.map((row) => frame.columns.group[row]))
@@ -53,15 +53,15 @@ function mistakeTable(frame, rows) {
   });
   const corner = element("th", { scope: "col" }, "predicted as");
   const table = element("table", {}, element("thead", {}, element("tr", {}, corner, ...heads)), element("tbody", {}, ...lines));
-  const name = `Predictions by group for class ${shorten(page.labels[truth])}`;
+  const name = `Predictions by group for class ${shorten(page.labels[truth])}, ${about}`;
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
 }
 
-function mistakeCard(frame, rows) {
+function mistakeCard(frame, rows, about) {
   const first = rows[0];
   const facts = `effect size ${number(valueAt(frame, "effect_size", first))} · accuracy ${number(valueAt(frame, "class_accuracy", first))}`;
   const title = element("h4", {}, labelElement(valueAt(frame, "truth", first)));
-  return element("article", { class: "mistake" }, title, element("p", { class: "status" }, facts), mistakeTable(frame, rows));
+  return element("article", { class: "mistake" }, title, element("p", { class: "status" }, facts), mistakeTable(frame, rows, about));
 }
 
 function drawMistakes(host) {
@@ -70,12 +70,13 @@ function drawMistakes(host) {
   const more = element("button", { type: "button", class: "more" });
   let all = false;
   const every = byClass(frame);
-  const csv = downloadButton("CSV", "mistakes", () => saveCsv(host.dataset.mistakes, mistakeLines(frame)));
+  const about = host.closest("section.chapter").querySelector("h2").textContent.trim();
+  const csv = downloadButton("CSV", `mistakes, ${about}`, () => saveCsv(host.dataset.mistakes, mistakeLines(frame)));
   const refresh = () => {
     const named = (rows) => (valueAt(frame, "truth", rows[0]) ?? "").toLocaleLowerCase();
     const classes = every.filter((rows) => !filters.part || named(rows).includes(filters.part));
     const shown = all ? classes : classes.slice(0, FIRST_CLASSES);
-    list.replaceChildren(...shown.map((rows) => mistakeCard(frame, rows)));
+    list.replaceChildren(...shown.map((rows) => mistakeCard(frame, rows, about)));
     more.hidden = classes.length <= FIRST_CLASSES;
     more.textContent = all ? `Show the first ${FIRST_CLASSES}` : `Show all ${count(classes.length)}`;
   };
@@ -91,8 +92,8 @@ function drawMistakes(host) {
 function mistakeLines(frame) {
   const names = Object.keys(frame.columns);
   const written = (name, row) => {
-    const value = valueAt(frame, name, row);
+    const value = exactAt(frame, name, row);
     return name === "n" && value < 0 ? count(value) : value;
   };
-  return [names, ...Array.from({ length: rowCount(frame) }, (_, row) => names.map((name) => written(name, row)))];
+  return [names, ...allRows(frame).map((row) => names.map((name) => written(name, row)))];
 }

@@ -1,6 +1,6 @@
 // Everything below the fold is made when it comes near, and all of it before printing.
 const makers = {
-  table: (host) => new LongTable(host, page.tables[host.dataset.table]),
+  table: (host) => { host.long = new LongTable(host, page.tables[host.dataset.table]); },
   mistakes: drawMistakes,
   chart: drawChart,
   figure: drawFigure,
@@ -34,6 +34,7 @@ window.addEventListener("beforeprint", () => {
 
 listeners.add(redrawCharts);
 startFilters();
+startChanges();
 offerStaticTables();
 window.addEventListener("hashchange", openTarget);
 openTarget();

@@ -33,7 +33,7 @@ class LongTable {
     this.definition = definition;
     this.frame = page.frames[definition.frame];
     this.columns = definition.columns;
-    this.all = definition.rows ?? Array.from({ length: rowCount(this.frame) }, (_, row) => row);
+    this.all = definition.rows ?? allRows(this.frame);
     this.total = this.all.length;
     this.sort = { column: this.columns.find((column) => column.key === definition.sort) ?? null, factor: -1 };
     this.limit = FIRST_ROWS;
@@ -63,15 +63,14 @@ class LongTable {
 
   // Every row that passes, in the order shown, every value in full.
   lines() {
-    const told = this.columns.filter((column) => column.kind !== "picture");
-    const cells = told.flatMap((column) => (column.kind === "range" ? [column.key, column.to] : [column.key]));
-    const titles = told.flatMap((column) => (column.kind === "range" ? [`${column.title} low`, `${column.title} high`] : [column.title]));
-    const counts = new Set(this.columns.filter((column) => column.kind === "count").map((column) => column.key));
-    const value = (key, row) => {
-      const found = valueAt(this.frame, key, row);
-      return counts.has(key) && found < 0 ? count(found) : found;
-    };
-    return [titles, ...this.rows().map((row) => cells.map((key) => value(key, row)))];
+    return frameLines(this.frame, this.columns, this.rows());
+  }
+
+  // Other rows of the same frame, in place of those shown.
+  showOnly(rows) {
+    this.all = rows;
+    this.total = rows.length;
+    this.refresh();
   }
 
   searchField() {
@@ -122,11 +121,12 @@ class LongTable {
   }
 
   drill(row) {
-    if (!this.definition.kinds) return [];
+    if (!this.definition.kinds || this.definition.plain) return [];
     const kind = kindAt(this.definition, this.frame, row);
     const evidence = evidenceOf(this.host, kind);
     const label = valueAt(this.frame, "label", row);
-    return evidence.length && label !== null ? [" ", evidenceButton(evidence, kind, label, this.columns.length)] : [];
+    const part = { kind, label, about: this.definition.about ?? valueAt(this.frame, "about", row), n: valueAt(this.frame, "n", row) };
+    return evidence.length && label !== null ? [" ", evidenceButton(evidence, part, this.columns.length)] : [];
   }
 
   // Where there is no value, one wide cell says why in place of the cells that would all be empty.

@@ -21,7 +21,7 @@ function pValue(value) {
 
 function count(value) {
   if (value === null || value === undefined) return DASH;
-  if (value < 0) return `<${grouped(-value, 0)}`; // a hidden count
+  if (value < 0) return "hidden";
   return grouped(value, Number.isInteger(value) ? 0 : 1);
 }
 
@@ -53,7 +53,7 @@ function labelElement(text, limit = LABEL_LIMIT) {
   if (short === text) return element("bdi", {}, text);
   const details = element("details", { class: "long" }, element("summary", {}, element("bdi", {}, short)));
   details.addEventListener("toggle", () => {
-    if (details.children.length === 1) details.append(element("bdi", { class: "full" }, text));
+    if (details.children.length === 1) details.append(element("bdi", { class: "full", tabindex: "0", role: "group", "aria-label": "The whole text" }, text));
   });
   return details;
 }
@@ -64,6 +64,12 @@ function valueAt(frame, key, row) {
   if (!column) return null;
   const value = column[row];
   return value !== null && frame.text.includes(key) ? page.labels[value] : value;
+}
+
+// The same as files hold it: a text as it was given.
+function exactAt(frame, key, row) {
+  const place = frame.columns[key]?.[row];
+  return (frame.text.includes(key) ? page.exact[place] : undefined) ?? valueAt(frame, key, row);
 }
 
 function rowCount(frame) {

@@ -1,0 +1,323 @@
+"""Recipes over seeds: how far the seeds of one spread, and whether two differ by more than their seeds do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.bound import BoundMetric
+from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null, Param, Part
+from evenhand.metrics.building import number
+from evenhand.metrics.compared_models import POWER, Compared
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.prepared import LEVEL
+from evenhand.stats import between_seeds
+from evenhand.stats.between_seeds import Estimate
+
+Floats = npt.NDArray[np.float64]
+Ends = tuple[float | None, float | None]
+
+SPREAD = "_seed_spread"
+UNIT: dict[str, Param] = {"unit": "seed"}
+SEEDS_ONLY = "the samples taken as given"
+SEEDS_AND_SAMPLES = "seeds and samples counted"
+NO_SPREAD = "all seeds gave one value, so that there is no spread to measure a difference in"
+
+
+@dataclass(frozen=True)
+class SeedGroup:
+    """Runs of one recipe that differ in the seed only; or a single run.
+
+    Attributes:
+        name: What they are called together.
+        places: Their places among the runs compared.
+        seeds: What the seed of each is.
+        told: Whether the runs say their seeds; if not, seeds are numbers of runs, and not paired by them.
+        own_samples: Whether each seed was asked about samples of its own.
+        asked: Whether the user made the group.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    seeds: tuple[str, ...]
+    told: bool = True
+    own_samples: bool = False
+    asked: bool = False
+
+    @property
+    def several(self) -> bool:
+        """Whether there are seeds to speak of."""
+        return len(self.places) > 1
+
+
+@dataclass(frozen=True, eq=False)
+class OverSeeds:
+    """Values of every run by measure, and replicates of them with samples drawn again.
+
+    Attributes:
+        compared: The runs' usable rows.
+        values: Value of each run, shape (M,), by measure; NaN where there is none.
+        draws: Replicates of each run's value, shape (M, R), by measure.
+        dropped: Samples left out of all.
+    """
+
+    compared: Compared
+    values: Mapping[str, Floats]
+    draws: Mapping[str, Floats]
+    dropped: Sequence[Dropped] = ()
+
+    @classmethod
+    def of(cls, compared: Compared, dropped: Sequence[Dropped] = ()) -> OverSeeds:
+        """All summaries of compared runs."""
+        values = {metric: drawn[:, 0] for metric, drawn in compared.observed.items()}
+        return cls(compared, values, compared.resampled, dropped)
+
+    def spread(self, metric: str, group: SeedGroup, ends: Sequence[Ends] = ()) -> Finding:
+        """Between-seed standard deviation of one measure, with each seed as a part.
+
+        Args:
+            metric: One of ``SUMMARIES``.
+            group: Two or more seeds.
+            ends: Each seed's sampling interval, where there is one.
+
+        Returns:
+            The standard deviation over seeds (``n - 1``) with its chi-square interval, which holds if seeds
+            are normal. Details: the mean over seeds with its interval, and ``sampling_error``, the standard
+            error of one run by its samples. None where a seed has no value.
+        """
+        values = self.values[metric][list(group.places)]
+        lacking = lacking_in(group, values)
+        parts = self._parts(metric, group, ends)
+        if lacking:
+            return self._finding(
+                f"{metric}{SPREAD}", group, {"model": group.name}, reason=lacking, parts=parts
+            )
+        found = between_seeds.spread(values, LEVEL)
+        middle = self.mean(metric, group)
+        interval = Interval(low=found.low, high=found.high, level=LEVEL, method="chi-square over seeds")
+        return self._finding(
+            f"{metric}{SPREAD}",
+            group,
+            {"model": group.name},
+            value=found.sd,
+            interval=interval if found.sd > 0 else None,
+            parts=parts,
+            details={
+                "seeds": float(len(group.places)),
+                "mean": middle.value,
+                "mean_low": middle.low,
+                "mean_high": middle.high,
+                "sampling_error": self._sampling_error(metric, group),
+            },
+        )
+
+    def mean(self, metric: str, group: SeedGroup) -> Estimate:
+        """The mean over two or more seeds, with an interval that counts seeds and samples."""
+        places = list(group.places)
+        weights = np.full(len(places), 1 / len(places))
+        values = self.values[metric][places]
+        return between_seeds.mean_of(values, self._shared(metric, weights, [group]) or 0.0, LEVEL)
+
+    def difference(self, metric: str, first: SeedGroup, second: SeedGroup, *, alpha: float = 0.05) -> Finding:
+        r"""Mean over the first's seeds minus that over the second's, ``metric_difference``; fair at 0.
+
+        Two or more seeds on both sides: Welch's t with seeds as the unit, or by seed where both have the same
+        seeds and runs are paired. The variance also holds what samples do to all seeds alike, from samples
+        drawn again (``stats/between_seeds``). One seed on a side: the t of a single further seed, with the
+        spread of the other side.
+
+        Args:
+            metric: One of ``SUMMARIES``.
+            first: Its seeds; at least one of the two has several.
+            second: Those of the reference.
+            alpha: Level of the test over the number of tests, for ``mde``.
+
+        Returns:
+            In the metric's units. None where a seed has no value. p is None where nothing varies.
+
+        Source: Welch 1947; Satterthwaite 1946; Fisher 1935.
+        """
+        name = f"{metric}_difference"
+        params: dict[str, Param] = {"model": first.name, "reference": second.name, **UNIT}
+        here, there = (self.values[metric][list(one.places)] for one in (first, second))
+        lacking = "; ".join(filter(None, (lacking_in(first, here), lacking_in(second, there))))
+        if lacking:
+            return self._finding(name, first, params, reason=lacking, second=second)
+        by_seed = self.paired_by_seed(first, second)
+        weights = np.r_[np.full(here.size, 1 / here.size), np.full(there.size, -1 / there.size)]
+        shared = self._shared(metric, weights, [first, second], by_seed=by_seed)
+        made, how = estimated(first, second, here, there, shared or 0.0, by_seed=by_seed)
+        counted = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
+        fields = uncertain(made, f"{how}, {counted}", alpha)
+        return self._finding(
+            name, first, params, second=second, value=made.value, **fields,
+            details={
+                **self._compared_on(),
+                "first": float(here.mean()),
+                "second": float(there.mean()),
+                "first_seeds": float(here.size),
+                "second_seeds": float(there.size),
+                "seed_error": made.seed_error,
+                "sample_error": None if shared is None else math.sqrt(shared),
+                "paired_by": "seed" if by_seed else None,
+                "degrees_of_freedom": number(made.df),
+            },
+        )  # fmt: skip
+
+    def paired_by_seed(self, first: SeedGroup, second: SeedGroup) -> bool:
+        """Whether both have the same seeds, and runs of one seed the same samples."""
+        alike = first.several and first.told and second.told and set(first.seeds) == set(second.seeds)
+        own = first.own_samples and second.own_samples
+        return alike and (own or self.compared.joined)
+
+    def _shared(
+        self, metric: str, weights: Floats, groups: Sequence[SeedGroup], *, by_seed: bool = False
+    ) -> float | None:
+        if all(one.own_samples for one in groups if one.several):
+            return 0.0
+        draws = self.draws[metric][[place for one in groups for place in one.places]]
+        sizes = [len(one.places) for one in groups]
+        if by_seed:
+            order = [groups[1].seeds.index(seed) for seed in groups[0].seeds]
+            draws = draws[: sizes[0]] - draws[sizes[0] :][order]
+            weights, sizes = weights[: sizes[0]], sizes[:1]
+        ends = np.cumsum([0, *sizes])
+        clusters = [range(start, end) for start, end in pairwise(ends.tolist())]
+        return between_seeds.shared_variance(draws, weights, clusters)
+
+    def _sampling_error(self, metric: str, group: SeedGroup) -> float | None:
+        """Standard error of one run by its samples: the root of the mean variance of its replicates."""
+        draws = self.draws[metric][list(group.places)]
+        kept = draws[:, np.isfinite(draws).all(axis=0)]
+        if kept.shape[1] < max(2, between_seeds.USABLE * draws.shape[1]):
+            return None
+        return float(np.sqrt(np.var(kept, axis=1, ddof=1).mean()))
+
+    def _parts(self, metric: str, group: SeedGroup, ends: Sequence[Ends]) -> list[Part]:
+        rows = self.compared.aligned.sizes.sum(axis=1)
+        parts = []
+        for place, (run, seed) in enumerate(zip(group.places, group.seeds, strict=True)):
+            value = number(float(self.values[metric][run]))
+            own = ends[place] if ends else (None, None)
+            parts.append(seed_part(seed, self.compared.names[run], value, own, float(rows[run])))
+        return parts
+
+    def _compared_on(self) -> dict[str, float | str | None]:
+        how = "same samples" if self.compared.joined else "not paired"
+        return {
+            "compared": how,
+            **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
+        }
+
+    def _finding(
+        self,
+        name: str,
+        first: SeedGroup,
+        params: dict[str, Param],
+        *,
+        second: SeedGroup | None = None,
+        value: float | None = None,
+        **fields: Any,
+    ) -> Finding:
+        aligned, definition = self.compared.aligned, DEFINITIONS[name]
+        sizes = aligned.sizes[first.places[0]]
+        keys = [[str(level) for level in key] for key in aligned.groups]
+        lost = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
+        return Finding(
+            metric=str(BoundMetric.make(name, aligned.by, params)), name=name, params=params,
+            model=first.name, reference=None if second is None else second.name,
+            by=list(aligned.by), value=value, n=float(sizes.sum()),
+            groups=[
+                GroupSize(key=key[0] if len(key) == 1 else key, n=n)
+                for key, n in zip(keys, sizes.tolist(), strict=True)
+            ],
+            dropped=[*self.dropped, *lost], direction=definition.direction, fair_at=definition.fair_at,
+            source=definition.source, **fields,
+        )  # fmt: skip
+
+
+def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) -> Part:
+    """One seed of a spread.
+
+    Args:
+        seed: The seed.
+        run: What its run is called.
+        value: None where it has none.
+        ends: Of the run's own sampling interval.
+        n: Rows.
+    """
+    low, high = ends
+    interval = None
+    if low is not None and high is not None:
+        interval = Interval(low=low, high=high, level=LEVEL, method="sampling interval of the run")
+    reason = "undefined" if value is None else None
+    return Part(
+        kind="seed", key=seed, value=value, interval=interval, n=n, reason=reason, details={"run": run}
+    )
+
+
+def lacking_in(group: SeedGroup, values: Floats) -> str:
+    """Which seeds have no value; empty where all have one.
+
+    Args:
+        group: Its seeds.
+        values: One of each, shape (n,); NaN where there is none.
+    """
+    lacking = [seed for seed, value in zip(group.seeds, values, strict=True) if not np.isfinite(value)]
+    return f"no value for seed {', '.join(lacking)} of {group.name}" if lacking else ""
+
+
+def estimated(
+    first: SeedGroup, second: SeedGroup, here: Floats, there: Floats, shared: float, *, by_seed: bool
+) -> tuple[Estimate, str]:
+    """Mean over the first's seeds minus that over the second's, and how it was made.
+
+    Args:
+        first: Its seeds; at least one of the two has several.
+        second: Those of the reference.
+        here: Values of the first, shape (n1,).
+        there: Values of the second, shape (n2,).
+        shared: Variance by samples that seeds share, as in ``between_seeds.welch``.
+        by_seed: Take differences of equal seeds.
+    """
+    if by_seed:
+        order = [second.seeds.index(seed) for seed in first.seeds]
+        return between_seeds.paired(here - there[order], shared, LEVEL), "paired t over seeds"
+    if first.several and second.several:
+        return between_seeds.welch(here, there, shared, LEVEL), "Welch t over seeds"
+    how = "t of one further seed"
+    if second.several:
+        return between_seeds.predicted(float(here[0]), there, shared, LEVEL), how
+    turned = between_seeds.predicted(float(there[0]), here, shared, LEVEL)
+    found = Estimate(
+        -turned.value, turned.error, turned.seed_error, turned.df, -turned.high, -turned.low, turned.p_value
+    )
+    return found, how
+
+
+def uncertain(made: Estimate, how: str, alpha: float) -> dict[str, Any]:
+    """Interval, null band, p and smallest detectable difference; a note where nothing varies.
+
+    Args:
+        made: The difference.
+        how: It was made, for the interval.
+        alpha: Level of the test over the number of tests.
+
+    Returns:
+        Fields of a Finding.
+    """
+    if made.error == 0:
+        return {"notes": [NO_SPREAD]}
+    reach = made.quantile((1 + LEVEL) / 2) * made.error
+    return {
+        "interval": Interval(low=made.low, high=made.high, level=LEVEL, method=how),
+        "null": Null(mean=0.0, low=-reach, high=reach, level=LEVEL, method=how),
+        "p_value": made.p_value,
+        "mde": number((made.quantile(1 - alpha / 2) + made.quantile(POWER)) * made.error),
+    }

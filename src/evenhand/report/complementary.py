@@ -1,0 +1,209 @@
+"""Counts that add up to each other: which to hide so that no small one can be worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_NOTHING = 1e-9  # counts of weights are floats
+_DENSE = 500  # unknowns that are solved at once
+_STEADY = 1e-6  # a direction in which a count does not move
+_ROUNDS = 60
+_TOTALS = 3  # hiding a total costs this much more than hiding one of its parts
+
+
+class Sums:
+    """Counts, the sums that tie them, and what is hidden.
+
+    A count above 0 and below ``fewest`` is secret. ``settle`` hides more until three things hold:
+
+    1. of the counts that add up to one that is shown, none or at least two are hidden, and the hidden ones
+       are together at least ``fewest``, unless nothing is left to hide;
+    2. a hidden total has a hidden count among those that add up to it;
+    3. no secret follows from all sums together: there is a direction in which it can move by a little while
+       every sum holds, every shown count stays, and no count falls below 0.
+
+    The third is exact for real numbers. The direction keeps to counts above 0, because a hidden 0 cannot
+    fall. What is hidden beside a secret is what is shown least often, then what is smallest; a total only
+    where nothing else is left, or where it is shown far less often, so that less is lost.
+
+    Attributes:
+        counts: Of each entry.
+        hidden: Entries that are not shown.
+        open: Secrets that could not be protected: nothing beside them was left to hide.
+    """
+
+    def __init__(self, fewest: int) -> None:
+        self.counts: list[float] = []
+        self.hidden: set[int] = set()
+        self.open: set[int] = set()
+        self._fewest = fewest
+        self._shown_at: list[int] = []
+        self._sums: dict[tuple[int, tuple[int, ...]], None] = {}
+        self._of: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+        self._with: dict[int, set[int]] = {}
+        self._goes_with: dict[int, set[int]] = {}
+        self._due: list[tuple[int, tuple[int, ...]]] = []
+        self._kept: set[int] = set()
+
+    def add(self, count: float, *, shown: bool = True, kept: bool = False) -> int:
+        """A new entry; its place.
+
+        Args:
+            count: At least 0.
+            shown: Whether the report shows it; a count that nobody shows may still follow from others.
+            kept: It is no secret, and is hidden only with what it goes with.
+        """
+        place = len(self.counts)
+        self.counts.append(float(count))
+        self._shown_at.append(0)
+        if kept:
+            self._kept.add(place)
+        if not shown or self.secret(place):
+            self.hidden.add(place)
+        return place
+
+    def seen(self, place: int) -> None:
+        """The report shows this entry once more."""
+        self._shown_at[place] += 1
+
+    def goes_with(self, other: int, one: int) -> None:
+        """``other``, the right rows of a group, is hidden where all entries are that it goes with."""
+        self._with.setdefault(one, set()).add(other)
+        self._goes_with.setdefault(other, set()).add(one)
+        self.hidden.discard(other)
+        if self._goes_with[other] <= self.hidden:
+            self.hidden.add(other)
+
+    def keep(self) -> None:
+        """Keep everything that is shown by now: only what is added later may be hidden beside secrets."""
+        self._kept |= set(range(len(self.counts))) - self.hidden
+
+    def secret(self, place: int) -> bool:
+        """Whether it is too small to be shown, and not 0."""
+        return place not in self._kept and _NOTHING < self.counts[place] < self._fewest - _NOTHING
+
+    def relate(self, total: int, parts: Iterable[int]) -> None:
+        """Say that ``parts`` add up to ``total``."""
+        made = (total, tuple(parts))
+        if made in self._sums:
+            return
+        self._sums[made] = None
+        self._due.append(made)
+        for place in {total, *made[1]}:
+            self._of.setdefault(place, []).append(made)
+
+    def settle(self) -> None:
+        """Hide what must be hidden beside the secrets."""
+        for _ in range(_ROUNDS):
+            self._lines()
+            exposed = self._exposed() - self.open
+            if not exposed:
+                return
+            for place in sorted(exposed):
+                if not self._hide_beside(place):
+                    self.open.add(place)
+        self._lines()
+        self.open |= self._exposed()
+
+    def _hide(self, place: int) -> None:
+        self.hidden.add(place)
+        for other in self._with.get(place, set()):
+            if self._goes_with[other] <= self.hidden:
+                self.hidden.add(other)
+                self._due += self._of.get(other, [])
+        self._due += self._of.get(place, [])
+
+    def _lines(self) -> None:
+        while self._due:
+            total, parts = self._due.pop()
+            unseen = [part for part in parts if part in self.hidden and self.counts[part] > _NOTHING]
+            if total in self.hidden:
+                if not unseen and self.counts[total] > _NOTHING and self._shown_at[total]:
+                    self._hide_one(parts)
+                continue
+            while unseen and (len(unseen) < 2 or sum(self.counts[one] for one in unseen) < self._fewest):
+                chosen = self._hide_one(parts, total)
+                if chosen is None or chosen == total:
+                    break
+                unseen.append(chosen)
+
+    def _hide_one(self, parts: Iterable[int], total: int | None = None) -> int | None:
+        """Hide the entry that costs least; None where nothing is left."""
+        costs = [
+            (self._shown_at[one] * (_TOTALS if one == total else 1), self.counts[one], one)
+            for one in (*parts, *([] if total is None else [total]))
+            if one not in self.hidden and one not in self._kept and self.counts[one] > _NOTHING
+        ]
+        if not costs:
+            return None
+        chosen = min(costs)[-1]
+        self._hide(chosen)
+        return chosen
+
+    def _hide_beside(self, place: int) -> bool:
+        """Hide one more entry near a secret that would follow; False where none is left."""
+        known, edge = {place}, [place]
+        while edge:
+            sums = [made for one in edge for made in self._of.get(one, ())]
+            near = dict.fromkeys(one for total, parts in sums for one in (*parts, total))
+            if self._hide_one(near) is not None:
+                return True
+            edge = [one for one in near if one in self.hidden and one not in known]
+            known |= set(edge)
+        return False
+
+    def _exposed(self) -> set[int]:
+        """Secrets that follow from the sums and what is shown."""
+        secrets = {one for one in self.hidden if self.secret(one)}
+        found: set[int] = set()
+        while secrets:
+            unknown, sums = self._tied(secrets.pop())
+            own = {one for one in unknown if self.secret(one)}
+            secrets -= own
+            found |= own & _steady(unknown, sums)
+        return found
+
+    def _tied(self, start: int) -> tuple[list[int], list[tuple[int, tuple[int, ...]]]]:
+        """Hidden counts above 0 that sums tie to this one, and those sums."""
+        known, edge = {start: None}, [start]
+        sums: dict[tuple[int, tuple[int, ...]], None] = {}
+        while edge:
+            for made in self._of.get(edge.pop(), ()):
+                if made in sums:
+                    continue
+                sums[made] = None
+                for one in (*made[1], made[0]):
+                    if one in self.hidden and one not in known and self.counts[one] > _NOTHING:
+                        known[one] = None
+                        edge.append(one)
+        return list(known), list(sums)
+
+
+def _steady(unknown: Sequence[int], sums: Sequence[tuple[int, tuple[int, ...]]]) -> set[int]:
+    """Unknowns that the sums fix: those that no direction moves along which all sums hold.
+
+    A random vector's part in the null space of the sums moves every unknown that can move at all.
+    """
+    import numpy as np
+    from scipy import sparse
+    from scipy.sparse.linalg import lsqr
+
+    places = {one: column for column, one in enumerate(unknown)}
+    rows, columns, signs = [], [], []
+    for row, (total, parts) in enumerate(sums):
+        for one, sign in [*((part, 1.0) for part in parts), (total, -1.0)]:
+            if one in places:
+                rows.append(row)
+                columns.append(places[one])
+                signs.append(sign)
+    shape = (max(len(sums), 1), len(unknown))
+    ties = sparse.csr_array((signs, (rows, columns)), shape=shape)
+    drawn = np.random.default_rng(0).uniform(1, 2, len(unknown))
+    drawn *= np.random.default_rng(1).choice([-1.0, 1.0], len(unknown))
+    sums_drawn = np.asarray(ties @ drawn, dtype=np.float64)
+    if len(unknown) <= _DENSE:
+        fixed = np.linalg.lstsq(np.asarray(ties.toarray(), dtype=np.float64), sums_drawn, rcond=None)[0]
+    else:
+        fixed = lsqr(ties, sums_drawn, atol=1e-13, btol=1e-13, iter_lim=20 * len(unknown))[0]
+    moved = np.abs(drawn - fixed)
+    return {one for one, column in places.items() if moved[column] < _STEADY}

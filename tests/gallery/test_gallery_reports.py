@@ -1,0 +1,168 @@
+"""Reports of the demo's runs show the tables and figures that each run fills, in a browser, offline."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
+from evenhand.runner.outcome import Run
+from tests.gallery import demo
+from tests.report.browsing import CHROMIUM, FLAGS, UNFINISHED, needs_chromium, playwright, scroll_through
+
+pytestmark = [pytest.mark.slow, needs_chromium]
+
+MISTAKES = {*(f"skewsize/table{n}" for n in (3, 4, 7)), *(f"skewsize/figure{n}" for n in range(1, 7))}
+PLANTED = {f"skewsize/table{n}" for n in (1, 2, 5)}
+CARDS = {f"indicators/table{n}" for n in (1, 2, 3)}
+RESOLUTION = {
+    *(f"visogender/table{n}" for n in (1, 2, 4, 6, 7, 8, 9, 10)),
+    *(f"visogender/figure{n}" for n in (2, 3, 4, 5, 6, 8, 9, 10, 12, 13)),
+}
+RETRIEVAL = {
+    *(f"visogender/table{n}" for n in (1, 3, 5, 6, 7, 9, 10)),
+    *(f"visogender/figure{n}" for n in (7, 11, 13)),
+}
+FILLED = {
+    "sprites-heart": MISTAKES | PLANTED,
+    "occupations-even": MISTAKES | {"skewsize/table6"},
+    **{
+        f"{study}-uneven": MISTAKES
+        for study in ("sports", "backgrounds", "domainnet", "waterbirds", "celeba")
+    },
+    "own-uneven": MISTAKES,
+    "label_association-ssl-small": CARDS
+    | {"indicators/table4"}
+    | {f"indicators/figure{n}" for n in (2, 3, 8, 9, 10, 11)},
+    "retrieval-ssl-small": CARDS | {"indicators/table4"} | {f"indicators/figure{n}" for n in (2, 6, 7, 13)},
+    "geography-ssl-small": CARDS | {"indicators/table5"} | {f"indicators/figure{n}" for n in (2, 4, 12)},
+    "resolution-clip-a": RESOLUTION,
+    "retrieval-clip-a": RETRIEVAL,
+    "association": {
+        f"mmbias/{name}" for name in ("table1", "table2", "figure2", "figure3", "figure4", "figure5")
+    },
+    "matching": {f"mmbias/{name}" for name in ("table1", "table2", "figure2", "figure3")},
+    "debias": {"mmbias/table3", "mmbias/tradeoff"},
+    "audit": MISTAKES,
+    "compared-studies": MISTAKES,
+    "compared-indicators": {f"indicators/figure{n}" for n in (2, 4, 5, 12)},
+}
+"""What each run fills; all else is listed with the reason."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The folder of the demo's runs, with an audit of a table and two comparisons."""
+    pytest.importorskip("sklearn")
+    folder = tmp_path_factory.mktemp("gallery")
+    demo.build(folder)
+    made = folder / "runs"
+    counts = Run.read(made / "celeba-uneven").counts["predictions"]
+    eh.audit(counts, by=list(counts.attributes), out=made / "audit")
+    eh.compare([made / "sports-even", made / "sports-uneven"], out=made / "compared-studies")
+    places = [made / f"geography-{name}" for name in ("ssl-small", "labels-small")]
+    eh.compare(places, out=made / "compared-indicators")
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+def test_every_benchmark_is_among_them(runs):
+    benchmarks = {Run.read(runs / name).manifest["benchmark"] for name in FILLED}
+    assert set(BENCHMARKS.names()) <= benchmarks
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_what_a_run_cannot_fill_is_listed_with_the_reason(runs, name):
+    lines = Run.read(runs / name).tables["artifacts"]
+    filled = lines.filter(pl.col("reason").is_null())
+    assert set(filled["artifact"]) == FILLED[name]
+    family = {
+        other for other in ARTIFACTS.names() if other.split("/")[0] in {n.split("/")[0] for n in FILLED[name]}
+    }
+    assert set(lines["artifact"]) == family
+    assert all("\n" not in why and str(runs) not in why for why in lines["reason"].drop_nulls())
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_its_report_shows_them_drawn_and_asks_for_nothing(runs, name, browser):
+    page = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="dark", bypass_csp=True)
+    heard: list[str] = []
+    address = (runs / name / "report.html").as_uri()
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda asked: heard.append(asked.url) if asked.url != address else None)
+    page.goto(address)
+    for one in FILLED[name]:
+        section = page.locator(f"#artifact-{one.replace('/', '-')}")
+        assert section.locator("table, [data-figure]").count(), one
+    scroll_through(page)
+    assert page.locator(UNFINISHED).count() == 0
+    drawn = page.locator("[data-figure] svg")
+    assert drawn.count() == page.locator("[data-figure]").count()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1400
+    listed = page.locator("#artifacts-missing li")
+    assert listed.count() == len(Run.read(runs / name).tables["artifacts"]) - len(FILLED[name])
+    assert serious(page) == []
+    assert heard == []
+    page.close()
+
+
+def serious(page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        (one["id"], one["nodes"][0]["html"][:160], one["nodes"][0].get("failureSummary"))
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
+    page = browser.new_page()
+    page.goto((runs / "own-uneven" / "report.html").as_uri())
+    section = page.locator("#artifact-skewsize-table4")
+    assert (
+        section.locator("h3")
+        .inner_text()
+        .startswith("SkewSize of each model and benchmark: this run’s own data")
+    )
+    assert "BLIP2" not in section.locator("> .set").first.inner_text()
+    section.locator("summary", has_text="What the paper prints of its own data").click()
+    assert "BLIP2" in section.locator("details", has_text="What the paper prints").inner_text()
+    page.close()
+
+
+def test_the_file_of_a_table_holds_all_digits(runs, browser, tmp_path):
+    page = browser.new_page(accept_downloads=True)
+    page.goto((runs / "own-uneven" / "report.html").as_uri())
+    with page.expect_download() as waited:
+        page.locator("#artifact-skewsize-table3 button", has_text="CSV").first.click()
+    waited.value.save_as(tmp_path / "table3.csv")
+    kept = Run.read(runs / "own-uneven").tables["skewsize-table3"]
+    written = pl.read_csv(tmp_path / "table3.csv")
+    assert written.columns == kept.columns
+    assert written["effect_size"].to_list() == kept["effect_size"].to_list()
+    assert written["class"].to_list() == kept["class"].to_list()
+    page.close()
+
+
+def test_a_comparison_without_its_runs_says_so(runs, tmp_path):
+    made = eh.compare([runs / "sports-even", runs / "sports-uneven"])
+    manifest = json.loads(json.dumps(made.manifest))
+    for entry in manifest["runs"]:
+        entry["folder"] = str(tmp_path / "gone")
+    moved = Run(made.findings, manifest, made.counts, made.tables)
+    lines = moved.all_tables["artifacts"]
+    assert lines["table"].null_count() == len(lines) == 13
+    assert all("the runs compared cannot be read" in why for why in lines["reason"])

@@ -1,0 +1,176 @@
+"""Changes of single classes and groups: values, exact tests, families, intervals, what cannot be told."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from evenhand.core.results import Finding
+from evenhand.evidence.paired_predictions import match
+from evenhand.metrics.compared_models import model_differences
+from evenhand.metrics.effect_size import skewsize
+from evenhand.metrics.group_accuracy import accuracy
+
+CLASSES, ROWS = 6, 1800
+
+
+def joined(constant=False):
+    """Two models on the same samples: the second is better in class c1 and fairer in c2."""
+    rng = np.random.default_rng(0)
+    truth, group = rng.integers(0, CLASSES, ROWS), rng.integers(0, 3, ROWS)
+    tables = []
+    for better in (False, True):
+        right = rng.random(ROWS) < np.where((truth == 1) & better, 0.95, 0.6)
+        wrong = rng.integers(0, CLASSES, ROWS)
+        if not better:
+            wrong = np.where(truth == 2, np.where(group == 0, 3, 4), wrong)
+        said = np.where(right, truth, wrong)
+        if constant and better:
+            said = np.where(truth == 5, 5, said)
+        tables.append(
+            pl.DataFrame(
+                {
+                    "sample": [str(i) for i in range(ROWS)],
+                    "truth": [f"c{code}" for code in truth],
+                    "group": [f"g{code}" for code in group],
+                    "prediction": [f"c{code}" for code in said],
+                }
+            )
+        )
+    return tables, match(tables, ["group"], ["a", "b"]).counts(["group"])
+
+
+@pytest.fixture(scope="module")
+def both():
+    return joined()
+
+
+@pytest.fixture(scope="module")
+def found(both):
+    return {one.name: one for one in model_differences(both[1], by="group", names=("old", "new"))}
+
+
+@pytest.fixture(scope="module")
+def apart(both):
+    evidence = (both[1].of_first(), both[1].of_second())
+    return {one.name: one for one in model_differences(evidence, by="group", names=("old", "new"))}
+
+
+def of_kind(finding, kind):
+    return {one.key: one for one in finding.parts if one.kind == kind}
+
+
+def test_only_accuracy_and_the_mean_effect_size_have_parts(found):
+    assert {name for name, one in found.items() if one.parts} == {
+        "accuracy_difference",
+        "cramers_v_mean_difference",
+    }
+    assert [one.kind for one in found["accuracy_difference"].parts] == ["class"] * CLASSES + ["group"] * 3
+    for one in found.values():
+        assert Finding.model_validate(json.loads(one.model_dump_json())) == one
+
+
+def test_changes_of_groups_are_differences_of_their_accuracies(both, found, apart):
+    singles = [accuracy(one, by="group") for one in (both[1].of_first(), both[1].of_second())]
+    for one in (found, apart):
+        for key, part in of_kind(one["accuracy_difference"], "group").items():
+            first, second = (single.part(key).value for single in singles)
+            assert part.value == pytest.approx(first - second)
+            assert part.details["first"] == pytest.approx(first)
+            assert part.details["second"] == pytest.approx(second)
+            assert part.n == singles[0].part(key).n
+            assert part.interval.low < part.value < part.interval.high
+
+
+def test_changes_of_effect_sizes_are_differences_of_the_audits_own(both, found, apart):
+    first, second = (
+        skewsize(one, by="group", inference="none") for one in (both[1].of_first(), both[1].of_second())
+    )
+    for one in (found, apart):
+        parts = of_kind(one["cramers_v_mean_difference"], "class")
+        assert len(parts) == CLASSES
+        for key, part in parts.items():
+            assert part.value == pytest.approx(first.part(key).value - second.part(key).value)
+        mean = np.mean([part.value for part in parts.values()])
+        assert mean == pytest.approx(one["cramers_v_mean_difference"].value)
+
+
+def test_flips_are_counted_and_tested_exactly(both, found):
+    old, new = both[0]
+    right = [(table["truth"] == table["prediction"]).to_numpy() for table in (old, new)]
+    for kind in ("class", "group"):
+        column = "truth" if kind == "class" else "group"
+        for key, part in of_kind(found["accuracy_difference"], kind).items():
+            mine = (old[column] == key).to_numpy()
+            gained, lost = int((right[0] & ~right[1] & mine).sum()), int((right[1] & ~right[0] & mine).sum())
+            assert (part.details["n_gained"], part.details["n_lost"]) == (gained, lost)
+            assert part.value == pytest.approx((gained - lost) / mine.sum())
+            assert part.p_value == pytest.approx(stats.binomtest(gained, gained + lost).pvalue)
+
+
+@pytest.mark.parametrize("name", ["accuracy_difference", "cramers_v_mean_difference"])
+def test_what_was_planted_is_found_after_holm_and_only_that(found, apart, name):
+    planted = {"accuracy_difference": "c1", "cramers_v_mean_difference": "c2"}[name]
+    for one in (found, apart):
+        parts = of_kind(one[name], "class")
+        beyond = {key for key, part in parts.items() if part.p_adjusted <= 0.05}
+        assert beyond == {planted}
+        assert not parts[planted].null.low <= parts[planted].value <= parts[planted].null.high
+
+
+@pytest.mark.parametrize("name", ["accuracy_difference", "cramers_v_mean_difference"])
+def test_each_kind_is_a_family_of_its_own(found, name):
+    for kind in {one.kind for one in found[name].parts}:
+        parts = sorted(of_kind(found[name], kind).values(), key=lambda one: one.p_value)
+        assert parts[0].p_adjusted == pytest.approx(min(1.0, len(parts) * parts[0].p_value))
+        assert parts[-1].p_adjusted == pytest.approx(max(parts[-1].p_value, parts[-2].p_adjusted))
+        assert parts[0].details["q_value"] <= parts[0].p_adjusted
+
+
+def test_the_other_way_round_everything_turns(both):
+    counts = both[1].of_first(), both[1].of_second()
+    there = model_differences(counts, by="group", metrics=["accuracy"])[0]
+    back = model_differences(counts[::-1], by="group", metrics=["accuracy"])[0]
+    for one, other in zip(there.parts, back.parts, strict=True):
+        assert one.value == pytest.approx(-other.value)
+        assert one.p_value == pytest.approx(other.p_value)
+        assert one.interval.low == pytest.approx(-other.interval.high)
+
+
+def test_a_class_without_an_effect_size_says_why():
+    counts = joined(constant=True)[1]
+    found = model_differences(counts, by="group", metrics=["cramers_v_mean"])[0]
+    part = of_kind(found, "class")["c5"]
+    assert (part.value, part.reason, part.p_value, part.interval, part.null) == (
+        None,
+        "constant",
+        None,
+        None,
+        None,
+    )
+    assert part.details["second"] is None
+    assert part.details["first"] > 0
+
+
+def test_too_many_classes_for_draws_are_counted(both, monkeypatch):
+    monkeypatch.setattr("evenhand.metrics.compared_models.MOST_KEPT", 10)
+    found = model_differences(both[1], by="group", metrics=["cramers_v_mean"])[0]
+    assert found.parts == []
+    assert found.details["classes_without_parts"] == CLASSES
+
+
+def test_crossed_groups_have_keys_in_order(both):
+    table = both[1].to_frame().rename({"attribute:group": "group"})
+    counts = type(both[1]).from_table(
+        table.with_columns(other=pl.lit("x")),
+        {name: name for name in ("truth", "group", "other", "prediction", "prediction_b")},
+    )
+    found = model_differences(counts, by=["group", "other"], metrics=["accuracy"])[0]
+    assert [one.key for one in found.parts if one.kind == "group"] == [["g0", "x"], ["g1", "x"], ["g2", "x"]]
+
+
+def test_equal_inputs_give_equal_parts(both, found):
+    again = {one.name: one for one in model_differences(both[1], by="group", names=("old", "new"))}
+    assert again["cramers_v_mean_difference"].parts == found["cramers_v_mean_difference"].parts

@@ -1,0 +1,163 @@
+"""Whether a finding is beyond chance, and on which side, is one rule: every format tells the same."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from evenhand.core.results import Null, Part
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.report.exports.every_eval_ever import every_eval_ever
+from evenhand.report.exports.exported import title
+from evenhand.report.exports.judging import compared, judged, judged_part, reading
+from evenhand.report.exports.junit import junit
+from evenhand.report.exports.model_card import model_card
+from evenhand.report.exports.sarif import sarif
+from evenhand.report.exports.summary import summary
+from tests.report.export_samples import exported, problems_of_sarif
+from tests.report.report_samples import content, plain
+
+BAND = Null(mean=0.5, low=0.4, high=0.6, method="permutation")
+OF_MODELS = {"model": "new", "reference": "old"}
+COMPARED = [name for name in DEFINITIONS if name.endswith("_difference") and name != "association_difference"]
+
+
+def finding(name, value, p_value=None, null=BAND, **more):
+    known = DEFINITIONS[name]
+    fields = {"fair_at": known.fair_at, "null": null, "p_value": p_value, **more}
+    return plain(name, ("g",), value, known.direction, **fields)
+
+
+def difference(name, value, p_value=0.01):
+    params = {"metric": "accuracy"} if name == "resolution_difference" else OF_MODELS
+    return finding(
+        name, value, p_value, Null(mean=0.0, low=-0.1, high=0.1, method="exchanged"), params=params
+    )
+
+
+def kind_of(one):
+    results = json.loads(sarif([exported(content([one]))]))["runs"][0]["results"]
+    return [(result["kind"], result["level"]) for result in results]
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if not name.endswith("_difference")])
+def test_the_side_follows_the_direction_of_every_metric(name):
+    known = DEFINITIONS[name]
+    low, high = (judged(finding(name, value, 0.01), 0.05) for value in (0.2, 0.8))
+    if compared(finding(name, 0.2)) is not None:
+        expected = ("worse", "better")  # an improvement over another model
+    elif known.direction == "descriptive":
+        expected = ("unlike", "unlike") if known.fair_at is None else ("worse", "worse")
+    else:
+        expected = ("better", "worse") if known.direction == "lower is fairer" else ("worse", "better")
+    assert (low, high) == expected
+    assert judged(finding(name, 0.8, 0.2), 0.05) == "within"
+    assert judged(finding(name, 0.8, 0.01, p_adjusted=0.3), 0.05) == "within"
+    assert judged(finding(name, 0.8, null=None), 0.05) == "untested"
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_difference_of_models_takes_the_direction_of_what_is_compared(name):
+    more, less = difference(name, 0.3), difference(name, -0.3)
+    direction = DEFINITIONS[compared(more)].direction
+    sides = {"lower is fairer": ("worse", "better"), "descriptive": ("unlike", "unlike")}
+    expected = sides.get(direction, ("better", "worse"))
+    assert (judged(more, 0.05), judged(less, 0.05)) == expected
+    assert judged(difference(name, -0.3, 0.5), 0.05) == "within"
+    said = f"the first model is {expected[0]} than the second"
+    assert (said in reading(more, 0.05)) == (direction != "descriptive")
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if not name.endswith("_difference")])
+def test_any_metric_can_be_compared(name):
+    one = plain(f"{name}_difference", ("g",), 0.3, "descriptive", params=OF_MODELS, fair_at=0.0, p_value=0.01,
+                null=Null(mean=0.0, low=-0.1, high=0.1, method="exchanged"))  # fmt: skip
+    expected = {"lower is fairer": "worse", "descriptive": "unlike"}
+    assert judged(one, 0.05) == expected.get(DEFINITIONS[name].direction, "better")
+
+
+@pytest.mark.parametrize("metric", ["resolution_gap", "neutral_rate"])
+def test_no_side_is_better_where_the_compared_metric_has_none(metric):
+    one = difference("resolution_difference", 0.3).model_copy(update={"params": {"metric": metric}})
+    assert judged(one, 0.05) == "unlike"
+    assert kind_of(one) == [("review", "none")]
+
+
+def test_a_test_without_band_is_beyond_without_a_side():
+    assert judged(finding("country_income_correlation", 0.6, 0.01, null=None), 0.05) == "worse"
+    assert judged(finding("accuracy", 0.6, 0.01, null=None), 0.05) == "unlike"
+
+
+def test_a_significant_improvement_is_no_failure():
+    assert kind_of(difference("accuracy_difference", 0.3)) == [("pass", "none")]
+    assert kind_of(difference("accuracy_gap_difference", -0.3)) == [("pass", "none")]
+    assert kind_of(difference("accuracy_difference", -0.3)) == [("fail", "warning")]
+    assert kind_of(finding("resolution_accuracy", 0.9, 0.001)) == [("pass", "none")]
+    assert kind_of(finding("accuracy_gap", 0.9, 0.001)) == [("fail", "warning")]
+    assert kind_of(finding("neutral_rate", 0.9, 0.001)) == [("review", "none")]
+    assert kind_of(finding("accuracy_gap", 0.9, 0.2)) == []
+
+
+def test_parts_on_the_better_side_are_no_failure_either():
+    parts = [
+        Part(kind="group", key=key, value=value, null=BAND, p_value=0.001, p_adjusted=0.002, n=50)
+        for key, value in (("low", 0.1), ("high", 0.9))
+    ]
+    one = finding("resolution_accuracy", 0.5, 0.9, parts=parts)
+    assert [judged_part(one, part, 0.05) for part in parts] == ["worse", "better"]
+    result = json.loads(sarif([exported(content([one]))]))["runs"][0]["results"]
+    assert [(each["kind"], each["level"]) for each in result] == [("fail", "note")]
+    assert "Beyond chance in 1 of 2 parts: “low”." in result[0]["message"]["text"]
+    alone = one.model_copy(update={"parts": parts[1:]})
+    assert kind_of(alone) == []
+    effects = finding("skewsize", 0.5, 0.9, parts=[parts[1].model_copy(update={"kind": "class"})])
+    assert kind_of(effects) == [("fail", "note")]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        finding("equalized_odds", 0.59, 0.033),  # its one-sided test says more than the two-sided band
+        finding("equalized_odds", 0.61, 0.2),
+        finding("accuracy_gap", 0.7, 0.001),
+        finding("skewsize", 0.7, 0.001),
+        difference("accuracy_difference", 0.3),
+        finding("neutral_rate", 0.7, 0.001),
+        finding("accuracy_gap", 0.7, null=None),
+    ],
+    ids=lambda one: f"{one.name} {one.value} {one.p_value}",
+)
+def test_all_formats_say_the_same_of_one_finding(one):
+    pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
+    run = exported(content([one]))
+    verdict = judged(one, run.alpha)
+    made = json.loads(sarif([run]))
+    assert problems_of_sarif(made) == []
+    kinds = {"worse": "fail", "better": "pass", "unlike": "review"}
+    assert [each["kind"] for each in made["runs"][0]["results"]] == [
+        kind for name, kind in kinds.items() if name == verdict
+    ]
+    said = reading(one, run.alpha, "what chance alone gives")
+    text = ElementTree.fromstring(junit([run])).find(".//skipped").text  # noqa: S314 - made here
+    assert said in text
+    assert ("within" in said) == (verdict == "within")
+    for written in (summary([run]), model_card([run])):
+        lines = written.decode().splitlines()
+        heads = [line for line in lines if line.startswith("**Beyond chance")]
+        expected = {"worse": "unfair side", "better": "better side", "unlike": "for people to say"}
+        assert [expected[verdict] in head for head in heads] == [True] * (verdict in expected)
+        row = next(line for line in lines if line.startswith("| ") and "0." in line)
+        assert reading(one, run.alpha).split(" ")[0] in row
+
+
+def test_variants_of_a_metric_have_names_of_their_own():
+    huggingface_hub = pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
+    variants = [finding("equalized_odds", 0.5, params={"eo": eo, "mode": mode})
+                for eo in ("max", "mean") for mode in ("paper", "default")]  # fmt: skip
+    assert len({title(one) for one in variants}) == 4
+    run = exported(content(variants))
+    record = json.loads(every_eval_ever([run]))["evaluation_results"]
+    assert len({one["evaluation_name"] for one in record}) == 4
+    assert len({one["metric_config"]["metric_name"] for one in record}) == 4
+    card = huggingface_hub.ModelCard(model_card([run]).decode())
+    assert len({one.metric_name for one in card.data.eval_results}) == 4

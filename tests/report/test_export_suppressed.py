@@ -1,0 +1,89 @@
+"""Small cells are hidden in every export as in the report, and no format holds what was hidden."""
+
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenhand.core.errors import InputError, ParameterError
+from evenhand.core.results import Findings
+from evenhand.report.content import RunContent
+from evenhand.report.suppression import suppressed
+from evenhand.runner.drill_down import evidence_of
+from evenhand.runner.export_engine import export
+from evenhand.runner.outcome import Run
+from tests.report.export_runs import KINDS
+from tests.report.export_samples import problems_of_every_eval_ever, problems_of_sarif
+
+FEWEST = {"audit": 110, "visogender resolution": 40}
+TEXTS = ["json", "csv", "markdown", "every-eval-ever", "junit", "sarif", "controls", "model-card"]
+
+
+@pytest.fixture(scope="module", params=list(FEWEST))
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def run(kind, tmp_path_factory):
+    return Run.read(KINDS[kind](tmp_path_factory.mktemp("hidden")))
+
+
+def gone(run, shown):
+    """The digits of every value, of findings and parts, that stand nowhere in the findings that are shown."""
+    held = [one for finding in run.findings.findings for one in (finding, *finding.parts)]
+    digits = {repr(one.value)[:8] for one in held if one.value is not None and len(repr(one.value)) > 8}
+    text = shown.dump().decode("utf-8")
+    return {one for one in digits if one not in text}
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_no_format_holds_a_value_that_is_hidden(kind, run, format, tmp_path):
+    if format == "model-card":
+        pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
+    fewest = FEWEST[kind]
+    content = suppressed(RunContent(run.findings, run.manifest, evidence=evidence_of(run)), fewest)
+    hidden = gone(run, content.findings)
+    assert len(hidden) > 5
+    made = export([run], format=format, out=str(tmp_path / "made"), suppress=fewest).content.decode("utf-8")
+    assert [number for number in hidden if number in made] == []
+    if format == "json":
+        assert Findings.model_validate_json(made) == content.findings
+    if format == "sarif":
+        assert problems_of_sarif(json.loads(made)) == []
+    if format == "every-eval-ever":
+        assert problems_of_every_eval_ever(json.loads(made)) == []
+    if format == "markdown":
+        assert f"cells of fewer than {fewest} rows are hidden" in made
+
+
+def test_rows_hold_no_small_count(kind, run, tmp_path):
+    made = export([run], format="csv", suppress=FEWEST[kind]).content
+    rows = pl.read_csv(io.BytesIO(made))
+    assert rows.filter(pl.col("n").is_between(1, FEWEST[kind], closed="left")).height == 0
+    hidden = rows.filter(pl.col("n") < 0)
+    assert hidden.height
+    assert hidden["value"].null_count() == hidden.filter(pl.col("reason") == "suppressed").height
+
+
+def test_trackers_get_what_is_shown_only(run, kind, tmp_path):
+    mlflow = pytest.importorskip("mlflow", reason="needs evenhand[mlflow]")
+    where = f"sqlite:///{tmp_path / 'store.db'}"
+    (told,) = export([run], format="mlflow", out=where, suppress=FEWEST[kind]).told
+    client = mlflow.MlflowClient(tracking_uri=where)
+    id = told.rpartition(" ")[2]
+    (tmp_path / "got").mkdir()
+    folder = Path(client.download_artifacts(id, "", str(tmp_path / "got")))
+    shown = Findings.model_validate_json((folder / "findings.json").read_bytes())
+    hidden = gone(run, shown)
+    assert len(hidden) > 5
+    assert not hidden & {repr(value)[:8] for value in client.get_run(id).data.metrics.values()}
+
+
+def test_what_cannot_be_hidden_is_refused(run):
+    with pytest.raises(ParameterError, match="leave out --suppress"):
+        export([run], format="ll144", suppress=5, parameters={"selected": "x", "sex": "sex"})
+    with pytest.raises(InputError, match="--suppress -1 is below 0"):
+        export([run], format="csv", suppress=-1)

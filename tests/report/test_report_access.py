@@ -1,0 +1,136 @@
+"""The page for those who do not see it, or do not use a mouse: axe-core, keyboard, words for pictures."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.report.browsing import addresses, browser, needs_chromium, playwright, scroll_through, visit
+
+__all__ = ["addresses", "browser", "visit"]
+pytestmark = needs_chromium
+GENDER = "by-perceived-gender"
+
+OUTLINES = """() => {
+  const focused = document.activeElement;
+  if (!focused || focused === document.body) return null;
+  const style = getComputedStyle(focused);
+  const box = focused.getBoundingClientRect();
+  return {
+    name: focused.tagName + (focused.id ? "#" + focused.id : ""),
+    seen: parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none" && box.width * box.height > 0,
+  };
+}"""
+CONTROLS = "a[href], button, select, input, summary, [tabindex='0']"
+
+
+def violations(page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        (one["id"], one["impact"], one["nodes"][0]["html"][:200], one["nodes"][0].get("failureSummary"))
+        for one in found
+        if one["impact"] in ("serious", "critical") or one["id"] in ("landmark-unique", "region")
+    ]
+
+
+def opened(page):
+    """Everything that can be unfolded, unfolded, and drawn."""
+    scroll_through(page)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for host in page.query_selector_all("details [data-table]"):
+        host.scroll_into_view_if_needed()
+    playwright.expect(page.locator("details [data-table]:empty")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    [
+        ("rested", "light", 1400),
+        ("rested", "dark", 400),
+        ("hostile", "light", 400),
+        ("hostile", "dark", 1400),
+        ("drawn", "light", 1400),
+        ("undefined", "dark", 400),
+    ],
+)
+def test_axe_finds_nothing_serious_with_everything_open_and_filtered(visit, name, scheme, width):
+    page = visit(name, width, color_scheme=scheme, bypass_csp=True)
+    opened(page)
+    if page.locator("button.rows-of").count():
+        page.locator("button.rows-of").first.click()
+    assert violations(page) == []
+    page.fill("#filters [name=part]", "n")
+    page.locator("#filters select[name=attribute]").select_option(index=1)
+    page.wait_for_timeout(200)
+    assert violations(page) == []
+
+
+def test_words_for_a_picture_follow_the_filter(visit):
+    page = visit("rested")
+    scroll_through(page)
+    chart = page.locator(f"[data-chart='{GENDER}-classes']")
+    whole = chart.get_attribute("aria-label")
+    assert "from 0.580 for “nurse” down to" in whole
+    assert "Beyond chance: 3 of 11 classes." in whole
+    page.fill("#filters [name=part]", "nurse")
+    playwright.expect(chart).to_have_attribute("aria-label", f"Filtered: 1 of 11 shown. All of them: {whole}")
+    page.click("#filters button")
+    playwright.expect(chart).to_have_attribute("aria-label", whole)
+
+
+def test_buttons_of_figures_say_what_a_reader_sees(visit):
+    page = visit("rested")
+    scroll_through(page)
+    labels = page.eval_on_selector_all(
+        ".downloads button", "all => all.map((one) => one.getAttribute('aria-label'))"
+    )
+    assert "SVG: Effect size of each class, perceived gender" in labels
+    assert not any("by-perceived" in label for label in labels)
+    assert len(labels) == len(set(labels))
+
+
+def test_every_control_is_reached_by_tab_and_seen(visit):
+    page = visit("realistic")
+    scroll_through(page)
+    page.evaluate("scrollTo(0, 0)")
+    visible = page.eval_on_selector_all(
+        CONTROLS, "all => all.filter((one) => one.checkVisibility() && !one.closest('.skip')).length"
+    )
+    reached, unseen = 0, []
+    for _ in range(visible + 5):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(OUTLINES)
+        if focus is None:
+            break
+        reached += 1
+        if not focus["seen"]:
+            unseen.append(focus["name"])
+    assert unseen == []
+    assert reached >= visible, (reached, visible)
+
+
+def test_columns_are_sorted_by_keyboard(visit):
+    page = visit("realistic")
+    scroll_through(page)
+    head = page.locator(f"#{GENDER}-classes-table thead th").first
+    button = head.locator("button")
+    button.focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "descending"
+    heads = page.locator("[data-table] thead th")
+    assert heads.count() == page.locator("[data-table] thead th[aria-sort] > button").count() > 10
+
+
+def test_null_bands_are_on_every_chart(visit):
+    page = visit("rested")
+    scroll_through(page)
+    scatter = page.locator(f"[data-chart='{GENDER}-scatter']")
+    assert scatter.locator(".mark-rule.role-mark line").count() == 22, "a band and an interval of each class"
+    histogram = page.locator(f"[data-chart='{GENDER}-histogram']")
+    band = histogram.locator(".mark-rect.role-mark path[fill='var(--chance)']")
+    assert band.count() == 1, "a typical band behind the bars"
+    groups = page.locator(f"[data-chart='{GENDER}-groups']")
+    assert groups.locator(".mark-rect.role-mark path").count() == 2
+    assert "What chance alone gives a class in the middle of them:" in histogram.get_attribute("aria-label")

@@ -1,0 +1,174 @@
+"""Someone tries to work hidden counts out of a report: from its sums, and from the numbers on the page."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.report.complementary import Sums
+from evenhand.report.content import RunContent
+from evenhand.report.formats import number
+from evenhand.report.suppression import suppressed
+from evenhand.runner.drill_down import evidence_of
+from evenhand.runner.outcome import Run
+from tests.report import export_runs
+from tests.report.suppression_attack import Attack, secrets
+
+LEVELS = {"gender": ["f", "m", "x"], "race": ["a", "b", "c"]}
+GROUPINGS = [
+    ["gender"],
+    ["gender", "race"],
+    [("gender", "race")],
+    ["gender", "race", ("gender", "race")],
+]
+
+
+def audited(seed, by):
+    """An audit of a random table with a rare group, rare races, and people whose race is missing."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(60, 900))
+    truths = ["cat", "dog", "owl"][: rng.integers(2, 4)]
+    predictions = [*truths, "elk"] if rng.random() < 0.6 else truths
+    truth = rng.choice(truths, n, p=rng.dirichlet([3] * len(truths)))
+    right = rng.random(n) < rng.uniform(0.4, 0.95)
+    race = rng.choice(LEVELS["race"], n, p=rng.dirichlet([5, 3, 0.7])).astype(object)
+    race[rng.random(n) < rng.choice([0, 0.01, 0.05])] = None
+    frame = pl.DataFrame(
+        {
+            "truth": truth,
+            "prediction": np.where(right, truth, rng.choice(predictions, n)),
+            "gender": rng.choice(LEVELS["gender"], n, p=rng.dirichlet([5, 4, 0.5])),
+            "race": race.tolist(),
+        }
+    )
+    run = eh.audit(
+        eh.Predictions.from_frame(frame, truth="truth", prediction="prediction"), by=by, inference="none"
+    )
+    return RunContent(run.findings, run.manifest, run.tables, evidence_of(run))
+
+
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 10_000), by=st.sampled_from(GROUPINGS), fewest=st.sampled_from([3, 5, 10, 20]))
+def test_no_small_count_follows_from_all_that_is_shown(seed, by, fewest):
+    content = audited(seed, by)
+    shown = suppressed(content, fewest)
+    used = {axis for one in by for axis in ([one] if isinstance(one, str) else one)}
+    attack = Attack(shown, content.evidence["predictions"], sorted(used))
+    for told, asked, n in secrets(content, shown, fewest):
+        low, high = attack.range(asked)
+        assert low - 1e-6 <= n <= high + 1e-6
+        assert high - low >= 1 - 1e-6, (told, n, low, high)
+
+
+def test_hiding_in_place_alone_would_be_undone():
+    content = audited(6, ["gender"])
+    told = next(one for one in content.findings.findings if one.name == "cramers_v")
+    smallest = min(told.groups, key=lambda group: group.n)
+    groups = [one if one is not smallest else one.model_copy(update={"n": -99.0}) for one in told.groups]
+    naive = content.findings.model_copy(update={"findings": [told.model_copy(update={"groups": groups})]})
+    attack = Attack(RunContent(naive), content.evidence["predictions"], ["gender"])
+    assert attack.range({"gender": smallest.key}) == pytest.approx([smallest.n, smallest.n])
+
+
+def test_a_cell_that_joins_two_rings_of_hidden_cells_is_found():
+    """Each line has two hidden cells, and yet one follows: all rows of one ring minus its columns."""
+    sums = Sums(5)
+    counts = {"ac": 2, "ad": 9, "bc": 9, "bd": 9, "be": 3, "fe": 9, "fg": 9, "he": 9, "hg": 9, "z": 50}
+    places = {name: sums.add(n) for name, n in counts.items()}
+    for row in "abfh":
+        own = [name for name in places if name[0] == row]
+        total = sums.add(sum(counts[name] for name in own))
+        sums.relate(total, [places[name] for name in own])
+    for column in "cdeg":
+        own = [name for name in places if name[-1] == column]
+        total = sums.add(sum(counts[name] for name in own))
+        sums.relate(total, [places[name] for name in own])
+    for name in ("ad", "bc", "bd", "fe", "fg", "he", "hg"):
+        sums.hidden.add(places[name])
+    shown = len(sums.counts) - len(sums.hidden)
+    sums.settle()
+    assert not sums.open
+    assert len(sums.counts) - len(sums.hidden) < shown
+    assert places["z"] not in sums.hidden
+
+
+@pytest.fixture(scope="module", params=sorted(export_runs.KINDS))
+def kind(request, tmp_path_factory):
+    """A small real run of every kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
+        return Run.read(export_runs.KINDS[request.param](tmp_path_factory.mktemp("run")))
+
+
+@pytest.mark.parametrize("fewest", [10, 40])
+def test_pages_of_every_kind_of_run_hold_no_small_count_and_no_hidden_value(kind, fewest):
+    content = RunContent(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind))
+    shown = suppressed(content, fewest)
+    page = kind.html(suppress=fewest)
+    data = json.loads(re.search(r'id="run-data">(.*?)</script>', page, re.DOTALL)[1])
+    for name, frame in data["frames"].items():
+        counts = [n for key, column in frame["columns"].items() if key in ("n", "n_gained") for n in column]
+        assert not [n for n in counts if n is not None and 0 < n < fewest], name
+    text = re.sub(r"<(script|style|svg).*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
+    in_data = {float(one) for one in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", json.dumps(data["frames"]))}
+    for value in hidden_values(content.findings.findings, shown):
+        assert float(f"{value:.6g}") not in in_data
+        found = re.search(rf"(?<![\d.−]){re.escape(number(value))}(?!\d)", text)
+        assert found is None, text[found.start() - 150 : found.end() + 50]
+
+
+def hidden_values(before, content):
+    """Values that are gone, but for round ones and those that something shown has too."""
+    after = content.findings.findings
+    kept = {number(one) for finding in after for one in [*numbers(finding), *beside(finding)]}
+    if "values" in content.tables:
+        beside_them = content.tables["values"].select("value", "low", "high").rows()
+        kept |= {number(one) for row in beside_them for one in row if one is not None}
+    gone = {one for finding in before for one in numbers(finding)} - {
+        one for finding in after for one in numbers(finding)
+    }
+    return [
+        one
+        for one in gone
+        if number(one) not in kept and not number(one).endswith("0") and "<" not in number(one)
+    ]
+
+
+def numbers(finding):
+    """Values and interval ends of a finding and its parts."""
+    found = []
+    for one in [finding, *finding.parts]:
+        found += [one.value] if one.value is not None else []
+        found += [one.interval.low, one.interval.high] if one.interval else []
+    return found
+
+
+def beside(finding):
+    """Numbers that stand beside the values of a finding and its parts."""
+    found = []
+    for one in [finding, *finding.parts]:
+        found += [one.null.low, one.null.mean, one.null.high] if one.null else []
+        found += [number for number in (one.p_value, one.p_adjusted, one.mde) if number is not None]
+        found += [detail for detail in one.details.values() if isinstance(detail, float)]
+    return found
+
+
+def test_lines_of_every_kind_of_run_hide_none_or_several(kind):
+    for finding, old in zip(
+        suppressed(RunContent(kind.findings, kind.manifest), 10).findings.findings,
+        kind.findings.findings,
+        strict=True,
+    ):
+        for kinds in {part.kind for part in old.parts}:
+            pairs = [(a.n, b.n) for a, b in zip(finding.parts, old.parts, strict=True) if b.kind == kinds]
+            if finding.n >= 0 and abs(sum(n for _, n in pairs) - old.n) < 1e-6:
+                hidden = [n for shown, n in pairs if shown < 0]
+                assert not hidden or (len(hidden) > 1 and sum(hidden) >= 10), finding.metric
+        assert not [one.n for one in [finding, *finding.groups, *finding.parts] if 0 < one.n < 10]

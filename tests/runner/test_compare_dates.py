@@ -1,0 +1,163 @@
+"""One model at several times: the order, later minus earlier, order unasked, and the report."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.runner.compare_dates import parse_dates
+from evenhand.runner.compare_engine import compare
+from evenhand.runner.outcome import Run
+from tests.cli.test_audit import type_in
+from tests.runner.test_compare import audited, changed, without_counts
+
+ACCURACIES = {"september": 0.6, "october": 0.62, "november": 0.85}
+DATES = {"september": "2026-09-01", "october": "2026-10-01T08:00:00+00:00", "november": "2026-11-01"}
+
+
+def months(n=500):
+    """One truth, one attribute and the answers of three months."""
+    rng = np.random.default_rng(5)
+    truth, group = rng.integers(0, 4, n), rng.integers(0, 2, n)
+    said = {
+        month: [f"c{code}" for code in np.where(rng.random(n) < p, truth, rng.integers(0, 4, n))]
+        for month, p in ACCURACIES.items()
+    }
+    ids, labels = [f"i{code}" for code in range(n)], [f"c{code}" for code in truth]
+    return pl.DataFrame({"id": ids, "label": labels, "group": [f"g{code}" for code in group], **said})
+
+
+@pytest.fixture(scope="module")
+def audits(tmp_path_factory):
+    where = tmp_path_factory.mktemp("months")
+    months().write_csv(where / "t.csv")
+    return {month: audited(where, where / "t.csv", month) for month in ACCURACIES}
+
+
+@pytest.fixture(scope="module")
+def runs(audits, tmp_path_factory):
+    """Runs of one named model, made at three times."""
+    where = tmp_path_factory.mktemp("runs")
+    return {
+        month: changed(folder, where / month, model="api:eye@https://x", created=DATES[month])
+        for month, folder in audits.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def made(runs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "time"
+    typed = [runs["november"], runs["september"], runs["october"]]
+    return compare(typed, metrics=["accuracy", "accuracy_gap"], over_time=True, out=out), out
+
+
+NAMES = [f"api:eye@https://x, {day}" for day in ("2026-09-01", "2026-10-01", "2026-11-01")]
+
+
+def test_each_run_is_compared_with_the_one_before(made):
+    run, _ = made
+    assert run.manifest["models"] == NAMES
+    assert run.manifest["over_time"] is True
+    assert [one["date"] for one in run.manifest["dates"]] == ["2026-09-01", "2026-10-01", "2026-11-01"]
+    found = [one for one in run.findings.findings if one.name == "accuracy_difference"]
+    assert [(one.model, one.reference) for one in found] == [(NAMES[1], NAMES[0]), (NAMES[2], NAMES[1])]
+    frame = months()
+    right = {month: (frame[month] == frame["label"]).mean() for month in ACCURACIES}
+    assert found[1].value == pytest.approx(right["november"] - right["october"])
+    assert found[1].p_adjusted <= 0.05 < found[0].p_adjusted
+
+
+def test_the_drift_holds_every_date(made):
+    run, out = made
+    drift = Run.read(out).tables["drift"].filter(pl.col("metric") == "accuracy")
+    assert drift["date"].to_list() == ["2026-09-01", "2026-10-01", "2026-11-01"]
+    assert drift["since"].to_list() == [None, "2026-09-01", "2026-10-01"]
+    found = run.finding("accuracy_difference", model=NAMES[2])
+    last = drift.row(2, named=True)
+    assert (last["change"], last["change_low"]) == (found.value, found.interval.low)
+    assert last["p_adjusted"] == found.p_adjusted
+    assert last["value"] - drift.row(1, named=True)["value"] == pytest.approx(found.value)
+    assert last["low"] < last["value"] < last["high"]
+    assert last["n"] == 500
+    median = run.tables["drift"].filter(pl.col("metric") == "cramers_v_mean")
+    assert median["change"].to_list() == [None, None, None]  # not asked for, so not tested
+
+
+def test_the_report_says_since_when(made):
+    html = (made[1] / "report.html").read_text()
+    assert '<section id="over-time"' in html
+    assert "Since 2026-10-01 (on 2026-11-01): accuracy, by group, rose by 0.1" in html
+    assert "more than noise" in html
+    assert "not told apart from noise" in html
+
+
+def test_runs_of_one_model_are_put_in_order_unasked(runs, audits, tmp_path):
+    typed = [runs["november"], runs["september"]]
+    unasked = compare(typed, metrics=["accuracy"])
+    assert unasked.finding("accuracy_difference").model == NAMES[2]
+    assert any("--not-over-time" in warning for warning in unasked.manifest["warnings"])
+    kept = compare(typed, metrics=["accuracy"], over_time=False)
+    assert "drift" not in kept.tables
+    assert "over_time" not in kept.manifest
+    assert kept.finding("accuracy_difference").value == unasked.finding("accuracy_difference").value
+    other = changed(runs["october"], tmp_path / "other", parameters={"prompt": "another"})
+    assert "drift" not in compare([runs["september"], other], metrics=["accuracy"]).tables
+    audit = compare(list(audits.values())[:2], metrics=["accuracy"])
+    assert "drift" not in audit.tables  # they do not say what model they are of
+    asked = compare(typed, metrics=["accuracy"], reference=runs["november"])
+    assert "drift" not in asked.tables
+
+
+def test_dates_can_be_given_or_tagged(audits, runs, tmp_path):
+    given = {audits["october"]: "2025-01-01", audits["september"]: "2025-02-01"}
+    made = compare(list(given), metrics=["accuracy"], dates=given)
+    assert made.manifest["models"][0] == "october of t.csv, 2025-01-01"
+    tagged = [
+        changed(runs[month], tmp_path / month, tags={"date": date})
+        for month, date in (("september", "2026-12-24T09:30"), ("october", "2026-12-24T08:15"))
+    ]
+    names = compare(tagged, metrics=["accuracy"], over_time=True).manifest["models"]
+    assert [name.rpartition(", ")[2] for name in names] == ["2026-12-24 08:15", "2026-12-24 09:30"]
+
+
+def test_findings_of_other_runs_drift_too(runs, tmp_path):
+    folders = [without_counts(folder, tmp_path / month) for month, folder in runs.items()]
+    made = compare(folders, metrics=["accuracy"], over_time=True)
+    drift = made.tables["drift"]
+    assert drift["date"].to_list() == ["2026-09-01", "2026-10-01", "2026-11-01"]
+    assert drift["value"].is_not_null().all()
+
+
+def test_mistakes_in_dates_teach(runs, tmp_path):
+    folders = list(runs.values())
+    with pytest.raises(ParameterError, match="write --date RUN=2026-10-01"):
+        parse_dates(["runs/a=yesterday"])
+    with pytest.raises(ParameterError, match="is given twice"):
+        parse_dates(["a=2026-10-01", "a=2026-10-02"])
+    assert parse_dates(["runs/k=v=2026-10-01"]) == {"runs/k=v": "2026-10-01"}
+    with pytest.raises(ParameterError, match="leave out --reference"):
+        compare(folders, over_time=True, reference=folders[0])
+    with pytest.raises(UnknownName, match="run to give a date"):
+        compare(folders, dates={"elsewhere": "2026-10-01"})
+    with pytest.raises(ParameterError, match=r"have one date .*--date"):
+        compare([folders[0], changed(folders[0], tmp_path / "again")], over_time=True)
+    dateless = changed(folders[0], tmp_path / "dateless", created=None)
+    with pytest.raises(ParameterError, match="has no date; give one: --date"):
+        compare([folders[1], dateless], over_time=True)
+
+
+def test_it_is_typed(runs, audits, monkeypatch, capsys, tmp_path):
+    words = ["--over-time", "--metric", "accuracy", "-o", tmp_path / "out"]
+    assert type_in(monkeypatch, "compare", *runs.values(), *words) == 0
+    told = capsys.readouterr().out
+    assert "over time: 1 of 2 changes beyond chance" in told
+    assert "since 2026-10-01, on 2026-11-01: accuracy by group rose by" in told
+    groups = ["--group", f"early={audits['september']},{audits['october']}"]
+    assert type_in(monkeypatch, "compare", audits["november"], *groups, "--metric", "accuracy") == 0
+    told = capsys.readouterr().out
+    assert "over seeds" in told
+    assert "'early' stands for 2 runs (runs 1, 2)" in told
+    assert type_in(monkeypatch, "compare", audits["november"], "--group", "early") == 2
+    assert "write --group NAME=RUN,RUN" in capsys.readouterr().err
+    assert type_in(monkeypatch, "compare") == 2
+    assert "0 run is given" in capsys.readouterr().err
