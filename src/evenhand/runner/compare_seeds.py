@@ -104,7 +104,7 @@ def _place_of(run: str | Path, folders: Sequence[str | Path]) -> int:
 
 def _told_groups(read: Sequence[RunToCompare], places: Sequence[int]) -> list[SeedGroup]:
     """Runs whose manifests are alike but for their seeds, each seed once."""
-    made = []
+    made: list[SeedGroup] = []
     for members in _alike([read[place] for place in places], _recipe):
         several = [read[places[one]] for one in members]
         seeds = [str(seed_of(one)) for one in several]
