@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -164,14 +164,12 @@ def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> lis
     import altair as alt
 
     rows = panel.rows[:_MOST_LABELS]
-    at = [
-        (_pixel(prepared, panel, "x", row, width), _pixel(prepared, panel, "y", row, height)) for row in rows
-    ]
+    across, down = _pixels(prepared, panel, "x", width), _pixels(prepared, panel, "y", height)
+    at = [(across(row["x"]), down(row["y"])) for row in rows]
     taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at]
     for row, (_, y) in zip(rows, at, strict=True):
         if row["left"] is not None and row["right"] is not None:
-            left, right = (_pixel(prepared, panel, "x", {"x": row[end]}, width) for end in ("left", "right"))
-            taken.append((left, y - 1.0, right, y + 1.0))
+            taken.append((across(row["left"]), y - 1.0, across(row["right"]), y + 1.0))
     groups: dict[int, list[Row]] = {}
     for row, (x, y) in zip(rows, at, strict=True):
         if row["label"]:
@@ -192,16 +190,20 @@ def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> lis
     return layers
 
 
-def _pixel(prepared: Prepared, panel: Panel, role: str, row: Row, size: float) -> float:
+def _pixels(prepared: Prepared, panel: Panel, role: str, size: float) -> Callable[[Any], float]:
+    """Where a value of an axis lies; the axis is measured once, not for each of its values."""
     if role in prepared.names:
         order = prepared.order_in(role, panel)
-        return (order.index(row[role]) + 0.5) / len(order) * size
+        return lambda name: (order.index(name) + 0.5) / len(order) * size
     low, high = axes.extent(prepared, role, panel)
-    value = row[role]
-    if role in prepared.figure.log:
-        low, high, value = np.log10(low), np.log10(high), np.log10(value)
-    share = float((value - low) / (high - low))
-    return share * size if role == "x" else (1 - share) * size
+    log = role in prepared.figure.log
+    start, end = (np.log10(low), np.log10(high)) if log else (low, high)
+
+    def pixel(value: float) -> float:
+        share = float(((np.log10(value) if log else value) - start) / (end - start))
+        return share * size if role == "x" else (1 - share) * size
+
+    return pixel
 
 
 def _box(x: float, y: float, length: float, place: int) -> tuple[float, float, float, float]:
