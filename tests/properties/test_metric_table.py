@@ -41,6 +41,18 @@ OF_TWO_MODELS = {
 }  # fmt: skip
 # these come from comparisons of runs over several seeds: tests/runner/test_compare_seeds.py
 OF_TWO_MODELS |= {name.replace("_difference", "_seed_spread") for name in sorted(OF_TWO_MODELS)}
+# these come from answer_difference, which takes two runs' answers: tests/metrics/test_compared_answers.py
+OF_TWO_RUNS = {
+    f"{name}_difference"
+    for name in (
+        "association_effect_size", "bias_at_k", "harmful_association_gap", "harmful_association_rate",
+        "household_hit_gap", "household_hit_rate", "label_association_gap", "label_association_rate",
+        "match_association", "max_skew_at_k", "min_skew_at_k", "misgendering_gap", "misgendering_rate",
+        "ndkl", "neutral_gap", "neutral_rate", "precision_at_k", "precision_gap", "resolution_accuracy",
+        "resolution_gap", "skew_at_k", "worst_household_hit_rate",
+    )
+}  # fmt: skip
+OF_TWO_MODELS |= OF_TWO_RUNS
 SEVERAL = {"model_differences"}
 TABLES_ONLY = {"association_curve", "prediction_differences"}  # return a table, not a Finding
 
