@@ -70,6 +70,13 @@ def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
     Raises:
         UserError: The table has not the columns, or they do not fit the kind.
     """
+    from altair.utils import schemapi
+
+    with schemapi.debug_mode(False):  # else each channel and each row is validated once for every parent
+        return _drawn(figure, table)
+
+
+def _drawn(figure: Figure, table: pl.DataFrame) -> Drawing:
     if figure.kind == "table":
         chart, notes = draw_table(figure, table)
         return Drawing(chart, [*notes, *(visible(note) for note in figure.notes)])

@@ -36,10 +36,17 @@ def extent(prepared: Prepared, role: str, panel: Panel | None = None) -> tuple[f
         role: ``x`` or ``y``.
         panel: Only this panel, where panels are independent.
     """
+    own = panel if role in prepared.figure.independent else None
+    key = (role, None if own is None else own.place)
+    if key not in prepared.extents:  # layers of one panel ask again and again
+        prepared.extents[key] = _extent(prepared, role, prepared.panels if own is None else [own])
+    return prepared.extents[key]
+
+
+def _extent(prepared: Prepared, role: str, panels: Sequence[Panel]) -> tuple[float, float]:
     figure = prepared.figure
     if role in figure.domain:
         return figure.domain[role]
-    panels = [panel] if panel is not None and role in figure.independent else prepared.panels
     ends: Iterable[str] = _INTERVAL_KEYS if value_role(prepared) == role else ("left", "right")
     values = [row[key] for one in panels for row in one.rows for key in (role, *ends) if row[key] is not None]
     values += [at for one in panels for axis, at, _ in one.references if axis == role]

@@ -57,6 +57,7 @@ class Prepared:
         names: Which of ``x`` and ``y`` hold names and not numbers.
         orders: Role to its values in order: ``x``, ``y`` where they are names, ``colour``, ``series``.
         notes: What the reader must know: undefined values, marks of the paper's rows, intervals.
+        extents: Ends of the axes that were measured, by role and the panel's place.
     """
 
     figure: Figure
@@ -64,6 +65,7 @@ class Prepared:
     names: set[str]
     orders: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
+    extents: dict[tuple[str, tuple[int, int] | None], tuple[float, float]] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Row]:

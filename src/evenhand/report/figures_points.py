@@ -19,6 +19,7 @@ _PLACES = (
     (0, -8, "center", "bottom"), (0, 8, "center", "top"),
     (6, -7, "left", "bottom"), (-6, -7, "right", "bottom"), (6, 7, "left", "top"), (-6, 7, "right", "top"),
 )  # fmt: skip
+Box = tuple[float, float, float, float]
 _LABEL_HEIGHT = 12.0
 _MOST_LABELS = 400
 
@@ -166,19 +167,21 @@ def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> lis
     rows = panel.rows[:_MOST_LABELS]
     across, down = _pixels(prepared, panel, "x", width), _pixels(prepared, panel, "y", height)
     at = [(across(row["x"]), down(row["y"])) for row in rows]
-    taken = [(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at]
+    taken = _Taken([(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at])
     for row, (_, y) in zip(rows, at, strict=True):
         if row["left"] is not None and row["right"] is not None:
-            taken.append((across(row["left"]), y - 1.0, across(row["right"]), y + 1.0))
+            taken.add((across(row["left"]), y - 1.0, across(row["right"]), y + 1.0))
     groups: dict[int, list[Row]] = {}
     for row, (x, y) in zip(rows, at, strict=True):
         if row["label"]:
             length = min(len(row["label"]), 30) * 5.6
             boxes = [_box(x, y, length, place) for place in range(len(_PLACES))]
-            clashes = [_clashes(box, taken, width, height) for box in boxes]
-            best = clashes.index(min(clashes))
-            if clashes[best] == 0:
-                taken.append(boxes[best])
+            free = (
+                place for place, box in enumerate(boxes) if _inside(box, width, height) and taken.free(box)
+            )
+            best = next(free, None)
+            if best is not None:
+                taken.add(boxes[best])
                 groups.setdefault(best, []).append(row)
     layers = []
     for place, members in sorted(groups.items()):
@@ -206,21 +209,36 @@ def _pixels(prepared: Prepared, panel: Panel, role: str, size: float) -> Callabl
     return pixel
 
 
-def _box(x: float, y: float, length: float, place: int) -> tuple[float, float, float, float]:
+def _box(x: float, y: float, length: float, place: int) -> Box:
     dx, dy, align, baseline = _PLACES[place]
     left = x + dx - {"left": 0.0, "right": length, "center": length / 2}[align]
     top = y + dy - {"top": 0.0, "bottom": _LABEL_HEIGHT, "middle": _LABEL_HEIGHT / 2}[baseline]
     return left, top, left + length, top + _LABEL_HEIGHT
 
 
-def _clashes(
-    box: tuple[float, float, float, float],
-    taken: Sequence[tuple[float, float, float, float]],
-    width: float,
-    height: float,
-) -> int:
+def _inside(box: Box, width: float, height: float) -> bool:
     left, top, right, bottom = box
-    outside = left < -6 or right > width + 30 or top < -6 or bottom > height + 6
-    return int(outside) + sum(
-        left < other[2] and other[0] < right and top < other[3] and other[1] < bottom for other in taken
-    )
+    return left >= -6 and right <= width + 30 and top >= -6 and bottom <= height + 6
+
+
+class _Taken:
+    """Boxes that are taken, in arrays, since every name asks them all in each of its places."""
+
+    def __init__(self, boxes: Sequence[Box]) -> None:
+        self._boxes = np.zeros((max(64, 4 * len(boxes)), 4))
+        self._n = 0
+        for box in boxes:
+            self.add(box)
+
+    def add(self, box: Box) -> None:
+        if self._n == len(self._boxes):
+            self._boxes = np.concatenate([self._boxes, np.zeros_like(self._boxes)])
+        self._boxes[self._n] = box
+        self._n += 1
+
+    def free(self, box: Box) -> bool:
+        left, top, right, bottom = box
+        others = self._boxes[: self._n].T
+        return not bool(
+            ((left < others[2]) & (others[0] < right) & (top < others[3]) & (others[1] < bottom)).any()
+        )
