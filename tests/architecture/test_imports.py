@@ -23,6 +23,7 @@ ROOMS = {
         "core", "files", "stats", "evidence", "metrics", "mitigate", "models", "benchmarks", "report"
     },
     "cli": {"runner", "core"},
+    "__main__": {"cli"},  # python -m evenhand
 }  # fmt: skip
 HEAVY = [
     "torch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import zlib
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from evenhand.core.errors import InputError
 from evenhand.evidence.derive import normalised
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.report.figures import png, svg
+from evenhand.report.figures_table import sheet
 from evenhand.runner.artifact_engine import artifact, write_artifact
 from evenhand.runner.embedding_maps import principal_components, separability
 from tests.benchmarks.mmbias_release import release
@@ -192,15 +194,45 @@ def test_table3_shows_the_held_out_half(made):
     table = artifact("mmbias/table3", [run]).table
     ours, paper = (table.filter(pl.col("source") == source) for source in ("ours", "paper"))
     assert paper.height == 10
-    assert paper["percent"].to_list()[0] == 66
+    assert paper["less"].to_list()[0] == 0.66
     assert ours.height == 3
     rows = {(row["x"], row["y"]): row for row in run.tables["before_after"].to_dicts()}
     for row in ours.to_dicts():
         of = rows[row["x"], row["y"]]
         assert row["held_out_after"] == of["held_out_after"]
         assert row["reduction"] == pytest.approx(abs(of["held_out_before"]) - abs(of["held_out_after"]))
-        assert row["percent"] == pytest.approx(100 * (1 - abs(of["after"]) / abs(of["before"])))
         assert row["removed"] == 3
+
+
+def stood(run, x, y, p_value):
+    """A run whose held-out association before, of one pair, has this p."""
+    findings = [
+        one.model_copy(update={"p_value": p_value, "p_adjusted": p_value})
+        if (one.name, one.params.get("stage"), one.params.get("half"), one.params.get("targets"))
+        == ("association_effect_size", "before", "held_out", [x, y])
+        else one
+        for one in run.findings.findings
+    ]
+    return eh.Run(
+        run.findings.model_copy(update={"findings": findings}), run.manifest, run.counts, run.tables
+    )
+
+
+def test_table3_has_no_share_of_what_chance_explains(made):
+    run = eh.Run.read(made["debias"])
+    of = run.tables["before_after"].to_dicts()[0]
+    for p_value, less, reason in (
+        (0.001, pytest.approx(1 - abs(of["after"]) / abs(of["before"])), None),
+        (0.2, None, "the association before is within chance on held-out items"),
+    ):
+        found = artifact("mmbias/table3", [stood(run, of["x"], of["y"], p_value)])
+        mine = (pl.col("source") == "ours") & (pl.col("x") == of["x"]) & (pl.col("y") == of["y"])
+        row = found.table.filter(mine).to_dicts()[0]
+        assert (row["less"], row["reason"]) == (less, reason)
+    shown = sheet(found.figures[0], found.table)
+    place = shown.headings.index("less")
+    assert {cells[place] for cells in shown.cells} >= {"66.0%", "–"}
+    assert all(re.fullmatch(r"–|−?\d+\.\d%", cells[place]) for cells in shown.cells)
 
 
 def test_tradeoff_has_both_halves_random_removal_and_utility(made):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import polars as pl
 from typer.testing import CliRunner
 
 from evenhand.cli.main import app
+from evenhand.cli.summary_text import span
+from evenhand.core.results import Interval
 
 
 def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:
@@ -39,3 +44,22 @@ def test_a_planted_difference_is_not_called_chance(tmp_path):
     assert "more than chance alone gives" in page
     assert "no more than chance" not in page
     assert "No prediction is a true label" not in text
+
+
+def test_a_group_of_blanks_can_be_seen(tmp_path):
+    group = (["  "] * 5 + ["x"] * 95) * 2
+    text, page = audited({"truth": ["a", "b"] * 100, "said": ["a", "b"] * 100, "group": group}, tmp_path)
+    assert "((blank) 10, x 190)" in text
+    assert "␣␣" in page
+
+
+def test_no_number_is_a_minus_zero():
+    band = Interval(low=-0.0001, high=0.0001, method="exact")
+    assert span(band) == "0.000 … 0.000"
+
+
+def test_the_command_line_is_a_module_too(tmp_path):
+    words = [sys.executable, "-m", "evenhand", "ls", "benchmarks"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "sprites" in done.stdout

@@ -87,6 +87,56 @@ def test_a_broken_gate_is_written_and_then_told(folders, tmp_path, monkeypatch, 
     assert "error" not in levels[1]
 
 
+@pytest.fixture(scope="module")
+def broke(folders):
+    """A run whose own audit was given a gate that broke and one that held."""
+    where = folders[0].parent
+    words = ["--truth", "truth", "--prediction", "prediction", "--by", "group"]
+    gates = ["--fail-if", "cramers_v_mean@group>0.3", "--fail-if", "cramers_v_mean@group>1"]
+    with pytest.MonkeyPatch.context() as patch:
+        assert (
+            type_in(patch, "audit", where / "planted.csv", *words, *gates, "-q", "-o", where / "broke") == 4
+        )
+    return where / "broke"
+
+
+def test_gates_that_the_run_kept_are_tests_too_and_leave_the_exit_code_alone(broke, tmp_path, monkeypatch):
+    assert type_in(monkeypatch, "export", broke, "-q", "-o", tmp_path / "junit.xml") == 0
+    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - made here
+    assert suite.attrib["failures"] == "1"
+    cases = [case for case in suite.findall("testcase") if case.find("skipped") is None]
+    assert [(case.attrib["name"].split(" ")[0], case.find("failure") is not None) for case in cases] == [
+        ("cramers_v_mean@group>0.3", True), ("cramers_v_mean@group>1", False)
+    ]  # fmt: skip
+    assert type_in(monkeypatch, "export", broke, "-q", "-o", tmp_path / "a.sarif") == 0
+    results = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["results"]
+    errors = [one["message"]["text"] for one in results if one["level"] == "error"]
+    assert len(errors) == 1
+    assert errors[0].startswith("Gate broken: cramers_v_mean(by=group) = ")
+    assert type_in(monkeypatch, "export", broke, "--as", "controls", "-q", "-o", tmp_path / "c.md") == 0
+    text = (tmp_path / "c.md").read_text()
+    assert "held by 1 finding; created = " in text
+    assert "broken \\(cramers\\_v\\_mean\\(by=group\\) = " in text
+
+
+def test_a_gate_that_is_typed_and_kept_is_one_test_and_breaks_the_command(broke, tmp_path, monkeypatch):
+    gate = "cramers_v_mean@group>0.3"
+    words = ["export", broke, "--fail-if", gate, "-q", "-o", tmp_path / "junit.xml"]
+    assert type_in(monkeypatch, *words) == 4
+    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - made here
+    assert suite.attrib["failures"] == "1"
+    assert sum(case.attrib["name"].startswith(gate) for case in suite.findall("testcase")) == 1
+
+
+def test_a_manifest_that_was_changed_by_hand_is_exported_all_the_same(broke, tmp_path):
+    for number, gates in enumerate((["accuracy@nobody>1", "cramers_v_mean>much", 7, None], "accuracy>0", {})):
+        shutil.copytree(broke, tmp_path / str(number))
+        manifest = json.loads((broke / "manifest.json").read_text())
+        (tmp_path / str(number) / "manifest.json").write_text(json.dumps({**manifest, "gates": gates}))
+        made = export([tmp_path / str(number)], format="junit").content
+        assert b'failures="0"' in made
+
+
 def test_text_is_printed_without_a_file(folders, monkeypatch, capfdbinary):
     gate = ["--fail-if", "cramers_v_mean@group>0.3"]
     assert type_in(monkeypatch, "export", folders[0], "--as", "markdown", *gate) == 4
@@ -99,7 +149,9 @@ def test_impact_ratios_of_a_run(folders, tmp_path, monkeypatch, capsys):
     words = ["export", folders[0], "--as", "ll144", "-p", "selected=c1", "-p", "sex=group"]
     assert type_in(monkeypatch, *words, "-o", tmp_path / "r.csv") == 0
     assert "0 rows of unknown category" in capsys.readouterr().err
-    table = pl.read_csv(tmp_path / "r.csv")
+    whole = pl.read_csv(tmp_path / "r.csv")
+    table = whole.drop_nulls("category")
+    assert whole.height == table.height + 2
     rows = make_frame(bias=0.9).group_by("group").agg((pl.col("prediction") == "c1").mean()).sort("group")
     rate = rows["prediction"].to_list()
     assert table["selection_rate"].to_list() == pytest.approx(rate)

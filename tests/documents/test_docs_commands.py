@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 import evenhand as eh
 from tests.cli.test_audit import type_in
@@ -94,11 +95,26 @@ def small_table(folder: Path) -> None:
     run(found, folder)
 
 
+def coloured_pictures(folder: Path) -> None:
+    """``images.csv`` with pictures of three colours in two lights; each is told by its mean colour."""
+    rows = []
+    for place, label in enumerate(("red", "green", "blue")):
+        for light, most in (("dim", 90), ("bright", 250)):
+            for copy in range(4):
+                pixels = np.random.default_rng(copy).integers(0, 60, (8, 8, 3), dtype=np.uint8)
+                pixels[..., place] = most
+                path = f"{label}-{light}-{copy}.png"
+                Image.fromarray(pixels).save(folder / path)
+                rows.append({"path": path, "label": label, "light": light})
+    pl.DataFrame(rows).write_csv(folder / "images.csv")
+
+
 GIVEN: dict[str, Callable[[Path], None]] = {
     "compare.md": two_models,
     "scale.md": two_parts,
     "exports.md": two_runs,
     "extending.md": small_table,
+    "models.md": coloured_pictures,
     "notebook.md": small_table,
 }
 RUNNABLE = {
@@ -137,6 +153,27 @@ def run_here(block: Block, folder: Path, monkeypatch, capsys) -> str:
     for each in words:
         assert type_in(monkeypatch, *each[1:]) == 0, each
     return capsys.readouterr().out
+
+
+def test_the_dual_encoder_of_the_page_is_right_and_without_its_scale_is_told_what_it_lacks(
+    tmp_path, monkeypatch, capsys
+):
+    coloured_pictures(tmp_path)
+    page = blocks_of(DOCS / "models.md")
+    code = next(block for block in page if block.file == "colour_model.py")
+    typed = next(block for block in page if "colour_model.py:Colours" in block.text and not block.file)
+    (tmp_path / code.file).write_text(code.text, encoding="utf-8")
+    run_here(typed, tmp_path, monkeypatch, capsys)
+    asked = eh.Run.read(tmp_path / "runs" / "colours")
+    assert asked.finding("accuracy").value == 1.0
+    assert asked.manifest["parameters"]["ask"] == "auto"
+
+    scale = next(line for line in code.text.splitlines(keepends=True) if "logit_scale" in line)
+    (tmp_path / "no_scale.py").write_text(code.text.replace(scale, ""), encoding="utf-8")
+    words = [word.replace("colour_model", "no_scale") for word in shell_commands(typed.text)[0][1:]]
+    assert type_in(monkeypatch, *words) == 2
+    told = capsys.readouterr().err
+    assert "Colours has embed_texts() but no logit_scale; give it logit_scale = 100.0" in told
 
 
 def test_blocks_that_cannot_run_are_still_there():

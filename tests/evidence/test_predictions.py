@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import shlex
 import shutil
+import subprocess
+import sys
 
 import duckdb
 import pandas as pd
@@ -21,6 +24,11 @@ def with_gaps() -> pl.DataFrame:
         prediction=pl.when(pl.int_range(pl.len()) % 9 == 0).then(None).otherwise(pl.col("prediction")),
         group=pl.when(pl.int_range(pl.len()) % 8 == 0).then(None).otherwise(pl.col("group")),
     )
+
+
+def test_truth_and_prediction_cannot_be_one_column():
+    with pytest.raises(InputError, match="truth and prediction are both column 'truth'"):
+        Predictions.from_frame(make_frame(), truth="truth", prediction="truth")
 
 
 @pytest.fixture
@@ -179,3 +187,41 @@ def test_origin_holds_size_and_hash(tmp_path) -> None:
 def test_pyarrow_dictionaries_are_text() -> None:
     table = pa.table({name: pa.array(make_frame()[name].to_list()).dictionary_encode() for name in COLUMNS})
     assert Predictions.from_frame(table, **COLUMNS).count([]).axis("truth").kind == "text"
+
+
+def separated(folder, name, separator):
+    path = folder / name
+    rows = {"label": ["a", "b", "b"], "pred": ["a", "b", "1,5"], "group": ["x;z", "y\tw", "y"]}
+    pl.DataFrame(rows).write_csv(path, separator=separator)
+    return path
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "two words $1.csv"])
+def test_a_table_with_semicolons_is_told_what_to_type_and_then_read(tmp_path, name):
+    path = separated(tmp_path, name, ";")
+    with pytest.raises(InputError, match=r"are separated by ';'.*header: 'label;pred;group'") as problem:
+        Predictions.read(path, truth="label", prediction="pred")
+    typed, _, given = str(problem.value).partition("type: ")[2].partition(" and give ")
+    program, *words = shlex.split(typed)
+    assert program == "python"
+    subprocess.run([sys.executable, *words], check=True)
+    (new,) = shlex.split(given)
+    counts = Predictions.read(new, truth="label", prediction="pred").count(["group"])
+    assert set(counts.axis("group").levels) == {"x;z", "y\tw", "y"}
+    assert "1,5" in counts.axis("prediction").levels
+
+
+@pytest.mark.parametrize(("name", "separator"), [("p.csv", "\t"), ("p.tsv", ",")])
+def test_a_table_with_the_other_separator_is_told_its_name(tmp_path, name, separator):
+    path = separated(tmp_path, name, separator)
+    with pytest.raises(InputError) as problem:
+        Predictions.read(path, truth="label", prediction="pred")
+    words = shlex.split(str(problem.value).partition("rename it: ")[2])
+    subprocess.run(words, check=True)
+    assert Predictions.read(words[-1], truth="label", prediction="pred").columns == ["label", "pred", "group"]
+
+
+def test_a_header_with_commas_and_semicolons_is_read(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("label;of,pred\na,a\nb,a\n")
+    assert Predictions.read(path, truth="label;of", prediction="pred").columns == ["label;of", "pred"]

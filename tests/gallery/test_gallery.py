@@ -45,6 +45,7 @@ def test_the_60_of_the_specification_are_there_and_no_others():
     assert len(ALL) == len(set(ALL)) == 60
     assert set(ALL) == set(ARTIFACTS.names())
     assert set(ALL) == set(demo.needs())
+    assert len({ARTIFACTS.get(name).title for name in ALL}) == 60, "each has a title of its own"
     assert {reference.place(name) for name in ALL} == set(reference.FOLDER.iterdir())
 
 

@@ -137,7 +137,7 @@ def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
         .inner_text()
         .startswith("SkewSize of each model and benchmark: this run’s own data")
     )
-    assert "BLIP2" not in section.locator("> .set").first.inner_text()
+    assert "BLIP2" not in section.locator("> .wide").first.inner_text()
     section.locator("summary", has_text="What the paper prints of its own data").click()
     assert "BLIP2" in section.locator("details", has_text="What the paper prints").inner_text()
     page.close()

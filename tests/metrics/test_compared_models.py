@@ -11,7 +11,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.evidence.paired_predictions import match
 from evenhand.metrics import effect_size, group_accuracy
-from evenhand.metrics.compared_models import exchanges_for, model_differences
+from evenhand.metrics.compared_models import WIDENED, exchanges_for, model_differences
 from evenhand.stats.exchanged import SUMMARIES
 from tests.conftest import make_frame
 
@@ -120,6 +120,35 @@ def test_findings_follow_the_schema():
         assert one.params == {"model": "x", "reference": "y"}
         assert one.metric == f"{one.name}(by=group, model=x, reference=y)"
         assert sum(group.n for group in one.groups) == one.n == 300
+
+
+def one_class_apart(v, other, n=900):
+    """Three classes and groups; one class errs in one group, v of it in one model, other in the next."""
+    rng = np.random.default_rng(4)
+    truth, group = np.repeat(np.arange(3), n), np.tile(np.arange(3), n)
+    shared = rng.random(truth.size)
+    said = [
+        np.where(shared < np.where((truth == 2) & (group == 0), share, 0.02), (truth + 1) % 3, truth)
+        for share in (v, other)
+    ]
+    table = pl.DataFrame({"truth": truth, "group": group, "prediction": said[0], "prediction_b": said[1]})
+    counted = table.group_by(table.columns, maintain_order=True).len("n")
+    return eh.Counts.from_table(counted, {name: name for name in table.columns})
+
+
+def test_skewsize_that_exchange_pins_is_held_against_its_own_spread():
+    counts = one_class_apart(0.9, 0.08)
+    found = by_name(model_differences(counts, by="group"))
+    skewsize = found["skewsize"]
+    assert found["cramers_v_mean"].p_value == 0.001
+    assert skewsize.value != 0
+    assert skewsize.interval.low < 0 < skewsize.interval.high
+    assert skewsize.p_value > 0.05
+    assert skewsize.null.low < skewsize.value < skewsize.null.high
+    assert skewsize.null.method.endswith(WIDENED)
+    assert skewsize.mde > abs(skewsize.value)
+    reach = (skewsize.interval.high - skewsize.interval.low) / 2
+    assert skewsize.null.high - skewsize.null.low == pytest.approx(2 * reach)
 
 
 def test_two_classes_have_no_skewsize_but_the_rest():

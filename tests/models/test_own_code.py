@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import UserError
 from evenhand.models.own_code import ObjectSource
-from evenhand.models.resolve import resolve
+from evenhand.models.resolve import require, resolve
 
 CODE = """
 class T:
@@ -124,3 +124,55 @@ def test_labels_in_any_sequence_are_taken(labels) -> None:
     model = Given(0)
     model.labels = labels
     assert ObjectSource(model, "Given").load() is model
+
+
+HALVES = """
+class Scaleless:
+    version = "1"
+    def embed_images(self, images): ...
+    def embed_texts(self, texts): ...
+class Unlabelled:
+    version = "1"
+    def classify(self, images): ...
+class Likelihoods:
+    version = "1"
+    def score_continuations(self, images, prefixes, continuations): ...
+class Labels:
+    version = "1"
+    labels = ("a", "b")
+    def embed_images(self, images): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "told"),
+    [
+        (
+            "Scaleless",
+            "embeds_texts",
+            "Scaleless has embed_texts() but no logit_scale; give it logit_scale = ",
+        ),
+        ("Unlabelled", "classifies_images", "Unlabelled has classify() but no labels; give it labels"),
+        (
+            "Likelihoods",
+            "scores_continuations",
+            "no next_token_logits; give it the method next_token_logits()",
+        ),
+    ],
+)
+def test_a_capability_that_is_half_there_is_refused_with_what_to_add(
+    tmp_path, name, capability, told
+) -> None:
+    (tmp_path / "m.py").write_text(HALVES)
+    with pytest.raises(UserError) as problem:
+        require(resolve(f"{tmp_path / 'm.py'}:{name}"), capability)
+    assert told in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
+def test_a_capability_of_which_nothing_is_there_is_refused_without_advice(tmp_path) -> None:
+    (tmp_path / "m.py").write_text(HALVES)
+    for name, capability in (("Scaleless", "matches_pairs"), ("Labels", "classifies_images")):
+        with pytest.raises(UserError) as problem:
+            require(resolve(f"{tmp_path / 'm.py'}:{name}"), capability)
+        assert "give it" not in str(problem.value)

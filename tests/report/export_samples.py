@@ -21,7 +21,7 @@ SCHEMAS = Path(__file__).parent / "schemas"
 def exported(content, name="run", gates=()):
     """A run as exports see it, from a report's sample."""
     findings: Findings = content.findings
-    return ExportedRun(name, findings, content.manifest, gates=gates, content=findings.dump(), counted=False)
+    return ExportedRun(name, findings, content.manifest, gates=gates, content=findings.dump())
 
 
 def samples():

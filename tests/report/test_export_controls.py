@@ -3,11 +3,16 @@
 import json
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from evenhand.core.errors import UnknownName
+from evenhand.core.results import Part
+from evenhand.evidence.predictions import Predictions
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.report.exports import control_mapping
+from evenhand.report.exports.control_facts import FACTS
+from evenhand.report.exports.exported import Gate
 from tests.report.export_samples import exported, samples, with_gates
 from tests.report.report_samples import content, plain
 
@@ -24,6 +29,7 @@ def test_every_mapping_names_findings_and_facts_that_there_are(name):
             assert need["otherwise"]
             assert set(need.get("findings", [])) <= set(DEFINITIONS)
             assert need.get("findings") or need.get("facts")
+            assert set(need.get("facts", [])) <= set(FACTS)
 
 
 def test_the_three_mappings_are_there():
@@ -65,17 +71,32 @@ def a_run(name="run", findings=None, **manifest):
     return replace(run, findings=run.findings.model_copy(update={"manifest_id": identity}))
 
 
-GATE = ("eu-ai-act", "Article 9", "a threshold that the run was started with")
+GATE = ("eu-ai-act", "Article 9", "a threshold that the run's manifest keeps")
 
 
-def test_a_gate_is_evidence_only_where_the_run_kept_it():
+def gated(kept=True, **manifest):
+    """A run with one gate that held and one that broke."""
+    run = a_run(**manifest)
+    (finding,) = run.findings.findings
+    told = {"accuracy@g<0.4": None, "accuracy>0.3": "accuracy(by=g) = 0.5000 > 0.3"}
+    return replace(run, gates=[Gate(text, finding, broken, kept=kept) for text, broken in told.items()])
+
+
+def test_a_gate_is_evidence_only_where_the_manifest_keeps_it_and_with_how_it_turned_out():
     assert need_of([with_gates(samples()["usual"])], *GATE) is None  # typed at the export
-    kept = ["accuracy@g<0.4", "skewsize>9"]
-    assert need_of([a_run(gates=kept)], *GATE) == [
-        "run, manifest.json: gates[0] = accuracy@g<0.4, created = 2025-03-04T10:12:00+00:00"
+    found = need_of([gated()], *GATE)
+    assert [line.partition("; ")[0] for line in found] == [
+        "run, manifest.json: gates holds accuracy@g<0.4, held by 1 finding",
+        "run, manifest.json: gates holds accuracy>0.3, broken (accuracy(by=g) = 0.5000 > 0.3)",
     ]
-    assert need_of([a_run(gates=kept, created=None)], *GATE) is None
-    assert need_of([a_run(gates=["skewsize>9"])], *GATE) is None  # about no finding of the run
+    assert {line.partition("; ")[2] for line in found} == {
+        "created = 2025-03-04T10:12:00+00:00. The manifest keeps the conditions of its last writing: it "
+        "cannot show that results were not seen before"
+    }
+    assert need_of([gated(created=None)], *GATE) is None
+    assert need_of([gated(kept=False)], *GATE) is None
+    made = control_mapping.controls([gated()], {"framework": "eu-ai-act"})[0]["controls"]
+    assert "that a threshold was set before results were seen" in made[0]["elsewhere"]
 
 
 EARLIER = ("eu-ai-act", "Article 72", "a comparison with an earlier run of one model")
@@ -98,8 +119,12 @@ def test_a_comparison_is_with_an_earlier_run_only_where_dates_and_model_say_so()
     tagged = [replace(one, manifest={**one.manifest, "tags": {"lineage": "ours"}}) for one in (old, other)]
     assert "both of ours" in need_of([unlike, *tagged], *EARLIER)[0]
     dates = [{"model": "m (a)", "date": "2025-01-01"}, {"model": "m (b)", "date": "2025-02-01"}]
-    ordered = a_run("both", kind="compare", over_time=True, dates=dates)
-    assert "manifest.json: over_time, dates = " in need_of([ordered], *EARLIER)[0]
+    ordered = a_run("both", kind="compare", over_time=True, one_model=True, dates=dates)
+    assert "manifest.json: over_time, one_model, dates = " in need_of([ordered], *EARLIER)[0]
+    for several in ({"one_model": False}, {}):
+        of_two = a_run("both", kind="compare", over_time=True, dates=dates, compared=["aa", "cc"], **several)
+        assert need_of([of_two], *EARLIER) is None
+        assert need_of([of_two, old, other], *EARLIER) is None
 
 
 CROSSED = ("nist-ai-rmf", "MEASURE 2.11", "groups of two attributes of people crossed")
@@ -174,3 +199,90 @@ def test_controls_as_json_and_markdown():
     assert "<" not in text.replace("<!-- -->", "")
     with pytest.raises(UnknownName, match="did you mean 'eu-ai-act'"):
         control_mapping.controls([samples()["usual"]], {"framework": "eu-ai"})
+
+
+GROUPS = ("eu-ai-act", "Article 11", "how well each group of people is served")
+APART = ("eu-ai-act", "Article 27", "differences between groups of people with what chance alone gives")
+
+
+@pytest.mark.parametrize(
+    ("kind", "by", "counts"),
+    [("group", ("perceived_gender",), True), ("group", ("colour",), False), ("gender", (), True),
+     ("sector*gender", (), True), ("income_bucket*region", (), True), ("sector", (), False),
+     ("class", ("gender",), False), ("item", ("gender",), False)],
+)  # fmt: skip
+def test_groups_that_are_served_are_groups_of_people_of_any_kind(kind, by, counts):
+    parts = [Part(kind=kind, key="a", value=0.5, n=30)]
+    run = a_run(findings=[plain("resolution_accuracy", by, 0.5, "higher is better", parts=parts)])
+    assert (need_of([run], *GROUPS) is not None) == counts
+    hidden = [parts[0].model_copy(update={"value": None, "reason": "suppressed"})]
+    run = a_run(findings=[plain("resolution_accuracy", by, 0.5, "higher is better", parts=hidden)])
+    assert need_of([run], *GROUPS) is None
+
+
+@pytest.mark.parametrize(
+    ("by", "of", "counts"),
+    [(("colour",), "sprites", False), (("skin_tone",), None, True), ((), "visogender/resolution", True)],
+)
+def test_gaps_are_of_people_where_names_or_the_benchmark_say_so(by, of, counts):
+    gap = plain("accuracy_gap", by, 0.5, "lower is fairer", benchmark=of, p_value=0.01)
+    assert (need_of([a_run(findings=[gap])], *APART) is not None) == counts
+
+
+def counted(**columns):
+    frame = pl.DataFrame(columns).with_columns(truth=pl.lit("0"))
+    by = [name for name in columns if name != "said"]
+    counts = Predictions.from_frame(frame, truth="truth", prediction="said").count(by)
+    return replace(a_run(), counts=counts)
+
+
+def test_counts_are_evidence_for_hiring_only_by_sex_and_race():
+    colours = counted(colour=["red", "blue"] * 3, said=["hire", "no"] * 3)
+    people = counted(sex=["f", "m"] * 3, race=["a", "b", "c"] * 2, said=["0.5", "1.5", "2"] * 2)
+    labels = counted(gender=["f", "m"] * 3, said=["0", "1"] * 3)
+    rates, scores = "Section 5-301(b), selection rates", "Section 5-301(c), scoring rates"
+    numbers = "predictions that are numbers, by sex, race or ethnicity"
+    needs = [
+        (rates, "counts of predictions by sex"), (rates, "counts of predictions by race or ethnicity"),
+        (rates, "counts of predictions by both crossed"), (scores, numbers),
+    ]  # fmt: skip
+    found = [
+        [need_of([run], "nyc-ll144", *need) is not None for need in needs]
+        for run in (colours, people, labels, a_run())
+    ]
+    assert found == [[False] * 4, [True] * 4, [True, False, False, False], [False] * 4]
+    entry = "run, counts/predictions.parquet: rows by sex x race and prediction"
+    assert need_of([people], "nyc-ll144", *needs[2]) == [entry]
+
+
+def test_what_is_hidden_is_not_told_as_what_could_not_be_estimated():
+    gone = plain("accuracy_gap", ("sex",), None, "lower is fairer", reason="suppressed")
+    empty = plain("equalized_odds", ("sex",), None, "lower is fairer", reason="empty")
+    run = replace(a_run(findings=[gone, empty]), fewest=10)
+    made = control_mapping.controls([run], {"framework": "eu-ai-act"})[0]["controls"]
+    (control,) = [one for one in made if one["id"].startswith("Article 27")]
+    assert control["hidden"] == ["run: Accuracy gap by sex"]
+    assert [line.partition(",")[0] for line in control["not_estimable"]] == [
+        "run: Equalized odds difference by sex: not estimable"
+    ]
+    assert [one["otherwise"].partition(";")[0] for one in control["missing"]] == [
+        "some findings are hidden: export without --suppress"
+    ] * 2
+    reasons = need_of([run], "eu-ai-act", "Article 14", "what could not be estimated, and why")
+    assert reasons == ["run, findings.json: equalized_odds(by=sex), reason: empty"]
+    text = control_mapping.controls_markdown([{**a_framework(), "controls": made}]).decode("utf-8")
+    assert "- Hidden, run: Accuracy gap by sex" in text
+
+
+def a_framework():
+    return {name: name for name in ("title", "source", "scope")}
+
+
+def test_sizes_of_groups_are_those_of_findings_with_a_value():
+    says = ("nyc-ll144", "Section 5-301(b) to (d)", "how many rows each group has")
+    sizes = [{"key": key, "n": n} for key, n in (("a", 30), ("b", 20), ("c", -10))]
+    one = plain("accuracy", ("sex",), 0.5, "higher is better", groups=sizes)
+    none = plain("skewsize", ("sex",), None, "higher is better", groups=sizes, reason="empty")
+    assert need_of([a_run(findings=[one, none])], *says) == [
+        "run, findings.json: accuracy(by=sex), groups: sizes of 2 groups"
+    ]

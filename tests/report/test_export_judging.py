@@ -114,6 +114,36 @@ def test_parts_on_the_better_side_are_no_failure_either():
     assert kind_of(effects) == [("fail", "note")]
 
 
+def test_parts_of_a_gap_between_households_are_rates():
+    parts = [
+        Part(kind="income_bucket", key=key, value=value, null=BAND, p_value=0.001, p_adjusted=0.002, n=50)
+        for key, value in (("low", 0.1), ("high", 0.9))
+    ]
+    gap = finding("household_hit_gap", 0.8, 0.01, parts=parts)
+    rate = finding("household_hit_rate", 0.5, 0.9, parts=parts)
+    for one in (gap, rate):
+        assert [judged_part(one, part, 0.05) for part in parts] == ["worse", "better"]
+    assert judged(gap, 0.05) == "worse"
+    assert "1 of its 2 parts: “low”" in summary([exported(content([gap]))]).decode()
+
+
+def test_p_values_have_the_names_that_findings_give_them():
+    pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
+    one = finding("accuracy_gap", 0.7, 0.011, p_adjusted=0.022, adjustment="holm")
+    run = exported(content([one]))
+    (result,) = json.loads(sarif([run]))["runs"][0]["results"]
+    assert (result["properties"]["p_value"], result["properties"]["p_adjusted"]) == (0.011, 0.022)
+    assert "adjusted p = 0.022" in result["message"]["text"]
+    card = model_card([run]).decode()
+    assert "p_value: 0.011" in card
+    assert "p_adjusted: 0.022" in card
+    plain_p = json.loads(sarif([exported(content([finding("accuracy_gap", 0.7, 0.011)]))]))["runs"][0][
+        "results"
+    ]
+    assert plain_p[0]["properties"]["p_adjusted"] is None
+    assert "; p = 0.011" in plain_p[0]["message"]["text"]
+
+
 @pytest.mark.parametrize(
     "one",
     [

@@ -11,6 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.figure import Figure
+from evenhand.core.notebook import label, number
 from evenhand.core.result_charts import MOST_LINES
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.run_folder import Run as ReadRun
@@ -18,7 +19,7 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.runner.artifact_engine import MadeArtifact
 from evenhand.runner.outcome import Run
 from tests.conftest import make_frame
-from tests.report.report_samples import HOSTILE, hostile, realistic, thousand
+from tests.report.report_samples import HOSTILE, hostile, plain, realistic, thousand
 
 EMPTY = altair.Chart(altair.InlineData(values=[])).mark_point()
 PLAIN = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "bdi"}
@@ -60,13 +61,37 @@ def test_findings_show_themselves(make):
     for finding in content.findings.findings[:4]:
         text = shown(finding)
         assert "n = " in text
-        left = len(finding.parts) - 20
+        left = 1 + len(finding.parts) - 20  # the finding itself is the first row
         assert (f"{left:,} more rows" in text) == (left > 0)
 
 
 def test_a_finding_without_a_value_says_why():
     finding = next(one for one in realistic().findings.findings if one.value is None)
     assert "not estimable: one_usable_class" in shown(finding)
+
+
+def test_headings_hold_no_number_that_could_be_cut():
+    given = {f"parameter{place}": 0.125 for place in range(12)}
+    finding = plain("accuracy_gap", ("group",), 0.0104, "lower is fairer", params=given)
+    assert len(finding.metric) > 200
+    assert f"{finding.metric}Part" in shown(finding), "the heading is whole, and the table follows"
+
+
+def test_a_finding_without_parts_has_a_row():
+    text = shown(plain("accuracy_gap", ("group",), 0.0104, "lower is fairer", p_value=0.02, p_adjusted=0.04))
+    assert "pAdjusted pRowsReason" in text
+    assert "the whole0.010––0.0200.0404,790" in text
+
+
+def test_a_run_in_memory_is_called_by_its_columns(run):
+    assert shown(run).startswith("Run: prediction against truth, by group, group+other, 600 rows")
+    assert shown(Run(run.findings, {})).startswith("RunFinding")
+
+
+def test_a_label_of_blanks_can_be_seen():
+    assert label("  ") == "<bdi>␣␣</bdi>"
+    assert label("a b") == "<bdi>a b</bdi>"
+    assert number(-0.0001) == "0.000"
 
 
 def test_hostile_labels_are_text():

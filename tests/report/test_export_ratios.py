@@ -6,9 +6,11 @@ import re
 import polars as pl
 import pytest
 
-from evenhand.core.errors import ParameterError, UnknownName
+import evenhand as eh
+from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.predictions import Predictions
 from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
+from evenhand.runner.export_engine import export
 from evenhand.runner.impact_ratios import COLUMNS, impact_ratios
 from tests.report.export_samples import samples
 
@@ -35,7 +37,8 @@ def counts():
 
 def ratios(counts, **given):
     settings = {"selected": "hire", "sex": "sex", "race": "race", **given}
-    return impact_ratios([(samples()["usual"], counts)], settings)
+    made, notes = impact_ratios([(samples()["usual"], counts)], settings)
+    return made.drop_nulls("category"), notes
 
 
 def test_impact_ratios_by_sex_race_and_both(counts):
@@ -53,6 +56,26 @@ def test_impact_ratios_by_sex_race_and_both(counts):
     assert "usual: by sex, 1 rows of unknown category are in no rate" in notes
     assert "usual: by sex x race, 2 rows of unknown category are in no rate" in notes
     assert "usual: by race, 1 rows without a prediction are in no rate" in notes
+
+
+def test_the_table_itself_holds_what_is_in_no_rate_and_the_median(counts):
+    given = {"selected": "hire", "sex": "sex", "race": "race", "crossed": "yes"}
+    made, _ = impact_ratios([(samples()["usual"], counts)], given)
+    rest = made.filter(pl.col("category").is_null())
+    assert rest.select("by", "n", "reason").rows() == [
+        ("sex", 1, "unknown category: in no rate"), ("sex", 1, "no prediction: in no rate"),
+        ("race", 1, "unknown category: in no rate"), ("race", 1, "no prediction: in no rate"),
+        ("sex x race", 2, "unknown category: in no rate"), ("sex x race", 1, "no prediction: in no rate"),
+    ]  # fmt: skip
+    assert rest.select("selected", "selection_rate", "impact_ratio", "share").null_count().row(0) == (6,) * 4
+    assert not rest.select(
+        pl.any_horizontal("reference", "left_out", "few_rows", "below_two_percent").any()
+    ).item()
+    sums = made.group_by("by").agg(pl.col("n").sum())
+    assert set(sums["n"]) == {counts.n_total}
+    assert made["median"].null_count() == made.height
+    text = ll144_markdown(*impact_ratios([(samples()["usual"], counts)], given)).decode("utf-8")
+    assert "| – | 2 | – | – | – | – | unknown category: in no rate |" in text
 
 
 def test_intervals_of_rates_are_wilsons(counts):
@@ -86,23 +109,25 @@ def test_no_selection_is_undefined_and_not_zero():
     frame = pl.DataFrame({"sex": sexes, "said": said, "truth": ["no", "no", "no", "hire"]})
     counts = Predictions.from_frame(frame, truth="truth", prediction="said").count(["sex"])
     table, _ = impact_ratios([(samples()["usual"], counts)], {"selected": "hire", "sex": "sex"})
+    table = table.drop_nulls("category")
     assert table["selection_rate"].to_list() == [0, 0]
     assert table["impact_ratio"].to_list() == [None, None]
     assert set(table["reason"]) == {"no one selected"}
     assert not table["reference"].any()
     table, _ = impact_ratios([(samples()["usual"], counts)], {"selected": "no", "sex": "sex"})
+    table = table.drop_nulls("category")
     assert table["impact_ratio"].to_list() == [1, 1]
     assert table["reference"].to_list() == [True, True]
 
 
-def counted(rows):
-    frame = pl.DataFrame(rows, schema=["sex", "said"], orient="row").with_columns(truth="said")
+def counted(rows, truth="said"):
+    frame = pl.DataFrame(rows, schema=["sex", "said"], orient="row").with_columns(truth=truth)
     return Predictions.from_frame(frame, truth="truth", prediction="said").count(["sex"])
 
 
-def by_sex(rows, **given):
-    made, notes = impact_ratios([(samples()["usual"], counted(rows))], {"sex": "sex", **given})
-    return {row["category"]: row for row in made.to_dicts()}, notes
+def by_sex(rows, truth="said", **given):
+    made, notes = impact_ratios([(samples()["usual"], counted(rows, truth))], {"sex": "sex", **given})
+    return {row["category"]: row for row in made.drop_nulls("category").to_dicts()}, notes
 
 
 def people(sex, selected, n):
@@ -138,8 +163,8 @@ def test_no_reference_is_said_where_all_categories_are_small():
     assert made["x"]["reason"] == "no one selected in a category that may be the reference"
 
 
-def test_a_label_that_no_row_has_selects_no_one():
-    made, notes = by_sex(people("f", 0, 40) + people("m", 0, 40), selected="hire")
+def test_a_label_that_is_only_true_selects_no_one():
+    made, notes = by_sex(people("f", 0, 40) + people("m", 0, 40), pl.lit("hire"), selected="hire")
     assert [row["selection_rate"] for row in made.values()] == [0, 0]
     assert {row["reason"] for row in made.values()} == {"no one selected"}
     assert "usual: no row has the prediction 'hire': no one selected" in notes
@@ -154,6 +179,7 @@ def test_scoring_rates_are_of_scores_above_the_median_of_all():
     assert made["m"]["selection_rate"] == 0.75
     assert made["m"]["form"] == "scoring rate"
     assert made["f"]["impact_ratio"] == 0
+    assert made["f"]["median"] == 8
     texts = [(sex, str(score / 2)) for sex, score in [*rows, ("f", 10)]]
     even, notes = by_sex(texts, scores="yes")
     assert "usual: the median of 10 scores is 4.5; rates are of scores above it" in notes
@@ -170,6 +196,14 @@ def test_scoring_rates_are_of_scores_above_the_median_of_all():
         ({"selected": ""}, ParameterError, "-p selected=LABEL"),
         ({"sex": "gender"}, UnknownName, "sex"),
         ({"selected": "hired"}, UnknownName, "did you mean 'hire'"),
+        (
+            {"selected": "HIRE"},
+            UnknownName,
+            "no predicted label 'HIRE'; possible: 'hire', 'no'; where no one",
+        ),
+        ({"selected": "selected"}, UnknownName, "no predicted label 'selected'"),
+        ({"race": "sex", "crossed": "yes"}, ParameterError, "sex and race both name 'sex'"),
+        ({"race": "sex"}, ParameterError, "give each a column of its own"),
         ({"leave_out_below": "0.5"}, ParameterError, "0.02, the rules' limit"),
         ({"reference_from": "2"}, ParameterError, "give 0 to 1"),
         ({"scores": "yes"}, ParameterError, "-p selected=LABEL (or -p scores=yes)"),
@@ -189,7 +223,26 @@ def test_ratios_as_json_and_markdown(counts):
     made = json.loads(ll144_json(table, notes))
     assert made["notes"] == notes
     assert [row["impact_ratio"] for row in made["rows"]] == table["impact_ratio"].to_list()
+    assert [row["n"] for row in made["rows"]] == table["n"].to_list()
     text = ll144_markdown(table, notes).decode("utf-8")
     assert "the reference" in text
     assert text.count("\n| ") == table.height + 2  # and a heading for each kind
     assert "left out: below the share given" in text
+
+
+def test_fractional_scores_of_a_parquet_table_are_read_as_text(tmp_path):
+    scores = {"f": [0.25, 0.5, 0.75], "m": [0.125, 1.5, 2.5]}  # as docs/exports.md says
+    rows = [(sex, score, "0") for sex, given in scores.items() for score in given]
+    frame = pl.DataFrame(rows, schema=["sex", "score", "truth"], orient="row")
+    frame.with_columns(pl.col("score").cast(pl.String)).write_parquet(tmp_path / "scores.parquet")
+    table = Predictions.read(str(tmp_path / "scores.parquet"), truth="truth", prediction="score")
+    run = eh.audit(table, by="sex").save(tmp_path / "run")
+    made = export(
+        [run], format="ll144", out=str(tmp_path / "r.csv"), parameters={"scores": "yes", "sex": "sex"}
+    )
+    rates = pl.read_csv(made.content).drop_nulls("category")
+    assert rates["median"].to_list() == [0.625, 0.625]
+    assert rates["selection_rate"].to_list() == pytest.approx([1 / 3, 2 / 3])
+    frame.write_csv(tmp_path / "scores.csv")
+    with pytest.raises(InputError, match="turn scores into labels first"):
+        eh.audit(Predictions.read(str(tmp_path / "scores.csv"), truth="truth", prediction="score"), by="sex")

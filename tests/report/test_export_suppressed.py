@@ -2,20 +2,25 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.core.results import Findings
+from evenhand.core.results import Dropped, Findings
 from evenhand.report.content import RunContent
+from evenhand.report.exports.every_eval_ever import every_eval_ever
+from evenhand.report.exports.sarif import sarif
+from evenhand.report.exports.summary import summary
 from evenhand.report.suppression import suppressed
 from evenhand.runner.drill_down import evidence_of
 from evenhand.runner.export_engine import export
 from evenhand.runner.outcome import Run
 from tests.report.export_runs import KINDS
-from tests.report.export_samples import problems_of_every_eval_ever, problems_of_sarif
+from tests.report.export_samples import exported, problems_of_every_eval_ever, problems_of_sarif
+from tests.report.report_samples import content, plain
 
 FEWEST = {"audit": 110, "visogender resolution": 40}
 TEXTS = ["json", "csv", "markdown", "every-eval-ever", "junit", "sarif", "controls", "model-card"]
@@ -44,13 +49,13 @@ def test_no_format_holds_a_value_that_is_hidden(kind, run, format, tmp_path):
     if format == "model-card":
         pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
     fewest = FEWEST[kind]
-    content = suppressed(RunContent(run.findings, run.manifest, evidence=evidence_of(run)), fewest)
-    hidden = gone(run, content.findings)
+    shown = suppressed(RunContent(run.findings, run.manifest, evidence=evidence_of(run)), fewest).findings
+    hidden = gone(run, shown)
     assert len(hidden) > 5
     made = export([run], format=format, out=str(tmp_path / "made"), suppress=fewest).content.decode("utf-8")
     assert [number for number in hidden if number in made] == []
     if format == "json":
-        assert Findings.model_validate_json(made) == content.findings
+        assert Findings.model_validate_json(made) == shown
     if format == "sarif":
         assert problems_of_sarif(json.loads(made)) == []
     if format == "every-eval-ever":
@@ -68,6 +73,27 @@ def test_rows_hold_no_small_count(kind, run, tmp_path):
     assert hidden["value"].null_count() == hidden.filter(pl.col("reason") == "suppressed").height
 
 
+def test_text_tells_what_is_hidden_apart_from_what_could_not_be_estimated():
+    gone = plain("accuracy_gap", ("sex",), None, "lower is fairer", reason="suppressed")
+    gone = gone.model_copy(update={"dropped": [Dropped(reason="missing sex", count=-10)]})
+    empty = plain("equalized_odds", ("sex",), None, "lower is fairer", reason="empty")
+    few = empty.model_copy(update={"dropped": [Dropped(reason="missing sex", count=12)]})
+    run = replace(exported(content([gone, few])), fewest=10)
+    text = summary([run]).decode("utf-8")
+    assert "**Could not be estimated** (1)\n\n- Equalized odds difference by sex" in text
+    assert "**Hidden, because cells of few rows are** (1)\n\n- Accuracy gap by sex\n" in text
+    assert "- missing sex: hidden\n" in text
+    assert "up to 0" not in text
+    (first, _) = json.loads(sarif([run]))["runs"][0]["results"]
+    assert "not estimable" not in first["message"]["text"]
+    assert "Accuracy gap by sex: hidden, because" in first["message"]["text"]
+    details = json.loads(every_eval_ever([run]))["source_metadata"]["additional_details"]
+    assert json.loads(details["hidden"]) == ["accuracy_gap(by=sex)"]
+    assert list(json.loads(details["not_estimable"])) == ["equalized_odds(by=sex)"]
+    plainly = summary([exported(content([few]))]).decode("utf-8")
+    assert "- missing sex: up to 12 of a finding\n" in plainly
+
+
 def test_trackers_get_what_is_shown_only(run, kind, tmp_path):
     mlflow = pytest.importorskip("mlflow", reason="needs evenhand[mlflow]")
     where = f"sqlite:///{tmp_path / 'store.db'}"
@@ -77,6 +103,8 @@ def test_trackers_get_what_is_shown_only(run, kind, tmp_path):
     (tmp_path / "got").mkdir()
     folder = Path(client.download_artifacts(id, "", str(tmp_path / "got")))
     shown = Findings.model_validate_json((folder / "findings.json").read_bytes())
+    names = [one.metric for one in shown.findings if one.reason == "suppressed"]
+    assert json.loads((folder / "hidden.json").read_text(encoding="utf-8")) == names != []
     hidden = gone(run, shown)
     assert len(hidden) > 5
     assert not hidden & {repr(value)[:8] for value in client.get_run(id).data.metrics.values()}

@@ -305,3 +305,10 @@ def test_pictures_are_inside_the_table_and_never_fetched():
     page = figures_html([figure], table, "A title")
     assert page.count("data:image/png") >= 2
     assert "<td>data:image" not in page
+
+
+def test_every_column_of_a_table_has_words_at_its_head():
+    shown = Figure("table", levels=("model", "share_of_men"), titles={"model": "", "share_of_men": ""})
+    table = pl.DataFrame({"model": ["a"], "share_of_men": [0.5]})
+    assert sheet(shown, table).headings == ["model", "share of men"]
+    assert "<td></td>" not in figures_html([shown], table, "A title")

@@ -9,6 +9,7 @@ import time
 import altair as alt
 import polars as pl
 import pytest
+import vl_convert
 
 from evenhand.core.figure import Figure
 from evenhand.report import figures_style as style
@@ -78,6 +79,31 @@ def test_titles_of_panels_stand_at_one_height_whatever_sticks_out_beside_them():
         if layer.get("encoding", {}).get("text", {}).get("field") == "heading"
     }
     assert heights == {-10}
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "y"),
+    [("lines", "value", "value"), ("bars", "group", "value"), ("dots", "value", "group"),
+     ("scatter", "value", "value"), ("stacked", "value", "group")],
+)  # fmt: skip
+def test_the_legend_of_a_single_panel_stands_above_its_title(kind, x, y):
+    figure = Figure(kind, x=x, y=y, colour="kind", facet="set")
+    spec = compose([figure], panels(2, 1))
+    marks = list(placed(vl_convert.vegalite_to_scenegraph(spec)["scenegraph"], 0.0))
+    heading = next(y for mark, y in marks if mark.get("text") == "a set 0")
+    legend, top = next((mark, y) for mark, y in marks if "legend" in mark)
+    assert top + legend["legend"] <= heading - 11, (top, legend, heading)
+
+
+def placed(node, top):
+    """Every mark with its height on the page; a legend's group with how high it is."""
+    for item in node.get("items", []):
+        y = top + item.get("y", 0.0)
+        if node.get("role") == "legend":
+            yield {"legend": item["height"]}, y
+        yield item, y
+        for child in item.get("items", []):
+            yield from placed(child, y)
 
 
 def walk(node):

@@ -114,8 +114,13 @@ def test_pages_of_every_kind_of_run_hold_no_small_count_and_no_hidden_value(kind
     page = kind.html(suppress=fewest)
     data = json.loads(re.search(r'id="run-data">(.*?)</script>', page, re.DOTALL)[1])
     for name, frame in data["frames"].items():
-        counts = [n for key, column in frame["columns"].items() if key in ("n", "n_gained") for n in column]
-        assert not [n for n in counts if n is not None and 0 < n < fewest], name
+        counts = [
+            n
+            for key, column in frame["columns"].items()
+            if re.fullmatch(r"n|(detail )?(n_|top_|households|persons).*", key)
+            for n in column
+        ]
+        assert not [n for n in counts if isinstance(n, int | float) and 0 < n < fewest], name
     text = re.sub(r"<(script|style|svg).*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
     in_data = {float(one) for one in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", json.dumps(data["frames"]))}
     for value in hidden_values(content.findings.findings, shown):
@@ -167,8 +172,37 @@ def test_lines_of_every_kind_of_run_hide_none_or_several(kind):
         strict=True,
     ):
         for kinds in {part.kind for part in old.parts}:
-            pairs = [(a.n, b.n) for a, b in zip(finding.parts, old.parts, strict=True) if b.kind == kinds]
+            parts = [part for part in old.parts if part.kind != "item"]
+            pairs = [(a.n, b.n) for a, b in zip(finding.parts, parts, strict=True) if b.kind == kinds]
             if finding.n >= 0 and abs(sum(n for _, n in pairs) - old.n) < 1e-6:
                 hidden = [n for shown, n in pairs if shown < 0]
                 assert not hidden or (len(hidden) > 1 and sum(hidden) >= 10), finding.metric
         assert not [one.n for one in [finding, *finding.groups, *finding.parts] if 0 < one.n < 10]
+
+
+@pytest.mark.parametrize("fewest", [3, 10])
+def test_details_of_every_kind_of_run_tell_neither_few_rows_nor_people_nor_single_samples(kind, fewest):
+    shown = suppressed(RunContent(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind)), fewest)
+    every = [one for finding in shown.findings.findings for one in [finding, *finding.parts]]
+    assert not [one for one in every if getattr(one, "kind", "") == "item"]
+    for one in every:
+        names = set(one.details)
+        assert not {name for name in names if name.startswith(("top_", "without_")) or name.endswith("_item")}
+        assert not names & {"masculine", "feminine", "n_gained", "n_lost", "partitions", "mix_distance"}
+        assert one.details.get("coverage", 1.0) == 1.0
+        counts = {name for name in names if name.startswith("n_") or name in ("households", "units")}
+        assert not {one.details[name] for name in counts} & set(map(float, range(1, fewest)))
+
+
+@pytest.mark.parametrize("fewest", [10, 20])
+def test_gaps_within_a_part_are_shown_only_where_both_of_their_rates_are(kind, fewest):
+    gaps = ("resolution_gap", "misgendering_gap", "neutral_gap")
+    findings = suppressed(RunContent(kind.findings, kind.manifest), fewest).findings.findings
+    for finding in findings:
+        if not finding.name.startswith(gaps):
+            continue
+        rates = {tuple(part.key): part for part in finding.parts if part.kind.endswith("*gender")}
+        for part in finding.parts:
+            if part.kind in ("occupation", "sector", "specialisation") and part.value is not None:
+                own = [rates.get((part.key, gender)) for gender in ("masculine", "feminine")]
+                assert all(one is not None and one.n >= fewest for one in own), (finding.metric, part.key)

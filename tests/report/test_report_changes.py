@@ -159,6 +159,41 @@ def test_one_pair_in_one_line():
     )
 
 
+def test_a_better_worst_group_is_no_fairness():
+    better, gap = difference("accuracy", 0.03, 0.001), difference("accuracy_gap", -0.001, 0.95)
+    worst = difference("worst_group_accuracy", 0.03, 0.01)
+    assert change_words.of_one_pair([better, worst, gap], 0.05) == (
+        "“A” is right more often, also in its worst group: more than noise. No measure of fairness tells the "
+        "two apart."
+    )
+    assert change_words.of_one_pair([worst, gap], 0.05).startswith(
+        "“A” is right more often in its worst group: more than noise."
+    )
+    fairer = difference("cramers_v_mean", -0.1, 0.01)
+    assert change_words.of_one_pair([better, worst, fairer], 0.05) == (
+        "“A” is right more often, also in its worst group, and is fairer by mean effect size: more than "
+        "noise."
+    )
+
+
+def test_models_that_win_alike_are_all_named():
+    def of(model, reference, value, p):
+        params = {"model": model, "reference": reference}
+        return difference("accuracy", value, p, model=model, reference=reference, params=params)
+
+    tied = [of("A", "B", 0.1, 0.01), of("C", "B", 0.1, 0.01), of("A", "C", 0.0, 0.9)]
+    assert change_words.of_many(tied, 0.05) == [
+        "Accuracy: “A” and “C” each do better than 1 other, no model than more; 2 of 3 pairs differ by more "
+        "than noise."
+    ]
+    against = [of("K1", "K0", 0.1, 0.01), of("K2", "K0", 0.2, 0.01), of("K3", "K0", -0.2, 0.01)]
+    assert change_words.of_many(against, 0.05) == [
+        "Accuracy: 2 of 3 do better than “K0”, 1 worse; 3 of 3 pairs differ by more than noise."
+    ]
+    one = [of("K1", "K0", -0.1, 0.01), of("K2", "K0", 0.0, 0.9)]
+    assert change_words.of_many(one, 0.05)[0].startswith("Accuracy: none of 2 does better than “K0”, 1 worse")
+
+
 def test_sentences_tell_the_model_that_has_more():
     told = change_words.sentences(
         [

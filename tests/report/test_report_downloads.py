@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from evenhand.core.results import Part
 from evenhand.report import downloads, formats, frames, rows
@@ -21,11 +22,25 @@ GENDER = "by-perceived-gender"
 ENDS = ("low", "high", "null low", "null high")
 
 
-def saved(page, button):
+def downloaded(page, button):
     with page.expect_download() as waiting:
         button.click()
-    content = Path(waiting.value.path()).read_bytes().decode("utf-8-sig")
-    return waiting.value.suggested_filename, list(csv.DictReader(io.StringIO(content)))
+    return waiting.value
+
+
+def contents(page, button):
+    return Path(downloaded(page, button).path()).read_bytes()
+
+
+def brightness(png):
+    """Of the pixel at the edge: the ground that everything is drawn on."""
+    return Image.open(io.BytesIO(png)).convert("L").getpixel((0, 0))
+
+
+def saved(page, button):
+    found = downloaded(page, button)
+    content = Path(found.path()).read_bytes().decode("utf-8-sig")
+    return found.suggested_filename, list(csv.DictReader(io.StringIO(content)))
 
 
 def same(cell, value):
@@ -129,6 +144,25 @@ def test_labels_are_exact_in_files_and_no_formula(visit):
     assert plain <= labels, plain - labels
 
 
+@needs_chromium
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [("rested", f"figure:has([data-chart='{GENDER}-classes'])"), ("drawn", "#artifact-paper-bars")],
+)
+def test_figures_are_taken_in_light_colours_whatever_the_scheme(visit, name, figure):
+    taken = {}
+    for scheme in ("light", "dark"):
+        page = visit(name, color_scheme=scheme)
+        scroll_through(page)
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        svg, png = page.locator(f"{figure} .downloads button").all()[:2]
+        taken[scheme] = [contents(page, svg).decode(), brightness(contents(page, png))]
+        assert page.evaluate("getComputedStyle(document.body).color") == ink, "the page stays as it was"
+    assert taken["dark"] == taken["light"]
+    assert taken["light"][1] > 200
+    assert "rgb(30, 35, 38)" in taken["light"][0] or "rgb(89, 99, 106)" in taken["light"][0], "ink on paper"
+
+
 def test_tables_of_one_metric_have_names_of_their_own():
     part = Part(kind="class", key="a", value=0.1, n=9)
     plain = samples.plain("equalized_odds", ("g",), 0.1, "lower is fairer", parts=[part])
@@ -166,6 +200,12 @@ def test_what_is_invisible_is_shown(letter):
 )
 def test_what_can_be_seen_stays(text):
     assert formats.visible(text) == text
+
+
+def test_blanks_that_nobody_sees_are_signs():
+    assert formats.visible("  ") == "␣␣"
+    assert formats.visible(" F ") == "␣F␣"
+    assert formats.visible("") == ""
 
 
 def test_joiners_outside_of_pictures_are_shown():

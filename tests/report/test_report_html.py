@@ -182,7 +182,7 @@ def test_hostile_labels_stay_text():
     assert "line one⏎line two" in labels
     assert "[U+202E]gnirts desrever" in labels
     assert "␀␛[31m" in labels
-    assert ("long " * 2000) in labels, "the full text of a long label is reachable"
+    assert ("long " * 2000)[:-1] + "␣" in labels, "the full text of a long label is reachable"
     assert "lone" in text
     assert "<" not in outline.data
     text.encode("utf-8")

@@ -162,11 +162,11 @@ def test_figures_of_the_benchmark_are_drawn_and_come_as_files(visit):
     assert page.locator("#artifacts").inner_text().count("<script>alert(1)</script>") >= 1
     assert page.locator("#artifacts img, #artifacts image").count() == 0, "no picture that was not asked for"
     name, content = downloaded(page, page.locator("#artifact-paper-bars .downloads button").first)
-    assert name == "artifact-paper-bars-figure.svg"
+    assert name == "paper-bars.svg"
     assert b"<svg" in content
-    page.locator("#artifact-paper-bars details.piece > summary").click()
-    button = page.locator("#artifact-paper-bars details .after button")
-    assert len(lines(downloaded(page, button)[1])) == 1 + samples.KINDS["bars"][1].height
+    name, content = downloaded(page, page.locator("#artifact-paper-bars .file button"))
+    assert name == "paper-bars.csv"
+    assert len(lines(content)) == 1 + samples.KINDS["bars"][1].height
 
 
 def test_small_cells_are_hidden_on_the_page_and_in_downloads(visit):

@@ -39,6 +39,34 @@ def test_models_are_called_by_their_own_name(model, name):
     assert words.subject({"model": model}) == name
 
 
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        (["/x/own.py:planted", "/x/own.py:fair"], "own.py:planted and own.py:fair"),
+        (["hf:openai/clip-vit-base-patch32", "hf:openai/clip-vit-large-patch14"],
+         "hf:openai/clip-vit-base-patch32 and hf:openai/clip-vit-large-patch14"),
+        (["/a/net.py:Net", "/b/net.py:Net"], "/a/net.py:Net and /b/net.py:Net"),
+        ([f"m{place}" for place in range(7)], "m0, m1, m2, m3 and 3 more"),
+    ],
+)  # fmt: skip
+def test_a_comparison_is_called_by_all_its_models(models, told):
+    assert words.subject({"model": " and ".join(models), "models": models}) == told
+
+
+def test_shares_held_against_guessing_are_no_bias():
+    null = Null(mean=0.33, low=0.3, high=0.36, method="a candidate chosen at random, exact")
+    findings = [
+        samples.plain(name, (), value, "descriptive", null=null, p_value=p, p_adjusted=p, params={})
+        for name, value, p in (("resolution_accuracy", 0.9, 1e-9), ("neutral_gap", 0.34, 0.8))
+    ]
+    assert words.sureness(in_chapters(findings), 0.05) == [
+        "How sure: none of 1 finding with a test are beyond chance (p at most 0.05). Values below stand "
+        "beside their intervals and what chance alone gives.",
+        "1 share more is held against guessing, which says what the model knows, not how even it is: "
+        "1 differs from guessing.",
+    ]
+
+
 def test_how_sure_is_counted():
     chapters = in_chapters(samples.realistic().findings.findings)
     tested = [one for chapter in chapters for one in chapter.findings
@@ -124,6 +152,35 @@ def test_no_gap_is_not_said_of_what_could_not_be_estimated():
     gap = samples.plain("harmful_association_gap", ("g",), None, "lower is fairer", reason="no_usable_query")
     told = indicator_words.verdict(in_chapters([gap])[0], 0.05)
     assert told.startswith("The gap between groups could not be estimated")
+
+
+@pytest.mark.parametrize(
+    ("name", "details", "told"),
+    [
+        ("household_hit_gap", {"first": "high", "first_rate": 0.826, "second": "low", "second_rate": 0.458},
+         ", “high” 0.826 against “low” 0.458"),
+        ("harmful_association_gap", {"highest": "f", "highest_rate": 0.2, "lowest": "m", "lowest_rate": 0.1},
+         ", “f” 0.200 against “m” 0.100"),
+        ("precision_gap", {"highest": "f", "highest_precision": 1.0, "lowest": "m", "lowest_precision": 0.5},
+         ", “f” 1.000 against “m” 0.500"),
+        ("household_hit_gap", {"best": "a", "best_rate": None, "worst": "b"}, ", more than"),
+    ],
+)  # fmt: skip
+def test_a_gap_says_whom_it_lies_between(name, details, told):
+    gap = samples.plain(name, ("g",), 0.37, "lower is fairer", p_value=0.01, details=details, params={})
+    said = indicator_words.verdict(in_chapters([gap])[0], 0.05)
+    assert f": 0.370{told}" in said
+    assert said.endswith("more than chance explains.")
+
+
+def test_classes_that_could_not_be_estimated_are_counted_in_the_answer():
+    parts = [Part(kind="class", key="a", value=0.3, p_value=0.001, p_adjusted=0.001, n=50),
+             Part(kind="class", key="b", value=None, reason="constant", n=9)]  # fmt: skip
+    chapter = in_chapters([samples.plain("skewsize", ("g",), 0.1, "higher is fairer", parts=parts)])[0]
+    assert words.verdict(chapter, 0.05).endswith("in 1 of 1 class that could be estimated, of 2.")
+    assert words.verdict(chapter, 0.0001).startswith(
+        "No difference beyond chance in any of 1 class that could be estimated, of 2."
+    )
 
 
 def test_one_pair_is_one_pair():

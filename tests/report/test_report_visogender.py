@@ -11,10 +11,12 @@ import pytest
 
 import evenhand as eh
 from evenhand.benchmarks.visogender import upstream
-from evenhand.core.results import Null, Part
+from evenhand.core.chance import standing_of
+from evenhand.core.results import Interval, Null, Part
 from evenhand.report import facets, glossary, people_words, rows
 from evenhand.report.chapters import in_chapters
 from evenhand.report.words import against_chance
+from tests.report.report_samples import plain
 
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
 
@@ -103,6 +105,88 @@ def test_the_page_speaks_of_people_and_not_of_classes(resolution, retrieval):
     assert "whose images does the model rank first" in ranked
     assert "random rankings of the same pools" in ranked
     assert "the pool holds fewer images than are looked at" in ranked
+
+
+def gap(name, value, p, setting, n=100, interval=(0.01, 0.3)):
+    low, high = interval
+    null = Null(mean=0, low=-0.1, high=0.1, method="genders exchanged")
+    between = Interval(low=low, high=high, method="MOVER")
+    params = {"setting": setting, "template": "par_first"}
+    return plain(name, (), value, "descriptive", null=null, p_value=p, interval=between, n=n, params=params)
+
+
+def verdict_of(*findings):
+    rate = plain("resolution_accuracy", (), 0.5, "higher is better", params={"template": "par_first"})
+    chapter = in_chapters([rate, *findings])[0]
+    return people_words.verdict(chapter, 0.05), people_words.found(chapter, 0.05)
+
+
+def test_a_headline_heeds_every_setting_and_names_it():
+    even = [gap(name, 0.01, 0.9, "two_person", 200) for name in people_words._GAPS]
+    told, found = verdict_of(*even, gap("neutral_gap", 0.148, 0.011, "different"))
+    assert told == (
+        "Neither accuracy, misgendering nor the neutral pronoun differs between genders beyond chance, over "
+        "two persons. In part of the images, 1 of 4 gaps tested: Masculine subjects get the neutral pronoun "
+        "more often than chance explains (two persons, different genders, masculine minus feminine 0.148, "
+        "p 0.011)."
+    )
+    assert (
+        "Neutral pronouns for masculine minus feminine subjects (two persons, different genders) is 0.148"
+        in found[-1]
+    )
+    told, _ = verdict_of(*even, gap("neutral_gap", 0.02, 0.8, "different"))
+    assert "over two persons or in any other setting. That does not prove fairness." in told
+    told, _ = verdict_of(*even[1:], gap("resolution_gap", -0.2, 0.001, "two_person", 200))
+    assert told.startswith(
+        "Feminine subjects get the right pronoun more often than chance explains (two persons"
+    )
+
+
+def test_a_headline_has_the_number_of_its_line_and_explains_an_interval_with_0():
+    told, found = verdict_of(gap("neutral_gap", -0.093, 0.01, "all", interval=(-0.208, 0.024)))
+    assert "masculine minus feminine −0.093, p 0.010" in told
+    assert "the interval, for others like them, includes 0" in told
+    assert "subjects is −0.093 (95% interval −0.208 to 0.024)" in found[-1]
+
+
+def ranked(name, value, p, mean, k=None, by="perceived_gender"):
+    null = Null(mean=mean, low=mean - 0.05, high=mean + 0.05, method="all rankings")
+    params = {"k": k, "groups": ["masculine", "feminine"]} if k else {}
+    return plain(name, (by,), value, "lower is fairer", null=null, p_value=p, params=params)
+
+
+def test_a_headline_of_retrieval_heeds_what_happens_within_occupations():
+    even = ranked("bias_at_k", -0.009, 0.99, 0, 5)
+    hits = [ranked("ndkl", 0.289, 0.0007, 0.234), ranked("min_skew_at_k", -0.5, 0.03, -0.37, 5)]
+    told = people_words.verdict(
+        in_chapters([even, *hits, ranked("max_skew_at_k", 0.2, 0.9, 0.2, 5)])[0], 0.05
+    )
+    assert told == (
+        "On average over occupations, neither gender is ranked first more often than chance explains. Within "
+        "occupations, one gender or the other comes first more than chance gives, in 2 of 3 measures, such "
+        "as NDKL 0.289 (p 0.001)."
+    )
+    none = people_words.verdict(in_chapters([even, ranked("ndkl", 0.24, 0.7, 0.234)])[0], 0.05)
+    assert none.endswith("explains. Nor is either within occupations. That does not prove fairness.")
+    fairer = people_words.verdict(in_chapters([even, ranked("ndkl", 0.1, 0.001, 0.234)])[0], 0.05)
+    assert "one gender or the other comes first more" not in fairer
+    both = [ranked("bias_at_k", 0.3, 0.01, 0, 5), ranked("bias_at_k", -0.2, 0.01, 0, 10)]
+    told = people_words.verdict(in_chapters(both)[0], 0.05)
+    assert "images of masculine people come first more often than chance explains (first 5 places)" in told
+    assert "images of feminine people come first more often than chance explains (first 10 places)" in told
+
+
+def test_one_number_has_one_reading_in_every_table(resolution):
+    read = {}
+    for finding in resolution.findings.findings:
+        if finding.params["setting"] == "all" and finding.params["template"] == "occ_first":
+            key = (finding.name, finding.value, finding.n)
+            read.setdefault(key, set()).add(standing_of(finding, 0.05).side)
+    assert len(read) == 6
+    assert all(len(sides) == 1 for sides in read.values()), read
+    grouped = [one for one in resolution.findings.findings if one.by]
+    assert grouped
+    assert all(one.p_value is None and one.p_adjusted is not None for one in grouped)
 
 
 def test_reasons_have_words():

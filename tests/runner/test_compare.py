@@ -263,6 +263,11 @@ def test_groupings_are_those_in_common_or_asked_for(tmp_path):
     b = audited(tmp_path, tmp_path / "t.csv", "fair", by=("other", "group+other"))
     made = compare([a, b], metrics=["accuracy"])
     assert [one.by for one in made.findings.findings] == [["other"], ["group", "other"]]
+    first, second = made.findings.findings  # one test, which counts once
+    assert first.p_value == first.p_adjusted == second.p_value == second.p_adjusted
+    gaps = compare([a, b], metrics=["accuracy_gap"]).findings.findings
+    surest = min(gaps, key=lambda one: one.p_value)
+    assert surest.p_adjusted == pytest.approx(min(1, 2 * surest.p_value))
     asked = compare([a, b], by=["group"], metrics=["accuracy"])
     assert [one.by for one in asked.findings.findings] == [["group"]]
     with pytest.raises(UnknownName, match="attribute that all runs have"):

@@ -1,13 +1,18 @@
 """One model at several times: the order, later minus earlier, order unasked, and the report."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.runner.compare_dates import parse_dates
+from evenhand.core.results import Finding
+from evenhand.runner.compare_dates import drift, parse_dates
 from evenhand.runner.compare_engine import compare
+from evenhand.runner.compare_ranks import RANKED
 from evenhand.runner.outcome import Run
+from evenhand.stats.exchanged import SUMMARIES
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, changed, without_counts
 
@@ -58,6 +63,7 @@ def test_each_run_is_compared_with_the_one_before(made):
     run, _ = made
     assert run.manifest["models"] == NAMES
     assert run.manifest["over_time"] is True
+    assert run.manifest["one_model"] is True
     assert [one["date"] for one in run.manifest["dates"]] == ["2026-09-01", "2026-10-01", "2026-11-01"]
     found = [one for one in run.findings.findings if one.name == "accuracy_difference"]
     assert [(one.model, one.reference) for one in found] == [(NAMES[1], NAMES[0]), (NAMES[2], NAMES[1])]
@@ -65,6 +71,25 @@ def test_each_run_is_compared_with_the_one_before(made):
     right = {month: (frame[month] == frame["label"]).mean() for month in ACCURACIES}
     assert found[1].value == pytest.approx(right["november"] - right["october"])
     assert found[1].p_adjusted <= 0.05 < found[0].p_adjusted
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "one_model"),
+    [
+        ({"model": "a.py:Eye"}, {"model": "b.py:Eye"}, False),
+        ({"model": None}, {"model": None}, False),  # audits of tables: nothing says of which model
+        ({"model": "hf:org/eye@1"}, {"model": "hf:org/eye@2"}, True),
+        ({"model": None, "tags": {"lineage": "eye"}}, {"model": None, "tags": {"lineage": "eye"}}, True),
+    ],
+)
+def test_the_manifest_says_whether_all_dates_are_of_one_model(audits, tmp_path, first, second, one_model):
+    folders = [
+        changed(audits[month], tmp_path / month, created=DATES[month], **told)
+        for month, told in zip(audits, (first, second), strict=False)
+    ]
+    run = compare(folders, metrics=["accuracy"], over_time=True)
+    assert run.manifest["over_time"] is True
+    assert run.manifest["one_model"] is one_model
 
 
 def test_the_drift_holds_every_date(made):
@@ -79,8 +104,62 @@ def test_the_drift_holds_every_date(made):
     assert last["value"] - drift.row(1, named=True)["value"] == pytest.approx(found.value)
     assert last["low"] < last["value"] < last["high"]
     assert last["n"] == 500
-    median = run.tables["drift"].filter(pl.col("metric") == "cramers_v_mean")
-    assert median["change"].to_list() == [None, None, None]  # not asked for, so not tested
+    mean = run.tables["drift"].filter(pl.col("metric") == "cramers_v_mean")
+    assert mean["change"].to_list() == [None, None, None]  # not asked for, so not tested
+
+
+def test_every_measure_drifts(runs):
+    typed = [runs["september"], runs["november"]]
+    made = compare(typed, metrics=["cramers_v_median"], over_time=True)
+    drift = made.tables["drift"]
+    assert set(drift["metric"]) == set(SUMMARIES)
+    last = drift.filter(pl.col("metric") == "cramers_v_median").row(1, named=True)
+    found = made.finding("cramers_v_median_difference")
+    assert (last["change"], last["p_adjusted"]) == (found.value, found.p_adjusted)
+    assert last["value"] == pytest.approx(found.details["first"])
+    assert last["low"] < last["high"]
+    shares = made.tables["rank_shares"].filter(pl.col("metric") == "cramers_v_max", pl.col("rank") == 1)
+    assert shares["share"].sum() == pytest.approx(1)
+    assert set(compare(typed, metrics=["accuracy"], over_time=False).tables["ranking"]["metric"]) == set(
+        RANKED
+    )
+
+
+def test_changes_of_one_measure_with_several_parameters_are_all_told():
+    names = {"then": "2026-01-01", "now": "2026-02-01"}
+    settings = ({}, {"setting": "all"}, {"setting": "different", "context": "first"})
+    rows = [
+        {"by": "pronoun", "metric": "resolution_accuracy", "params": json.dumps(given, sort_keys=True),
+         "model": name, "value": 0.5, "low": 0.4, "high": 0.6, "reason": None, "n": 10.0}
+        for given in settings for name in names
+    ]  # fmt: skip
+    findings = [
+        Finding(
+            metric=f"m{place}", name="resolution_accuracy_difference", by=["pronoun"], value=place / 10,
+            params={**given, "model": "now", "reference": "then"}, model="now", reference="then", n=10,
+            p_adjusted=0.01, direction="descriptive", source={"paper": "x"},
+        )
+        for place, given in enumerate(settings)
+    ]  # fmt: skip
+    table = drift({"values": pl.DataFrame(rows, infer_schema_length=None)}, findings, names)
+    assert table["change"].to_list() == [None, 0.0, None, 0.1, None, 0.2]
+
+
+def test_dates_of_several_zones_are_told_apart(audits):
+    given = {audits["october"]: "2026-12-01T10:00+00:00", audits["september"]: "2026-12-01T10:00+02:00"}
+    made = compare(list(given), metrics=["accuracy"], dates=given)
+    assert [one["date"] for one in made.manifest["dates"]] == ["2026-12-01 08:00", "2026-12-01 10:00"]
+
+
+def test_a_group_of_several_dates_says_its_span_and_has_none_between(audits):
+    group = {"early": [audits["september"], audits["october"]]}
+    given = {audits["september"]: "2026-01-01", audits["october"]: "2026-02-01"}
+    dates = {**given, audits["november"]: "2026-03-01"}
+    made = compare([audits["november"]], groups=group, metrics=["accuracy"], dates=dates)
+    assert made.tables["drift"]["since"].drop_nulls().unique().to_list() == ["2026-01-01 to 2026-02-01"]
+    between = {**given, audits["november"]: "2026-01-15"}
+    with pytest.raises(ParameterError, match="'early' reaches from 2026-01-01 to 2026-02-01"):
+        compare([audits["november"]], groups=group, metrics=["accuracy"], dates=between)
 
 
 def test_the_report_says_since_when(made):

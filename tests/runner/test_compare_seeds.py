@@ -238,6 +238,19 @@ def test_tags_tell_seeds_of_models_whose_addresses_differ_in_it_only(audits, tmp
     assert grouped(folders, by_seed=False) == [(place,) for place in range(6)]
 
 
+def test_a_seed_is_not_read_from_hashes_and_whole_numbers(audits, tmp_path):
+    digest = "e3b0c4f298fc1c14aafbf4c8996fb924b27ae41e464ba493"  # single 0, 1 and 2 stand in it
+    identity = {"version in eye.py": digest, "made": f"by {digest}", "layers": "1"}
+    folders = [
+        changed(
+            audits["plain-s0"], tmp_path / f"run{seed}", model="eye.py:Eye", tags={"seed": str(seed)},
+            model_identity=identity,
+        )
+        for seed in range(SEEDS)
+    ]  # fmt: skip
+    assert grouped(folders) == [(0, 1, 2)]
+
+
 def test_other_recipes_seeds_given_twice_and_unlike_runs_stay_apart(audits, tmp_path):
     def probe(name, seed, **update):
         told = adapted("plain", seed)
@@ -272,6 +285,19 @@ def test_seeds_that_chose_samples_are_one_with_samples_of_their_own(audits, tmp_
     assert made.manifest["ranked_on"].startswith("not paired")
     alike = [changed(one, tmp_path / f"{one.name} again", samples="one digest") for one in folders]
     assert grouped(alike) == [(0,), (1,), (2,)]
+
+
+def test_intervals_end_where_a_measure_ends(audits):
+    given = {"unlike": [audits["plain-s0"], audits["better-s2"]]}
+    made = compare([audits["plain-s1"]], metrics=["accuracy", "accuracy_gap"], groups=given)
+    for name in ("accuracy", "accuracy_gap"):
+        spread = made.finding(f"{name}_seed_spread")
+        assert 0 <= spread.details["mean_low"] < spread.details["mean"] < spread.details["mean_high"] <= 1
+        assert spread.value < spread.interval.high <= 0.5
+        difference = made.finding(f"{name}_difference").interval
+        assert -1 <= difference.low < difference.high <= 1
+    row = made.tables["ranking"].filter(pl.col("metric") == "accuracy", pl.col("model") == "unlike")
+    assert row["high"].to_list() == [1.0]
 
 
 def test_equal_seeds_have_no_test(audits, tmp_path):

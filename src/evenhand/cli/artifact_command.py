@@ -60,4 +60,4 @@ def _print(title: str, table: Any, notes: Sequence[str]) -> None:
 
 
 def _cell(cell: object) -> str:
-    return f"{cell:.3f}" if isinstance(cell, float) else escape(str(cell))
+    return f"{cell:z.3f}" if isinstance(cell, float) else escape(str(cell))

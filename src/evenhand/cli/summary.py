@@ -67,7 +67,7 @@ def _print_groupings(console: Console, run: Run) -> None:
         _print_grouping(console, run, these, f"{grouping}{told}")
     for finding in findings:
         if not finding.by and finding.value is not None:
-            console.print(f"{escape(finding.metric)}: {finding.value:.4f}")
+            console.print(f"{escape(finding.metric)}: {finding.value:z.4f}")
 
 
 def _print_grouping(console: Console, run: Run, findings: list[Finding], grouping: str) -> None:
@@ -103,7 +103,7 @@ def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
         return finding.name, "–", finding.reason or "undefined", "", "", "", ""
     return (
         finding.name,
-        f"{finding.value:.4f}",
+        f"{finding.value:z.4f}",
         span(finding.interval),
         span(finding.null),
         probability(finding.p_value),
@@ -118,7 +118,7 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
         if (standing := standing_of(one, alpha)).note:
             console.print(f"  {one.name} is {standing.told()}")
     large = [
-        f"{one.name} {one.value:.3f} (p {probability(one.p_value)})"
+        f"{one.name} {one.value:z.3f} (p {probability(one.p_value)})"
         for one in findings
         if one.name in _SIZES and one.value is not None and one.band in ("medium", "large")
         if alone(one, alpha).side in ("within", "below")
@@ -146,13 +146,13 @@ def _print_classes(console: Console, finding: Finding, run: Run) -> None:
 
 
 def _class_text(part: Part) -> str:
-    return f"{clean(part.key)} V = {part.value:.3f} (chance {span(part.null)})"
+    return f"{clean(part.key)} V = {part.value:z.3f} (chance {span(part.null)})"
 
 
 def _print_contrasts(console: Console, finding: Finding) -> None:
     for contrast in finding.contrasts:
-        value = "–" if contrast.value is None else f"{contrast.value:.4f}"
-        mine = "–" if finding.value is None else f"{finding.value:.4f}"
+        value = "–" if contrast.value is None else f"{contrast.value:z.4f}"
+        mine = "–" if finding.value is None else f"{finding.value:z.4f}"
         console.print(f"  SkewSize here is {mine}, in {contrast.label} {value}: {escape(contrast.reason)}")
 
 

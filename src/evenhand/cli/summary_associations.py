@@ -121,13 +121,13 @@ def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding]) -> Table:
 
 
 def _difference(finding: Finding | None) -> str:
-    return "–" if finding is None or finding.value is None else f"{finding.value + 0.0:.4f}"
+    return "–" if finding is None or finding.value is None else f"{finding.value:z.4f}"
 
 
 def _range(finding: Finding) -> str:
     low, high = (finding.details.get(name) for name in ("template_low", "template_high"))
     both = isinstance(low, float) and isinstance(high, float)
-    return f"{low:.3f} … {high:.3f}" if both else "–"
+    return f"{low:z.3f} … {high:z.3f}" if both else "–"
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
         return pair, "–", finding.reason or "undefined", "", "", ""
     return (
         pair,
-        f"{finding.value + 0.0:.3f}",
+        f"{finding.value:z.3f}",
         span(finding.interval),
         span(finding.null),
         probability(finding.p_value),

@@ -105,8 +105,8 @@ def _ranked(ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
 def _cell(row: dict[str, float | None]) -> str:
     if row["value"] is None:
         return "–"
-    ends = f" [{row['low']:.3f}, {row['high']:.3f}]" if row["low"] is not None else ""
-    return escape(f"{row['value']:.3f}{ends}")
+    ends = f" [{row['low']:z.3f}, {row['high']:z.3f}]" if row["low"] is not None else ""
+    return escape(f"{row['value']:z.3f}{ends}")
 
 
 def _print_answers(console: Console, run: Run) -> None:
@@ -180,7 +180,7 @@ def _difference(one: Finding, varied: Sequence[str]) -> tuple[str, ...]:
     if one.value is None:
         return (measure, "–", "", "", "", "")
     told = (span(one.interval), span(one.null), probability(one.p_value), probability(one.p_adjusted))
-    return (measure, f"{one.value:+.3f}", *told)
+    return (measure, f"{one.value:+z.3f}", *told)
 
 
 def _measure(one: Finding, varied: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     for name in names + (["coverage"] if covered else []):
         table.add_column(name, justify="left" if name == "finding" else "right", no_wrap=True)
     for finding in findings:
-        value = f"{(finding.value or 0.0) + 0.0:.3f}"
+        value = f"{finding.value or 0.0:z.3f}"
         cells = [_what(finding), value, span(finding.interval), span(finding.null)]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and finding.name in _NAMES else ""
@@ -125,4 +125,4 @@ def _value(part: Part) -> float:
 
 def _named(part: Part) -> str:
     key = part.key if isinstance(part.key, str) else "*".join(part.key)
-    return f"{clean(key)} {_value(part):.3f}"
+    return f"{clean(key)} {_value(part):z.3f}"

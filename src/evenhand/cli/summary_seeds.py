@@ -63,9 +63,10 @@ def print_drift(console: Console, run: Run) -> None:
         if row["change_low"] is not None:
             low, high = sorted((abs(row["change_low"]), abs(row["change_high"])))
             same = row["change_low"] * row["change_high"] >= 0
-            ends = f" ({low:.3f} to {high:.3f})" if same else ""
+            ends = f" ({low:z.3f} to {high:z.3f})" if same else ""
         where = f" by {row['by']}" if row["by"] else ""
+        where += "" if row["params"] == "{}" else f" {row['params']}"
         console.print(
-            f"  since {row['since']}, on {row['date']}: {clean(row['metric'] + where, 60)} {rose} by "
+            f"  since {row['since']}, on {row['date']}: {clean(row['metric'] + where, 160)} {rose} by "
             f"{abs(row['change']):.3f}{ends}, adjusted p {probability(row['p_adjusted'])}"
         )

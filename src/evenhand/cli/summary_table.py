@@ -91,7 +91,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     if finding.value is None:
         return where, "–", finding.reason or "undefined", "", ""
     chance = span(finding.null)
-    return where, f"{finding.value + 0.0:.3f}", span(finding.interval), chance, probability(finding.p_value)
+    return where, f"{finding.value:z.3f}", span(finding.interval), chance, probability(finding.p_value)
 
 
 def _words(name: str) -> str:

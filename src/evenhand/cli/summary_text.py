@@ -10,7 +10,7 @@ from evenhand.core.results import Interval, Null
 
 def span(band: Interval | Null | None) -> str:
     """A band as two numbers; an en dash where there is none."""
-    return "–" if band is None else f"{band.low:.3f} … {band.high:.3f}"
+    return "–" if band is None else f"{band.low:z.3f} … {band.high:z.3f}"
 
 
 def probability(p: float | None) -> str:
@@ -21,6 +21,7 @@ def probability(p: float | None) -> str:
 
 
 def clean(key: str | list[str], most: int = 40) -> str:
-    """A key as short, harmless terminal text."""
-    text = one_line(key if isinstance(key, str) else " · ".join(key))
+    """A key as short, harmless terminal text; what has nothing to show says so."""
+    names = [key] if isinstance(key, str) else key
+    text = " · ".join(one_line(name) or ("(blank)" if name else "(empty)") for name in names)
     return escape(text if len(text) <= most else text[: most - 1] + "…")

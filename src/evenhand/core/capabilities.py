@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import get_annotations
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
@@ -188,3 +189,32 @@ CAPABILITIES: Mapping[str, type] = MappingProxyType(
 def capabilities_of(model: object) -> tuple[str, ...]:
     """Names of the capabilities that an object meets, in the order of ``CAPABILITIES``."""
     return tuple(name for name, protocol in CAPABILITIES.items() if isinstance(model, protocol))
+
+
+_ADDED = {
+    "labels": "labels, the names of the classes in the order of the logits",
+    "logit_scale": "logit_scale = 100.0, what a cosine is multiplied with to make a logit (100 is CLIP's)",
+}
+
+
+def half_met(model: object) -> dict[str, str]:
+    """Capabilities that an object has a method of without meeting them, and what its class would have to get.
+
+    Args:
+        model: Any object.
+
+    Returns:
+        Name of the capability to one sentence; empty where nothing is half there.
+    """
+    found = {}
+    for name, protocol in CAPABILITIES.items():
+        methods = [one for one in vars(protocol) if not one.startswith("_") and callable(vars(protocol)[one])]
+        there = [f"{one}()" for one in methods if hasattr(model, one)]
+        absent = [one for one in (*methods, *get_annotations(protocol)) if not hasattr(model, one)]
+        if there and absent:
+            kind = (model if isinstance(model, type) else type(model)).__name__
+            added = " and ".join(_ADDED.get(one, f"the method {one}()") for one in absent)
+            found[name] = (
+                f"{kind} has {' and '.join(there)} but no {' and no '.join(absent)}; give it {added}"
+            )
+    return found

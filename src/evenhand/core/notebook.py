@@ -5,19 +5,23 @@ Results import this file, so that it cannot name their types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 MOST_ROWS = 20
 _LONGEST = 80
+_TITLE = 300  # of a metric with all its parameters: cut inside a number it would read as another one
+_BLANK = "␣"
+_COLUMNS = ("Value", "Interval", "By chance", "p", "Adjusted p", "Rows", "Reason")
 _DASH = "–"
 
 
-def label(text: object) -> str:
-    """Any text as one short line of HTML that keeps its own direction."""
+def label(text: object, longest: int = _LONGEST) -> str:
+    """Any text as one short line of HTML that keeps its own direction; of blanks alone, signs for them."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
-    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    shown = shown if shown.strip() else shown.replace(" ", _BLANK)
+    shown = shown if len(shown) <= longest else shown[: longest - 1] + "…"
     return f"<bdi>{escape(shown)}</bdi>"
 
 
@@ -40,7 +44,7 @@ def number(value: object) -> str:
         return _DASH
     if isinstance(value, bool) or not isinstance(value, int | float):
         return label(value)
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:,.3f}"
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:z,.3f}"
 
 
 def table(title: object, columns: Sequence[str], rows: Iterable[Sequence[str]], notes: Sequence[str]) -> str:
@@ -58,23 +62,19 @@ def table(title: object, columns: Sequence[str], rows: Iterable[Sequence[str]], 
     more = [f"{len(every) - MOST_ROWS:,} more rows"] if len(every) > MOST_ROWS else []
     below = "".join(f"<p>{label(note)}</p>" for note in (*more, *notes))
     return (
-        f"<div><p><strong>{label(title)}</strong></p>"
+        f"<div><p><strong>{label(title, _TITLE)}</strong></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
     )
 
 
 def finding_html(finding: Any) -> str:
-    """A ``Finding`` with its parts."""
-    chance = f", chance alone gives {_span(finding.null)}" if finding.null else ""
-    interval = f", interval {_span(finding.interval)}" if finding.interval else ""
-    value = (
-        f"not estimable: {finding.reason}" if finding.value is None else f"{number(finding.value)}{interval}"
-    )
+    """A ``Finding`` and its parts: the first row is the finding itself."""
+    undefined = f": not estimable: {finding.reason}" if finding.value is None else ""
     dropped = [f"left out, {one.reason}: {one.count:g}" for one in finding.dropped]
     return table(
-        f"{finding.metric} = {value}{chance}" if finding.value is not None else f"{finding.metric}: {value}",
-        ["Part", "Value", "Interval", "By chance", "Adjusted p", "Rows", "Reason"],
-        [_part(part) for part in finding.parts],
+        f"{finding.metric}{undefined}",
+        ["Part", *_COLUMNS],
+        [[label("the whole"), *_numbers(finding)], *(_part(part) for part in finding.parts)],
         [f"n = {finding.n:g}", finding.direction, *dropped, *finding.notes],
     )
 
@@ -84,31 +84,41 @@ def findings_html(findings: Any, title: object = "Findings") -> str:
     undefined = sum(finding.value is None for finding in findings.findings)
     return table(
         title,
-        ["Finding", "Value", "Interval", "By chance", "p", "Rows", "Reason"],
-        [_finding(finding) for finding in findings.findings],
+        ["Finding", *_COLUMNS],
+        [[label(finding.metric, _TITLE), *_numbers(finding)] for finding in findings.findings],
         [f"{len(findings.findings)} findings, {undefined} not estimable, which is not the same as fair"],
     )
 
 
-def _finding(finding: Any) -> list[str]:
-    p_value = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
-    return [label(finding.metric), *_numbers(finding, p_value)]
+def run_title(manifest: Mapping[str, Any], folder: object) -> str:
+    """The heading of a run: benchmark, model and folder; of one without these, its columns and rows."""
+    known = [one for one in (manifest.get("benchmark"), manifest.get("model"), folder) if one]
+    if not known and manifest.get("prediction"):
+        by = ", ".join(map(str, manifest.get("by") or []))
+        known = [f"{manifest['prediction']} against {manifest.get('truth')}", *([f"by {by}"] if by else [])]
+        known += [f"{manifest['rows']:,} rows"] if manifest.get("rows") else []
+    return f"Run: {', '.join(map(str, known))}" if known else "Run"
 
 
 def _part(part: Any) -> list[str]:
     key = part.key if isinstance(part.key, str) else " × ".join(part.key)
-    return [label(key), *_numbers(part, part.p_adjusted)]
+    return [label(key), *_numbers(part)]
 
 
-def _numbers(holder: Any, p_value: float | None) -> list[str]:
+def _numbers(holder: Any) -> list[str]:
     return [
         number(holder.value),
         _span(holder.interval),
         _span(holder.null),
-        "&lt;0.001" if p_value is not None and p_value < 0.0005 else number(p_value),
+        _probability(holder.p_value),
+        _probability(holder.p_adjusted),
         f"{holder.n:,g}",
         label(holder.reason) if holder.reason else "",
     ]
+
+
+def _probability(p_value: float | None) -> str:
+    return "&lt;0.001" if p_value is not None and p_value < 0.0005 else number(p_value)
 
 
 def _span(band: Any) -> str:

@@ -58,7 +58,8 @@ class Predictions:
         Nothing is loaded before it is counted. Labels of CSV and TSV are text.
 
         Raises:
-            InputError: No such file, an empty or broken one, an unknown format.
+            InputError: No such file, an empty or broken one, an unknown format; truth and prediction are one
+                column.
             UnknownName: A column that does not exist, with the closest that do.
         """
         with sources.reading(f"{str(path)!r}"):
@@ -81,7 +82,7 @@ class Predictions:
         """Take a frame of pandas, Polars, pyarrow, DuckDB, PySpark, Dask or anything narwhals knows.
 
         Raises:
-            InputError: Not a frame.
+            InputError: Not a frame, or truth and prediction are one column.
             UnknownName: A column that does not exist, with the closest that do.
         """
         try:
@@ -97,6 +98,11 @@ class Predictions:
         for column in (self.truth, self.prediction, self.id, self.rank, self.confidence):
             if column is not None:
                 self.check_column(column)
+        if self.truth == self.prediction:
+            raise InputError(
+                f"truth and prediction are both column {self.truth!r}, so every answer would be right; name "
+                "the column of what the model said as the prediction"
+            )
 
     def _repr_html_(self) -> str:
         """Columns and what they are for; no row is read, which may be far away or about people."""

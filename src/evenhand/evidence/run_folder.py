@@ -65,10 +65,9 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        from evenhand.core.notebook import findings_html
+        from evenhand.core.notebook import findings_html, run_title
 
-        about = [self.manifest.get("benchmark"), self.manifest.get("model"), self.folder]
-        return findings_html(self.findings, "Run: " + ", ".join(str(one) for one in about if one))
+        return findings_html(self.findings, run_title(self.manifest, self.folder))
 
     @property
     def annotations(self) -> pl.DataFrame | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -57,13 +58,16 @@ _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
     ".feather": pl.scan_ipc,
 }
 SUFFIXES = tuple(_READERS)
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_HEADER = 1 << 20  # bytes of a first line that are looked at
 
 
 def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     """A lazy frame over a file, a glob, a folder of Parquet, or a cloud address, and its local files.
 
     Raises:
-        InputError: Nothing there, nothing in it, or a format that is not read.
+        InputError: Nothing there, nothing in it, a format that is not read, or a text whose columns are
+            separated by something else than its name says.
     """
     text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
     if "://" in text:
@@ -73,7 +77,38 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
         return pl.scan_parquet(f"{text}/**/*.parquet", hive_partitioning=True), files
     if all(file.stat().st_size == 0 for file in files):
         raise InputError(f"{text!r} is empty; give a table with a header and rows")
-    return _reader(str(files[0]))([str(file) for file in files]), files
+    reader = _reader(str(files[0]))
+    _check_separator(files[0])
+    return reader([str(file) for file in files]), files
+
+
+def _check_separator(file: Path) -> None:
+    """Refuse a CSV or TSV whose header would be read as one name, because another separator was written."""
+    own = _SEPARATORS.get(file.suffix.lower())
+    if own is None:
+        return
+    with file.open("rb") as opened:
+        header = opened.readline(_HEADER).decode("utf-8", "replace").lstrip("\ufeff").strip()
+    written = next((one for one in (";", "\t", ",") if one in header), None)
+    if own in header or written is None or "\0" in header or "\ufffd" in header:
+        return
+    raise InputError(
+        f"the columns of {str(file)!r} are separated by {written!r} (header: {one_line(header)[:80]!r}), but "
+        f"{file.suffix.lower()} is read with {own!r}; {_separated_anew(file, written)}"
+    )
+
+
+def _separated_anew(file: Path, written: str) -> str:
+    """What to type for a table whose name and separator do not go together, and what to give then."""
+    for suffix, separator in _SEPARATORS.items():
+        if separator == written:
+            target = str(file.with_suffix(suffix))
+            return f"rename it: {shlex.join(['mv', str(file), target])}"
+    target = str(file.with_name(f"{file.stem}-commas.csv"))
+    read = f"polars.read_csv({str(file)!r}, separator={written!r}, infer_schema=False)"
+    code = f"import polars; {read}.write_csv({target!r})"
+    quoted = shlex.quote(code) if set(code) & set('"$`\\!') else f'"{code}"'
+    return f"type: python -c {quoted} and give {shlex.quote(target)}"
 
 
 def check_one_kind(files: Sequence[Path], columns: Sequence[str]) -> None:

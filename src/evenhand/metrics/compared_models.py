@@ -30,6 +30,7 @@ from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.prepared import LEVEL, REPLICATES, By, Prepared, names_of
 from evenhand.stats import exchanged
 from evenhand.stats.exchanged import SUMMARIES, ComparedClass, Drawn, JointClass, SeparateClass
+from evenhand.stats.skewness import p_with_spread
 
 Floats = npt.NDArray[np.float64]
 Both = Counts | tuple[Counts, Counts]
@@ -38,6 +39,7 @@ _TWO_SIDED = 1.959963984540054  # standard errors of a 95 % interval
 POWER = 0.8  # of the minimum detectable difference
 _SAME_MIX = 1e-9
 _BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
+WIDENED = "as wide as samples drawn again make the difference"
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 _OF_EFFECTS: dict[str, tuple[str, float, Callable[[Floats], np.floating[Any]]]] = {
     "cramers_v_mean": ("mean", 0.9, np.mean),  # its bounds err at a quarter of 1 - level: z = 1.96 at .9
@@ -191,9 +193,10 @@ def model_differences(
     Test: where both answered the same samples, the two answers of each sample change places with probability
     1/2; elsewhere the rows of each class and group are dealt to the models again. Either holds whatever the
     metric, if the two models' answers are alike in distribution within class and group. p is
-    ``(1 + b) / (1 + B)``, B from ``exchanges_for``. Interval: see each finding's method; that of SkewSize is
-    descriptive, those of effect sizes are conservative. ``mde`` is how far from the null's mean a difference
-    must lie to be found with power .8 by the strictest step of Holm:
+    ``(1 + b) / (1 + B)``, B from ``exchanges_for``. Null band and p of SkewSize are no narrower than its
+    difference spreads with samples drawn again (``p_with_spread``). Interval: see each finding's method; that
+    of SkewSize is descriptive, those of effect sizes are conservative. ``mde`` is how far from the null's
+    mean a difference must lie to be found with power .8 by the strictest step of Holm:
     ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard deviations of the null.
 
     Mix: models that answered other rows may have other shares of classes and groups. Both are then weighted
@@ -248,24 +251,16 @@ def _in_parts(finding: Finding, pair: PairOfModels, kept: Floats | None) -> Find
 
 
 def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Finding:
-    from scipy import special
-
     aligned, first, second = compared.aligned, *compared.names
     values = compared.observed[metric][:, 0]
     value = number(float(values[0] - values[1]))
-    fields: dict[str, Any] = {}
     if value is None:
         lacking = [name for name, one in zip(compared.names, values, strict=True) if not np.isfinite(one)]
-        fields["reason"] = f"no value for {' and '.join(lacking)}"
+        fields: dict[str, Any] = {"reason": f"no value for {' and '.join(lacking)}"}
     else:
-        draws = null[0] - null[1]
-        spread = float(np.nanstd(draws)) if np.isfinite(draws).any() else 0.0
-        how = "answers of each sample exchanged" if aligned.joined else "rows dealt again within class, group"
         fields = {
             "interval": _interval(compared, metric, value),
-            "null": null_band(draws, level=LEVEL, method=how, seed=compared.seed),
-            "p_value": exchanged.exchange_p(draws, value, symmetric=exchanged.symmetric(compared.classes)),
-            "mde": number(spread * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))) or None,
+            **_beside_noise(compared, metric, value, null[0] - null[1], alpha),
         }
     name = f"{metric}_difference"
     params: dict[str, Param] = {"model": first, "reference": second}
@@ -293,6 +288,33 @@ def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Fin
         },
         **fields,
     )
+
+
+def _beside_noise(
+    compared: Compared, metric: str, value: float, draws: Floats, alpha: float
+) -> dict[str, Any]:
+    """Null band, p and minimum detectable difference, of differences under exchange.
+
+    SkewSize's are no narrower than samples drawn again make its difference: see ``p_with_spread``.
+    """
+    from scipy import special
+
+    how = "answers of each sample exchanged" if compared.joined else "rows dealt again within class, group"
+    spread = _spread(draws)
+    band = null_band(draws, level=LEVEL, method=how, seed=compared.seed)
+    p = exchanged.exchange_p(draws, value, symmetric=exchanged.symmetric(compared.classes))
+    if metric == "skewsize" and band is not None and p is not None:
+        moved = _spread(compared.resampled[metric][0] - compared.resampled[metric][1])
+        if moved > spread:
+            reach, spread = _TWO_SIDED * moved, moved
+            ends = {"low": band.mean - reach, "high": band.mean + reach, "method": f"{how}, {WIDENED}"}
+            band, p = band.model_copy(update=ends), p_with_spread(p, value - band.mean, moved)
+    mde = spread * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))
+    return {"null": band, "p_value": p, "mde": number(mde) or None}
+
+
+def _spread(draws: Floats) -> float:
+    return float(np.nanstd(draws)) if np.isfinite(draws).any() else 0.0
 
 
 def _mix_told(compared: Compared, metric: str) -> dict[str, float | str | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +27,8 @@ SPREAD = "_seed_spread"
 UNIT: dict[str, Param] = {"unit": "seed"}
 SEEDS_ONLY = "the samples taken as given"
 SEEDS_AND_SAMPLES = "seeds and samples counted"
+_UNBOUNDED = ("skewsize",)  # every other summary lies in [0, 1]
+_MOST_SPREAD = 0.5  # no standard deviation in [0, 1] is larger
 NO_SPREAD = "all seeds gave one value, so that there is no spread to measure a difference in"
 
 
@@ -100,7 +102,8 @@ class OverSeeds:
             )
         found = between_seeds.spread(values, LEVEL)
         middle = self.mean(metric, group)
-        interval = Interval(low=found.low, high=found.high, level=LEVEL, method="chi-square over seeds")
+        high = found.high if metric in _UNBOUNDED else max(found.sd, min(found.high, _MOST_SPREAD))
+        interval = Interval(low=found.low, high=high, level=LEVEL, method="chi-square over seeds")
         return self._finding(
             f"{metric}{SPREAD}",
             group,
@@ -118,11 +121,15 @@ class OverSeeds:
         )
 
     def mean(self, metric: str, group: SeedGroup) -> Estimate:
-        """The mean over two or more seeds, with an interval that counts seeds and samples."""
+        """The mean over two or more seeds, with an interval that counts seeds and samples.
+
+        The interval ends where the measure does: t of two seeds would put an accuracy above 1.
+        """
         places = list(group.places)
         weights = np.full(len(places), 1 / len(places))
         values = self.values[metric][places]
-        return between_seeds.mean_of(values, self._shared(metric, weights, [group]) or 0.0, LEVEL)
+        found = between_seeds.mean_of(values, self._shared(metric, weights, [group]) or 0.0, LEVEL)
+        return _within(found, metric, 0.0)
 
     def difference(self, metric: str, first: SeedGroup, second: SeedGroup, *, alpha: float = 0.05) -> Finding:
         r"""Mean over the first's seeds minus that over the second's, ``metric_difference``; fair at 0.
@@ -153,6 +160,7 @@ class OverSeeds:
         weights = np.r_[np.full(here.size, 1 / here.size), np.full(there.size, -1 / there.size)]
         shared = self._shared(metric, weights, [first, second], by_seed=by_seed)
         made, how = estimated(first, second, here, there, shared or 0.0, by_seed=by_seed)
+        made = _within(made, metric, -1.0)
         counted = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
         fields = uncertain(made, f"{how}, {counted}", alpha)
         return self._finding(
@@ -240,6 +248,13 @@ class OverSeeds:
             dropped=[*self.dropped, *lost], direction=definition.direction, fair_at=definition.fair_at,
             source=definition.source, **fields,
         )  # fmt: skip
+
+
+def _within(found: Estimate, metric: str, lowest: float) -> Estimate:
+    """An estimate whose interval does not leave the measure's range, ``lowest`` to 1."""
+    if metric in _UNBOUNDED:
+        return found
+    return replace(found, low=max(found.low, lowest), high=min(found.high, 1.0))
 
 
 def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) -> Part:

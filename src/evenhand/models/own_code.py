@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of
+from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of, half_met
 from evenhand.core.errors import EvenhandError, UserError, one_line
 from evenhand.core.registry import load_object
 from evenhand.files.hashing import sha256_files, sha256_text
@@ -64,6 +64,10 @@ class ObjectSource:
     def capabilities(self) -> Sequence[str]:
         """What its methods and attributes meet."""
         return capabilities_of(self._model)
+
+    def half_met(self) -> Mapping[str, str]:
+        """Capabilities that it lacks for want of one method or attribute, and what to add."""
+        return half_met(self._model)
 
     def load(self) -> Any:
         """The object.
@@ -230,6 +234,9 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
             raise UserError(message) from problem
     source = ObjectSource(found, uri, made=made)
     if not source.capabilities():
+        halves = list(source.half_met().values())
+        if halves:
+            raise UserError(f"{uri!r} meets no capability: {'; '.join(halves)}")
         names = ", ".join(protocol.__name__ for protocol in CAPABILITIES.values())
         raise UserError(
             f"{uri!r} meets no capability; give its class the methods of one of {names} "

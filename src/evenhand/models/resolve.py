@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +46,28 @@ def require(source: ModelSource, capability: str) -> None:
     """
     can = list(source.capabilities())
     if capability not in can:
-        raise UserError(
-            f"{source.uri!r} has {', '.join(can) or 'no capability'}; this asks for {capability}: "
-            f"{who_can(capability)}; type: evenhand ls models --can {capability}"
-        )
+        with telling_what_to_add(source):
+            raise UserError(
+                f"{source.uri!r} has {', '.join(can) or 'no capability'}; this asks for {capability}: "
+                f"{who_can(capability)}; type: evenhand ls models --can {capability}"
+            )
+
+
+@contextmanager
+def telling_what_to_add(source: ModelSource) -> Iterator[None]:
+    """Where a refusal names a capability that the user's own model all but has, say what it lacks.
+
+    Raises:
+        UserError: The refusal, with what to add to the class before it.
+    """
+    try:
+        yield
+    except UserError as refusal:
+        halves = source.half_met() if isinstance(source, ObjectSource) else {}
+        told = [what for name, what in halves.items() if name in str(refusal)]
+        if told:
+            refusal.args = (f"{'; '.join(told)}; as it is, {refusal}",)
+        raise
 
 
 def _is_source(model: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from evenhand.core.results import Finding
 from evenhand.report import glossary
+from evenhand.report.facets import in_words
 from evenhand.report.formats import listing, plural, quoted
 
 _SUFFIX = "_difference"
@@ -13,6 +14,7 @@ _TOLD = {
     "association": "", "targets": "", "setting": "", "context": "", "template": "", "k": "k = ", "group": "",
     "groups": "", "match": "same ", "threshold": "from confidence ", "reading": "",
 }  # fmt: skip
+_FACETS = ("setting", "context", "template", "reading")
 _SHOWN = 3
 
 
@@ -34,7 +36,8 @@ def called(finding: Finding) -> str:
     for key, before in _TOLD.items():
         value = finding.params.get(key)
         if value is not None:
-            names = [str(one) for one in value] if isinstance(value, list) else [str(value)]
+            plain = value if isinstance(value, list) else [in_words(key, value) if key in _FACETS else value]
+            names = [str(one) for one in plain]
             told.append(before + " and ".join(quoted(one) if key == "targets" else one for one in names))
     return f"{title} ({', '.join(told)})" if told else title
 

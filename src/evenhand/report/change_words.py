@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.core.results import Finding
 from evenhand.report import glossary
 from evenhand.report.answer_difference_words import called, none_of, surest, untested
-from evenhand.report.formats import MINUS, listing, number, quoted
+from evenhand.report.formats import MINUS, listing, number, plural, quoted
 
 SUFFIX = "_difference"
 _HOLDS_ZERO = (
@@ -26,7 +26,8 @@ _MEASURES: Mapping[str, tuple[str, bool]] = {
     "cramers_v_max": ("errs more differently by group, in its worst class,", False),
 }
 _SHARES = ("accuracy", "worst_group_accuracy", "accuracy_gap")
-_RIGHT = "accuracy"
+_RIGHT = {"accuracy": "is right more often", "worst_group_accuracy": "in its worst group"}  # not fairness
+_MOST_NAMED = 3
 
 
 def points(value: float, unit: str = " points") -> str:
@@ -58,13 +59,21 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
     sides = {_better(one): "" for one in named}
     for model in sides:
         mine = [_measure(one) for one in named if _better(one) == model]
-        fairer = [glossary.title(name).lower() for name in mine if name != _RIGHT]
-        ways = ["is right more often"] if _RIGHT in mine else []
+        fairer = [glossary.title(name).lower() for name in mine if name not in _RIGHT]
+        ways = [_right(mine)] if set(mine) & set(_RIGHT) else []
         ways += [f"is fairer by {listing(fairer)}"] if fairer else []
-        sides[model] = f"{quoted(model)} {listing(ways)}"
-    fairness = any(_measure(one) != _RIGHT for one in named)
+        sides[model] = f"{quoted(model)} {listing(ways).rstrip(',')}"
+    fairness = any(_measure(one) not in _RIGHT for one in named)
     rest = "" if fairness else " No measure of fairness tells the two apart."
     return f"{'; '.join(sides.values())}: more than noise.{rest}"
+
+
+def _right(measures: Sequence[str]) -> str:
+    """Where a model is right more often: that its worst group gains does not make it fairer."""
+    everywhere, worst = _RIGHT
+    if everywhere not in measures:
+        return f"{_RIGHT[everywhere]} {_RIGHT[worst]}"
+    return f"{_RIGHT[everywhere]}, also {_RIGHT[worst]}," if worst in measures else _RIGHT[everywhere]
 
 
 def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
@@ -123,7 +132,7 @@ def _better(finding: Finding) -> str:
 
 
 def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
-    """For each measure, the model that is told apart from most others as the better one.
+    """For each measure, the models that are told apart from most others as the better ones.
 
     Args:
         findings: Differences of several pairs under one grouping.
@@ -142,15 +151,28 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
         if name.removesuffix(SUFFIX) not in _MEASURES:
             told.append(f"{title}: {counts}.")
             continue
-        wins: dict[str, int] = {}
-        for one in beyond:
-            wins[_better(one)] = wins.get(_better(one), 0) + 1
-        best, n = max(wins.items(), key=lambda each: each[1])
-        others = sum(best in (one.model, one.reference) for one in mine)
-        told.append(
-            f"{title}: {quoted(best)} does better than {n} of {others} others it was held against; {counts}."
-        )
+        told.append(f"{title}: {_best(mine, beyond)}; {counts}.")
     return told
+
+
+def _best(tested: Sequence[Finding], beyond: Sequence[Finding]) -> str:
+    """Who does better than whom: than the one reference, or the models that do better than most others."""
+    reference = {str(one.reference) for one in tested}
+    if len(reference) == 1:
+        better = sum(_better(one) == one.model for one in beyond)
+        worse = f", {len(beyond) - better} worse" if len(beyond) > better else ""
+        verb = "does" if better < 2 else "do"
+        return f"{better or 'none'} of {len(tested)} {verb} better than {quoted(reference.pop())}{worse}"
+    wins: dict[str, int] = {}
+    for one in beyond:
+        wins[_better(one)] = wins.get(_better(one), 0) + 1
+    n = max(wins.values())
+    best = [model for model in wins if wins[model] == n]
+    if len(best) == 1:
+        others = sum(best[0] in (one.model, one.reference) for one in tested)
+        return f"{quoted(best[0])} does better than {n} of {others} others it was held against"
+    who = listing(map(quoted, best)) if len(best) <= _MOST_NAMED else f"{len(best)} models"
+    return f"{who} each do better than {plural(n, 'other')}, no model than more"
 
 
 def one_change(row: Mapping[str, Any]) -> str:

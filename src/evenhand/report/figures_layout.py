@@ -40,14 +40,14 @@ def plain(chart: Any) -> Spec:
 def grid(panels: Mapping[tuple[int, int], Spec]) -> Spec:
     """Panels in rows and columns whose axes stand exactly above and beside each other.
 
+    One panel is a grid, too: a legend keeps clear of what is written above the panels of a grid only.
+
     Args:
         panels: By row and column from 0; a place without one stays empty.
     """
     if not panels:
         return under([])
     rows, columns = (1 + max(place[side] for place in panels) for side in (0, 1))
-    if rows == columns == 1:
-        return panels[0, 0]
     size = {key: next(iter(panels.values())).get(key, 1) for key in ("width", "height")}
     blank = {"data": {"values": []}, "mark": "point", "encoding": {}, **size}
     places = [panels.get((row, column), blank) for row in range(rows) for column in range(columns)]

@@ -65,7 +65,8 @@ def sheet(figure: Figure, table: pl.DataFrame) -> Sheet:
 
 
 def _heading(figure: Figure, name: str) -> str:
-    return words(figure, name) if name in figure.titles else attribute(name)
+    """Every column has words at its head, also one whose values a figure writes without."""
+    return words(figure, name) or attribute(name)
 
 
 def _cell(figure: Figure, name: str, value: object) -> str:

@@ -24,6 +24,7 @@ _SIGNS: dict[str, str] = {
     **dict.fromkeys("\n\r\u2028\u2029", "⏎"),
     "\t": "⇥",
 }
+_SPACE = "␣"
 _UNSEEN = {"Cc", "Cf", "Cn", "Co"}  # categories without a shape of their own
 _BLANK = {  # letters and marks that draw nothing: fillers, joiners, selectors of variants
     *map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x2800, 0x3164, 0xFFA0)),
@@ -69,9 +70,15 @@ def percent(level: float) -> str:
 def visible(text: object) -> str:
     """Any text with line breaks, control, direction and all other invisible characters shown as signs.
 
-    Joiners and selectors that make one picture of several signs, as in emoji, stay.
+    Joiners and selectors that make one picture of several signs, as in emoji, stay. Of blanks, those at the
+    ends are signs, which would not be seen either.
     """
     shown = str(text)
+    inside = shown.strip(" ")
+    if inside != shown:
+        before = len(shown) - len(shown.lstrip(" "))
+        after = len(shown) - before - len(inside)
+        return f"{_SPACE * before}{visible(inside)}{_SPACE * after}"
     if shown.isascii() and shown.isprintable():
         return shown
     return "".join(_sign(shown, place) for place in range(len(shown)))

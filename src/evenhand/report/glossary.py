@@ -210,6 +210,11 @@ _METRICS |= {
 }
 ORDER: dict[str, int] = {name: place for place, name in enumerate(_METRICS)}
 
+AGAINST_GUESSING = frozenset(
+    ("resolution_accuracy", "misgendering_rate", "neutral_rate", "precision_at_k", "pleasant_at_k")
+)
+"""Shares whose p is about an answer at random, not about a difference between groups."""
+
 _PREFIXES = {"class: ": "class not estimable", "query: ": "ranking not estimable"}
 _REASONS: dict[str, str] = {
     "constant": "every group received the same single prediction, so there is nothing to compare",

@@ -7,11 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.results import Dropped, Finding, GroupSize, Part
 from evenhand.report.formats import key_text
+from evenhand.report.hidden_details import (
+    COUNTS,
+    NO_TEST,
+    apart,
+    base,
+    compared,
+    few_people,
+    of_few_images,
+    plain_details,
+    shown_details,
+    single_sample,
+    sub_cells,
+    tells_flips,
+    without_flips,
+)
 from evenhand.report.hidden_values import (
     EFFECTS,
     OF_EFFECTS,
     SHARES,
     SUFFICIENCY,
+    WHOLE_TABLE,
+    WORST,
     HiddenValues,
     Shown,
     aggregate_hidden,
@@ -22,15 +39,13 @@ from evenhand.report.small_cells import Cells, SmallCells
 if TYPE_CHECKING:
     import polars
 
+__all__ = ["COUNTS", "REASON", "HiddenFindings"]
+
 REASON = "suppressed"
-COUNTS = ("n", "rows", "images", "samples", "count")
-"""Columns and details that count rows."""
 
 _MOST_CELLS = 20_000  # cells that are protected one by one; of more, none are shown
 _CLASS_PARTS = (*EFFECTS, SUFFICIENCY, *SHARES)
-_WITHOUT: Mapping[str, None] = dict.fromkeys(
-    ("value", "interval", "null", "p_value", "p_adjusted", "mde", "band")
-)
+_WITHOUT: Mapping[str, None] = {"value": None, **NO_TEST}
 
 _Grouping = tuple[str, tuple[str, ...]]
 
@@ -69,6 +84,13 @@ class HiddenFindings:
         self.cells = self._offered(groupings)
         self.small = self._settled(findings, rows)
         self._values = {by: self._values_of(by) for by in {(_raw(one), tuple(one.by)) for one in findings}}
+        self._few_people = {
+            (place, part.kind)
+            for place, one in enumerate(self._own)
+            for part in one.parts
+            if few_people(part, fewest)
+        }
+        self._people = not self._few_people and not any(few_people(one, fewest) for one in findings)
         self._lost = [
             [self._part_lost(place, one, number) for number in range(len(one.parts))]
             for place, one in enumerate(self._own)
@@ -78,22 +100,36 @@ class HiddenFindings:
         self.changed = self.small.any_hidden or self.findings != self._own
 
     @property
+    def rows_tell(self) -> bool:
+        """Whether the number of all rows would tell how many were left out."""
+        left_out = (
+            self.small.hidden(place, "dropped", number)
+            for place, one in enumerate(self._own)
+            for number in range(len(one.dropped))
+        )
+        return self.small.rows_hidden or any(left_out)
+
+    @property
     def touched(self) -> set[tuple[str, ...]]:
-        """Groupings of which a finding is changed."""
+        """Groupings of which the value, the rows or a group of a finding is hidden."""
         pairs = zip(self.findings, self._own, strict=True)
-        return {tuple(old.by) for new, old in pairs if new != old}
+        return {
+            tuple(old.by)
+            for new, old in pairs
+            if (new.value, new.n, new.groups) != (old.value, old.n, old.groups)
+        }
 
     def counted(self, by: tuple[str, ...]) -> str | None:
         """The table that counts a grouping's labels; None where the run has none."""
         return next((name for name, own in self._all if own == by and not name.endswith("_raw")), None)
 
     def class_hidden(self, by: tuple[str, ...], truth: str) -> bool:
-        """Whether the rows of a class are hidden."""
-        return self._classes.get((by, truth), (False, False))[0]
+        """Whether the rows of a class are hidden, or no finding counts them."""
+        return self._classes.get((by, truth), (True, True))[0]
 
     def effect_hidden(self, by: tuple[str, ...], truth: str) -> bool:
-        """Whether the effect size of a class is hidden."""
-        return self._classes.get((by, truth), (False, False))[1]
+        """Whether the effect size of a class is hidden, or no finding has it."""
+        return self._classes.get((by, truth), (True, True))[1]
 
     def _of_classes(self) -> dict[tuple[tuple[str, ...], str], tuple[bool, bool]]:
         """By grouping and class, whether its rows and its effect size are hidden."""
@@ -148,10 +184,20 @@ class HiddenFindings:
         part = finding.parts[number]
         if self.small.hidden(place, "part", number) or self.small.hidden(place, "n"):
             return True
+        # The few people of one part are all of them minus those of the other parts.
+        if (place, part.kind) in self._few_people or of_few_images(finding) or self._gap_hidden(place, part):
+            return True
         values = self._values[_raw(finding), tuple(finding.by)]
+        if compared(finding) and (apart(finding) or part.kind == "class" or _of_cells(finding)):
+            return values.mixes or apart(finding)
         if finding.name in _CLASS_PARTS and part.kind == "class":
             return self._group_hidden(place) or values.part(finding, key_text(part.key))
         return part.kind == "class*group" and values.whole(finding)
+
+    def _gap_hidden(self, place: int, part: Part) -> bool:
+        """Whether a part is a gap of two rates of which one is hidden, or of how many rows nobody says."""
+        own = sub_cells(self._own[place], part)
+        return own is not None and (not own or any(self.small.hidden(place, "part", one) for one in own))
 
     def _group_hidden(self, place: int) -> bool:
         return any(
@@ -160,19 +206,32 @@ class HiddenFindings:
 
     def _value_lost(self, place: int, finding: Finding) -> bool:
         """Whether a finding's own value is hidden."""
-        if self.small.hidden(place, "n"):
+        if self.small.hidden(place, "n") or few_people(finding, self._fewest):
             return True
-        if finding.name not in _CLASS_PARTS and _pooled(finding):
+        if compared(finding) and base(finding.name) == "accuracy":
             return False
-        lost = self._lost[place]
-        if self._group_hidden(place) or self._values[_raw(finding), tuple(finding.by)].whole(finding):
-            return True
+        of_rows = not _of_cells(finding) and not of_few_images(finding) and not apart(finding)
+        if of_rows and _pooled(finding):
+            return False
+        values = self._values[_raw(finding), tuple(finding.by)]
+        unknown = compared(finding) and (
+            (bool(finding.by) and apart(finding)) or (_of_cells(finding) and values.mixes)
+        )
+        return unknown or self._group_hidden(place) or values.whole(finding) or self._parts_tell(place)
+
+    def _parts_tell(self, place: int) -> bool:
+        """Whether a finding's value would tell of its hidden parts."""
+        finding, lost = self._own[place], self._lost[place]
         if finding.name in OF_EFFECTS:
             return self._aggregate_lost(finding)
         if finding.name in _CLASS_PARTS and any(lost):
-            values = [part.value for part in finding.parts]
-            return aggregate_hidden(finding, values, lost)
-        return any(lost)
+            return aggregate_hidden(finding, [part.value for part in finding.parts], lost)
+        # A gap of all rows is none of the gaps of its parts, nor their mean.
+        return any(
+            gone and not self._gap_hidden(place, part)
+            for part, gone in zip(finding.parts, lost, strict=True)
+            if not single_sample(part)
+        )
 
     def _aggregate_lost(self, finding: Finding) -> bool:
         """The same for a mean, median or maximum: its classes are those of the effect sizes beside it."""
@@ -194,7 +253,11 @@ class HiddenFindings:
             GroupSize(key=one.key, n=self._count(one.n, small.hidden(place, "group", number)))
             for number, one in enumerate(finding.groups)
         ]
-        parts = [self._part(place, finding, number) for number in range(len(finding.parts))]
+        parts = [
+            self._part(place, finding, number)
+            for number, one in enumerate(finding.parts)
+            if not single_sample(one)
+        ]
         dropped = [
             Dropped(reason=one.reason, count=self._count(one.count, small.hidden(place, "dropped", number)))
             for number, one in enumerate(finding.dropped)
@@ -204,27 +267,36 @@ class HiddenFindings:
             "groups": groups,
             "parts": parts,
             "dropped": dropped,
-            "details": self._details(finding.details),
+            "details": shown_details(finding.details, self._fewest, people=self._people),
         }
         lost = self._value_lost(place, finding)
         if lost and (finding.value is not None or small.hidden(place, "n")):
             changed |= {**_WITHOUT, "reason": REASON}
+        elif tells_flips(finding, self._fewest):
+            changed |= NO_TEST
         elif any(self._lost[place]) and _pooled(finding):
             changed |= {one: None for one in _WITHOUT if one not in ("value", "interval")}
         if lost or any(self._lost[place]):
-            changed |= {"details": {}, "notes": [], "contrasts": []}
+            told = plain_details(finding.details, rates=not lost and compared(finding))
+            changed |= {"details": told, "notes": [], "contrasts": []}
+        elif (groups, dropped) != (finding.groups, finding.dropped):
+            changed["notes"] = [note for note in finding.notes if not any(map(str.isdigit, note))]
         return finding.model_copy(update=changed)
 
     def _part(self, place: int, finding: Finding, number: int) -> Part:
         part = finding.parts[number]
         if not self._lost[place][number]:
-            changed: dict[str, Any] = {"details": self._details(part.details)}
+            if compared(finding):
+                return part.model_copy(update=without_flips(part, self._fewest))
+            changed: dict[str, Any] = {
+                "details": shown_details(part.details, self._fewest, people=self._people)
+            }
             if part.kind == "group" and self._values[_raw(finding), tuple(finding.by)].mixes:
                 changed |= dict.fromkeys(("null", "p_value", "p_adjusted"))
             return part.model_copy(update=changed)
-        if self.small.hidden(place, "part", number) or self.small.hidden(place, "n"):
-            kept: dict[str, float | str | None] = {}
-        else:  # the class itself is shown: only what small cells of it decide goes
+        kept: dict[str, float | str | None] = {}
+        seen = not self.small.hidden(place, "part", number) and not self.small.hidden(place, "n")
+        if seen and not compared(finding):  # a class that is shown: only what its small cells decide goes
             kept = {name: value for name, value in part.details.items() if name == "accuracy"}
         n = self._count(part.n, self.small.hidden(place, "part", number))
         if part.value is None and part.reason and not self.small.hidden(place, "part", number):
@@ -234,22 +306,14 @@ class HiddenFindings:
     def _count(self, n: float, hidden: bool) -> float:
         return float(-self._fewest) if hidden else n
 
-    def _details(self, details: Mapping[str, float | str | None]) -> dict[str, float | str | None]:
-        """Details that are counts of rows: ``n``, ``n_...`` and ``..._n``."""
-        return {
-            key: "hidden"
-            if _counts_rows(key) and isinstance(value, int | float) and 0 < value < self._fewest
-            else value
-            for key, value in details.items()
-        }
-
 
 def _raw(finding: Finding) -> bool:
     return finding.params.get("answers") == "raw"
 
 
-def _counts_rows(key: str) -> bool:
-    return key in COUNTS or key.startswith("n_") or key.endswith(("_n", "_rows"))
+def _of_cells(finding: Finding) -> bool:
+    """Whether values are made of single cells of classes and groups."""
+    return base(finding.name) in (*_CLASS_PARTS, *OF_EFFECTS, WHOLE_TABLE, WORST)
 
 
 def _pooled(finding: Finding) -> bool:

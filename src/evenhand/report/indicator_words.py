@@ -23,6 +23,7 @@ QUESTIONS: Mapping[str, str] = {
 
 _HEADLINES = ("harmful_association_gap", "household_hit_gap", "precision_gap")
 _BESIDE = "label_association_gap"
+_ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PAPERS = 0.1  # the threshold of the paper's figures
 
 
@@ -54,6 +55,7 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
     if gap.interval is not None:
         ends = span(gap.interval.low, gap.interval.high)
         size += f" ({percent(gap.interval.level)} interval {ends})"
+    size += _between(gap)
     tested = [one for one in known if _p(one) is not None]
     if _p(gap) is None:
         return f"{size}, without a test."
@@ -63,6 +65,20 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
     which = f"the largest of {len(beyond)} such gaps" if len(beyond) > 1 else "the only such gap"
     of = f" ({which} of {len(tested)} tested)" if len(tested) > 1 else ""
     return f"{size}, more than chance explains{of}."
+
+
+def _between(gap: Finding) -> str:
+    """The two groups that the gap lies between, with their values; empty where the finding does not say."""
+    for ends in _ENDS:
+        told = []
+        for end in ends:
+            rates = (gap.details.get(f"{end}_{what}") for what in ("rate", "precision"))
+            rate = next((one for one in rates if isinstance(one, int | float)), None)
+            if isinstance(gap.details.get(end), str) and rate is not None:
+                told.append(f"{quoted(gap.details[end])} {number(rate)}")
+        if len(told) == len(ends):
+            return f", {' against '.join(told)}"
+    return ""
 
 
 def _named(gap: Finding) -> str:

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from evenhand.core.chance import ALPHA, standing_of
 from evenhand.core.results import Finding, Part
 from evenhand.report.chapters import Chapter
-from evenhand.report.formats import count, key_text, listing, number, percent, plural, span
+from evenhand.report.facets import in_words
+from evenhand.report.formats import count, key_text, listing, number, p_value, percent, plural, span
 
 if TYPE_CHECKING:
     import polars
 
 _CHOICES = "resolution_accuracy"
 _RETRIEVAL = ("bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl")
+_UNEVEN = {"ndkl": "above", "max_skew_at_k": "above", "min_skew_at_k": "below"}
+_NAMES = {"ndkl": "NDKL", "max_skew_at_k": "MaxSkew", "min_skew_at_k": "MinSkew"}
+_OUTCOMES = "accuracy, misgendering nor the neutral pronoun"
 _GAPS = {
+    "resolution_gap": "get the right pronoun more often",
     "misgendering_gap": "are misgendered more often",
     "neutral_gap": "get the neutral pronoun more often",
 }
@@ -45,8 +51,11 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return _choice_verdict(chapter, alpha) if kind else ""
 
 
-def found(chapter: Chapter) -> list[str]:
-    """What was found, each figure beside what chance alone gives; nothing for other chapters."""
+def found(chapter: Chapter, alpha: float = ALPHA) -> list[str]:
+    """What was found, each figure beside what chance alone gives; nothing for other chapters.
+
+    Settings apart from the widest one are told where the verdict speaks of them.
+    """
     kind = kind_of([chapter])
     if kind == "retrieval":
         return [_retrieved(finding) for finding in chapter.findings if finding.name != "skew_at_k"]
@@ -54,8 +63,10 @@ def found(chapter: Chapter) -> list[str]:
         return []
     if chapter.by:
         return _by_groups(chapter)
-    return [_rate(chapter, name) for name in ("resolution_accuracy", "misgendering_rate", "neutral_rate")] + [
-        _gap(chapter, name) for name in ("resolution_gap", *_GAPS)
+    return [
+        *(_rate(chapter, name) for name in ("resolution_accuracy", "misgendering_rate", "neutral_rate")),
+        *(_gap(chapter, name) for name in _GAPS),
+        *(_difference(one.name, one, f" ({_scope(one)})") for one in _apart(chapter, alpha)),
     ]
 
 
@@ -90,21 +101,56 @@ def coverage(table: polars.DataFrame | None) -> str:
 def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     if chapter.by:
         return _group_verdict(chapter, alpha)
-    told = []
-    for name, what in _GAPS.items():
-        finding = _widest(chapter, name)
-        if finding is None or finding.value is None or not _beyond(finding, alpha):
-            continue
-        who = "Masculine" if finding.value > 0 else "Feminine"
-        told.append(f"{who} subjects {what} than chance explains ({number(abs(finding.value))}).")
-    if told:
-        return " ".join(told)
-    if _widest(chapter, "misgendering_gap") is None:
+    widest = [one for name in _GAPS if (one := _widest(chapter, name)) is not None and one.value is not None]
+    if not widest:
         return "Could not be estimated. Not estimable is not the same as fair."
-    return (
-        "Neither misgendering nor the neutral pronoun differs between genders beyond chance. That does not "
-        "prove fairness."
-    )
+    told = [_leaning(one) for one in widest if _beyond(one, alpha)]
+    apart, tested = _apart(chapter, alpha), sum(_p(one) is not None for one in _gaps(chapter))
+    if not told:
+        also = " or in any other setting" if tested > len(widest) and not apart else ""
+        where = f", over {_scope(widest[0])}{also}" if tested > len(widest) else ""
+        told = [f"Neither {_OUTCOMES} differs between genders beyond chance{where}."]
+        told += [] if apart else ["That does not prove fairness."]
+    if apart:
+        many = f", {len(apart)} of {plural(tested, 'gap')} tested" if tested > len(apart) else ""
+        told.append(f"In part of the images{many}: {' '.join(map(_leaning, apart))}")
+    return " ".join(told)
+
+
+def _gaps(chapter: Chapter) -> list[Finding]:
+    """Differences between genders, in every setting, that have a value."""
+    return [one for one in chapter.findings if one.name in _GAPS and one.value is not None]
+
+
+def _apart(chapter: Chapter, alpha: float) -> list[Finding]:
+    """Gaps of a setting beyond chance that the widest one is not, or that go the other way."""
+    found = []
+    for one in _gaps(chapter):
+        wide = _widest(chapter, one.name)
+        if one is wide or wide is None or not _beyond(one, alpha):
+            continue
+        same = (one.value or 0.0) * (wide.value or 0.0) > 0
+        if not (same and _beyond(wide, alpha)):
+            found.append(one)
+    return found
+
+
+def _leaning(finding: Finding) -> str:
+    """Whom a gap beyond chance favours, with its number as the list below has it."""
+    who = "Masculine" if (finding.value or 0.0) > 0 else "Feminine"
+    facts = [_scope(finding), f"masculine minus feminine {number(finding.value)}"]
+    facts += [f"p {p_value(_p(finding))}"] if _p(finding) is not None else []
+    told = f"{who} subjects {_GAPS[finding.name]} than chance explains ({', '.join(facts)})."
+    between = finding.interval
+    if between is None or not between.low <= 0 <= between.high:
+        return told
+    return f"{told} p is about these occupations; the interval, for others like them, includes 0."
+
+
+def _scope(finding: Finding) -> str:
+    """The setting of a finding in words."""
+    setting = finding.params.get("setting")
+    return in_words("setting", setting) if setting is not None else "all images"
 
 
 def _group_verdict(chapter: Chapter, alpha: float) -> str:
@@ -123,21 +169,60 @@ def _group_verdict(chapter: Chapter, alpha: float) -> str:
 
 
 def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
-    biases = [
-        finding for finding in chapter.findings if finding.name == "bias_at_k" and finding.value is not None
-    ]
-    if not biases:
+    """Whom rankings favour on average over occupations, and whether they favour anyone within them."""
+    known = [one for one in chapter.findings if one.name in _RETRIEVAL and one.value is not None]
+    if not any(one.name == "bias_at_k" for one in known):
         return "Could not be estimated. Not estimable is not the same as fair."
-    beyond = [finding for finding in biases if _beyond(finding, alpha)]
-    if not beyond:
-        return "Neither gender is ranked first more often than chance explains. That does not prove fairness."
-    first = beyond[0]
-    groups = first.params.get("groups")
-    names = groups if isinstance(groups, list) else ["the first group", "the second group"]
-    centre = first.null.mean if first.null else 0.0
-    ahead = names[0] if (first.value or 0.0) > centre else names[1]
-    places = listing(str(finding.params.get("k")) for finding in beyond)
-    return f"Images of {ahead} people come first more often than chance explains (first {places} places)."
+    beyond = [one for one in known if _beyond(one, alpha)]
+    told = _ahead([one for one in beyond if one.name == "bias_at_k"])
+    neither = not told
+    if neither:
+        told = [
+            "On average over occupations, neither gender is ranked first more often than chance explains."
+        ]
+    within = [one for one in known if one.name in _UNEVEN and not _fixed(one)]
+    uneven = [
+        one for one in beyond if one.name in _UNEVEN and standing_of(one, alpha).side == _UNEVEN[one.name]
+    ]
+    if uneven:
+        first = min(uneven, key=lambda one: _p(one) or 0.0)
+        such = ", such as" if len(uneven) > 1 else ":"
+        which = f"{such} {_measure(first)} {number(first.value)} (p {p_value(_p(first))})"
+        told.append(
+            "Within occupations, one gender or the other comes first more than chance gives, in "
+            f"{len(uneven)} of {plural(len(within), 'measure')}{which}."
+        )
+    elif neither:
+        also = "Nor is either within occupations. " if within else ""
+        told.append(f"{also}That does not prove fairness.")
+    return " ".join(told)
+
+
+def _fixed(finding: Finding) -> bool:
+    """Whether every ranking gives the same value, as where as many places are looked at as there are."""
+    return finding.null is not None and finding.null.low == finding.null.high
+
+
+def _ahead(biases: Sequence[Finding]) -> list[str]:
+    """A sentence for each gender that comes first beyond chance, with the places."""
+    places: dict[str, list[str]] = {}
+    for one in biases:
+        groups = one.params.get("groups")
+        names = groups if isinstance(groups, list) else ["the first group", "the second group"]
+        centre = one.null.mean if one.null else 0.0
+        ahead = names[0] if (one.value or 0.0) > centre else names[1]
+        places.setdefault(str(ahead), []).append(str(one.params.get("k")))
+    return [
+        f"On average over occupations, images of {ahead} people come first more often than chance explains "
+        f"(first {listing(first)} places)."
+        for ahead, first in places.items()
+    ]
+
+
+def _measure(finding: Finding) -> str:
+    """A measure of uneven rankings with its number of places."""
+    k = finding.params.get("k")
+    return _NAMES[finding.name] if k is None else f"{_NAMES[finding.name]}@{k}"
 
 
 def _rate(chapter: Chapter, name: str) -> str:
@@ -154,7 +239,10 @@ def _rate(chapter: Chapter, name: str) -> str:
 
 
 def _gap(chapter: Chapter, name: str) -> str:
-    finding = _widest(chapter, name)
+    return _difference(name, _widest(chapter, name))
+
+
+def _difference(name: str, finding: Finding | None, scope: str = "") -> str:
     what = {
         "resolution_gap": "Accuracy for masculine minus feminine subjects",
         "misgendering_gap": "Misgendering of masculine minus feminine subjects",
@@ -162,7 +250,7 @@ def _gap(chapter: Chapter, name: str) -> str:
     }[name]
     if finding is None or finding.value is None:
         return f"{what}: not estimable."
-    return f"{what} is {number(finding.value)}{_interval(finding)}{_chance(finding)}."
+    return f"{what}{scope} is {number(finding.value)}{_interval(finding)}{_chance(finding)}."
 
 
 def _by_groups(chapter: Chapter) -> list[str]:
@@ -217,8 +305,12 @@ def _value(part: Part) -> float:
     return part.value if part.value is not None else 0.0
 
 
+def _p(finding: Finding) -> float | None:
+    return finding.p_adjusted if finding.p_adjusted is not None else finding.p_value
+
+
 def _beyond(finding: Finding, alpha: float) -> bool:
-    p = finding.p_adjusted if finding.p_adjusted is not None else finding.p_value
+    p = _p(finding)
     return p is not None and p <= alpha
 
 

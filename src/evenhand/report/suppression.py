@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -21,6 +22,7 @@ _HIDDEN = "hidden"
 _JOINED = " · "  # crossed groups in the table of mistakes
 _TOLD = ("dropped", "notes", "unanswered", "reasons")  # entries of a manifest that count rows
 _BESIDE = ("rows", "asked", "unanswered")
+_ALL_ROWS = ("rows", "asked", "limit", "samples", "images", "total", "n")
 _HARMLESS = ("answer_kinds",)  # the page itself tells nothing of it where a count is small
 _COMPARED = ("values", "ranking", "rank_shares", "mev_ranks")
 
@@ -37,16 +39,23 @@ def suppressed(content: RunContent, fewest: int) -> RunContent:
        which groupings differ.
     3. The value of every part that is hidden, and of every finding of which a group or part is; a rate over
        all rows stays where it is the mean of its parts, because it is one of the sums.
-    4. Effect sizes and differences of shares that small cells decide (see ``HiddenValues``).
-    5. Single samples; cells of a grouping beside a coarser one; tables and drawings that may repeat what is
-       hidden; notes, details and warnings beside it.
+    4. Effect sizes of a class with a hidden cell, and what is made of fewer than 200 of them; with any hidden
+       cell of a grouping, its differences of shares and its V of all rows; where no counts say what the cells
+       are, all of these.
+    5. Gaps within a part, unless both of their rates are shown; parts on the first k images of a query; parts
+       of few households, and those beside them.
+    6. Of a comparison, differences by class, how many samples flip, and the tests and intervals that would
+       tell it: always in parts, in the whole where few flip; all parts where the models' samples differ.
+    7. Single samples; cells of a grouping beside a coarser one; tables and drawings that may repeat what is
+       hidden; notes and warnings beside it, and details that are not known to be harmless.
 
     A hidden count is ``-fewest``, which the page writes as ``hidden``, whether it was small or protects
     another; 0 is no secret. Promised: no count that is hidden for being small can be worked out from the
-    counts, totals and rates of this report; other counts fit them as well. Not promised: such a count may be
-    known within bounds; a rate over enough rows tells how many of them are right, however few; several
-    reports on overlapping rows may tell more together; whoever knows some of the rows can subtract them. This
-    is not differential privacy.
+    counts, totals, rates and effect sizes of this report; other counts fit them as well. Not promised: such a
+    count may be known within bounds; a rate over enough rows tells how many of them are right, however few;
+    whoever repeats the random draws of a test or an interval with every table that fits may find which fits
+    best; several reports on overlapping rows may tell more together; whoever knows some of the rows can
+    subtract them. This is not differential privacy.
 
     Args:
         content: The run.
@@ -155,11 +164,6 @@ def _table(
     if name in _COMPARED and "by" in columns:
         kept = table.filter(~polars.col("by").is_in(touched))
         return kept.filter(polars.col("n") >= fewest) if "n" in columns else kept
-    if name == "changes" and {"by", "n"} <= columns:
-        small = table.filter(polars.col("n").is_between(0, fewest, closed="none"))["by"].unique().to_list()
-        kept = table.filter(~polars.col("by").is_in([*touched, *small]))
-        # A comparison has no counts that say how small the cells behind an effect size are.
-        return kept.filter(polars.col("measure") == "accuracy") if "measure" in columns else kept
     if name == "coverage":
         return None if hidden.changed else table
     return table if name in _HARMLESS else None
@@ -220,8 +224,11 @@ def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
 def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
     """Without small counts, without the number of rows where that would tell them, and without warnings."""
     kept: dict[str, Any] = _counts_hidden(manifest, fewest)
-    if hidden.small.rows_hidden:
-        kept["rows"] = _HIDDEN
+    if hidden.rows_tell:
+        rows = {one for one in _all_rows(manifest) if one >= fewest}
+        kept = _without_rows(kept, rows)
+        if "rows" in kept:
+            kept["rows"] = _HIDDEN
     if hidden.changed and kept.get("warnings"):
         kept["warnings"] = [one for one in kept["warnings"] if not any(map(str.isdigit, str(one)))]
     return kept
@@ -242,6 +249,27 @@ def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
     if isinstance(entry, list):
         return [_counts_hidden(one, fewest, counts=counts) for one in entry]
     return _HIDDEN if counts and _is_count(entry) and 0 < entry < fewest else entry
+
+
+def _all_rows(entry: object, name: str = "") -> set[int]:
+    """How many rows there are, wherever a manifest says so."""
+    if isinstance(entry, Mapping):
+        return {one for key, own in entry.items() for one in _all_rows(own, str(key))}
+    if isinstance(entry, list):
+        return {one for own in entry for one in _all_rows(own, name)}
+    return {entry} if name in _ALL_ROWS and _is_count(entry) else set()
+
+
+def _without_rows(entry: object, rows: Collection[int]) -> Any:
+    """The same where none of these numbers stands, neither as a number nor as a word of a command."""
+    if isinstance(entry, Mapping):
+        return {name: _without_rows(one, rows) for name, one in entry.items()}
+    if isinstance(entry, list):
+        return [_without_rows(one, rows) for one in entry]
+    if isinstance(entry, str):
+        numbers = "|".join(map(str, sorted(rows)))
+        return re.sub(rf"(?<![\w.:-])(?:{numbers})(?![\w.:-])", _HIDDEN, entry) if rows else entry
+    return _HIDDEN if _is_count(entry) and entry in rows else entry
 
 
 def _is_count(entry: object) -> TypeGuard[int]:

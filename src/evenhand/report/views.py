@@ -76,7 +76,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunCont
         or association_words.verdict(chapter, alpha)
         or words.verdict(chapter, alpha),
         found=comparison.found(chapter, alpha)
-        or people_words.found(chapter)
+        or people_words.found(chapter, alpha)
         or association_words.found(chapter, alpha)
         or words.found(chapter, alpha),
         interval_title=title,

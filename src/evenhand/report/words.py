@@ -25,6 +25,7 @@ from evenhand.report.formats import (
 )
 
 _CHANCE = "what chance alone gives"
+_MODELS = 4  # named in a title
 _CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
@@ -41,12 +42,24 @@ def alpha_of(manifest: Mapping[str, Any]) -> float:
 
 
 def subject(manifest: Mapping[str, Any]) -> str:
-    """What was audited: the model, else the table's file name."""
+    """What was audited: the model, or the models that were compared, else the table's file name."""
+    compared = manifest.get("models")
+    if isinstance(compared, list | tuple) and compared:
+        return _models(compared)
     if manifest.get("model"):
         return model_name(manifest["model"])
     source = manifest.get("source")
     path = source.get("path") if isinstance(source, Mapping) else None
     return shorten(PurePath(str(path)).name) if path else "a table of predictions"
+
+
+def _models(models: Sequence[object]) -> str:
+    """Every model by its own name, the first few of many; whole where two have the same last name."""
+    names = [model_name(model) for model in models]
+    if len(set(names)) < len(names):
+        names = [shorten(model, formats.PROSE_LIMIT) for model in models]
+    more = [f"{count(len(names) - _MODELS)} more"] if len(names) > _MODELS else []
+    return listing([*names[:_MODELS], *more])
 
 
 def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
@@ -105,32 +118,44 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     if not usable:
         return "Differences of mistakes could not be estimated. Not estimable is not the same as fair."
     tested = [part for part in usable if part.p_adjusted is not None]
-    beyond = beyond_chance(usable, alpha)
+    beyond, missing = beyond_chance(usable, alpha), len(usable) < len(chapter.classes)
     if not tested:
         return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
+    rest = f" that could be estimated, of {count(len(chapter.classes))}" if missing else ""
     if beyond:
-        return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}."
+        return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}{rest}."
     n_classes = plural(len(usable), "class", "classes")
-    return f"No difference beyond chance in any of {n_classes}. That does not prove fairness."
+    return f"No difference beyond chance in any of {n_classes}{rest}. That does not prove fairness."
 
 
 def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
-    """How sure the findings are, counted, and how many there are not."""
+    """How sure the findings are, counted, and how many there are not.
+
+    Shares that are held against guessing say what a model knows, not how even it is: they count apart.
+    """
     findings = [finding for chapter in chapters for finding in chapter.findings]
-    tested = [one for one in findings if one.value is not None and one.p_value is not None]
+    with_test = [one for one in findings if one.value is not None and one.p_value is not None]
+    guessed = [one for one in with_test if one.name in glossary.AGAINST_GUESSING]
+    tested = [one for one in with_test if one.name not in glossary.AGAINST_GUESSING]
     missing = sum(one.value is None for one in findings)
     told = []
     if tested:
         hits = sum(standing_of(one, alpha).beyond for one in tested)
-        adjusted = (
-            ", adjusted where many were tested" if any(one.p_adjusted is not None for one in tested) else ""
-        )
+        corrected = any(one.p_adjusted not in (None, one.p_value) for one in tested)
+        adjusted = ", adjusted where many were tested" if corrected else ""
         told.append(
             f"How sure: {hits or 'none'} of {plural(len(tested), 'finding')} with a test "
             f"{'is' if hits == 1 else 'are'} beyond chance (p at most {alpha:g}{adjusted}). Values below "
             "stand beside their intervals and what chance alone gives."
         )
-    elif findings:
+    if guessed:
+        hits = sum(standing_of(one, alpha).beyond for one in guessed)
+        told.append(
+            f"{plural(len(guessed), 'share')} more {'is' if len(guessed) == 1 else 'are'} held against "
+            f"guessing, which says what the model knows, not how even it is: {hits or 'none'} "
+            f"{'differs' if hits == 1 else 'differ'} from guessing."
+        )
+    if findings and not with_test:
         told.append("How sure: no finding was tested, so nothing here says how far chance explains them.")
     if missing:
         told.append(

@@ -29,7 +29,7 @@ from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.files.atomic import atomic_folder
 from evenhand.metrics.suite import adjust_headlines
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.models.resolve import resolve
+from evenhand.models.resolve import resolve, telling_what_to_add
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.evidence_engine import FOLDER, Asked, Progress, ask_all
@@ -125,7 +125,9 @@ def run(
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
     further = FurtherModels(how, progress or (lambda *_: None))
-    work = _Work(asked, setting, asked.plan(setting), source, applied, dict(tags or {}), further)
+    with telling_what_to_add(source):
+        plan = asked.plan(setting)
+    work = _Work(asked, setting, plan, source, applied, dict(tags or {}), further)
     if applied is not None:
         applied.check(work.plan, asked.name)
     with _building(out) as (folder, keeper):

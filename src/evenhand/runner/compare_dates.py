@@ -13,12 +13,14 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, one_line
+from evenhand.core.lineage import lineage_of
 from evenhand.core.results import Finding
 from evenhand.runner.compare_rows import RunToCompare
 from evenhand.runner.compare_seeds import each_seed_notes
 
 DRIFT = "drift"
 _SAME = ("model", "kind", "benchmark", "mode", "parameters", "tags")  # of runs that are put in order unasked
+_OF_PAIRS = ("model", "reference", "unit")  # parameters that only differences have
 _DRIFT = {
     "by": pl.String, "metric": pl.String, "params": pl.String, "date": pl.String, "model": pl.String,
     "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Float64, "since": pl.String,
@@ -52,10 +54,31 @@ class Times:
             "--not-over-time compares them as they were typed"
         ]
 
+    def of_group(self, name: str, places: Sequence[int]) -> str:
+        """When the runs of a group were made.
+
+        Args:
+            name: What the group is called.
+            places: Of its runs, in the order of their dates.
+
+        Raises:
+            ParameterError: Another run was made in between.
+        """
+        first, last = places[0], places[-1]
+        if last - first >= len(places):
+            between = next(place for place in range(first, last) if place not in places)
+            raise ParameterError(
+                f"group {name!r} reaches from {self.dates[first]} to {self.dates[last]}, and "
+                f"{str(self.folders[between])!r} ({self.dates[between]}) lies between; give its runs dates "
+                "that follow each other, or leave --group out"
+            )
+        return self.dates[first] if first == last else f"{self.dates[first]} to {self.dates[last]}"
+
     def told(self) -> dict[str, Any]:
         """For the manifest of the comparison."""
         dates = [{"model": one.name, "date": date} for one, date in zip(self.runs, self.dates, strict=True)]
-        return {"over_time": True, "dates": dates}
+        models = {lineage_of(one.manifest) for one in self.runs}
+        return {"over_time": True, "one_model": len(models) == 1 and "" not in models, "dates": dates}
 
 
 def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
@@ -151,13 +174,15 @@ def _moment(date: str) -> datetime.datetime:
 
 
 def _shown(dates: Sequence[str]) -> list[str]:
-    """Days; with the time where two runs are of one day."""
+    """Days; with the time where two runs are of one day, in UTC where they are of several zones."""
     moments = [_moment(date) for date in dates]
-    days = [f"{one:%Y-%m-%d}" for one in moments]
-    if len(set(days)) == len(days):
-        return days
-    minutes = [f"{one:%Y-%m-%d %H:%M}" for one in moments]
-    return minutes if len(set(minutes)) == len(minutes) else [f"{one:%Y-%m-%d %H:%M:%S}" for one in moments]
+    if len({one.utcoffset() for one in moments}) > 1:
+        moments = [one.astimezone(datetime.UTC) for one in moments]
+    told = [f"{one:%Y-%m-%d}" for one in moments]
+    for form in ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
+        if len(set(told)) < len(told):
+            told = [f"{one:{form}}" for one in moments]
+    return told
 
 
 def _one_model(read: Sequence[RunToCompare], dates: Sequence[str | None]) -> bool:
@@ -191,7 +216,7 @@ def drift(
     if source is None:
         return pl.DataFrame(schema=_DRIFT)
     changes = {
-        (one.name.removesuffix("_difference"), one.grouping, one.model): one
+        (one.name.removesuffix("_difference"), one.grouping, _told_apart(one.params), one.model): one
         for one in findings
         if one.name.endswith("_difference")
     }
@@ -201,14 +226,18 @@ def drift(
     rows = []
     for (by, metric, params), own in source.group_by("by", "metric", "params", maintain_order=True):
         for row in sorted(own.iter_rows(named=True), key=lambda row: order[row["model"]]):
-            change = changes.get((str(metric), str(by), row["model"]))
-            fits = change is not None and json.loads(str(params)).items() <= change.params.items()
-            told = _change(change, dates) if change is not None and fits else (None,) * 6
+            change = changes.get((str(metric), str(by), _told_apart(json.loads(str(params))), row["model"]))
+            told = _change(change, dates) if change is not None else (None,) * 6
             values = (row["value"], row["low"], row["high"], row["n"])
             rows.append(
                 (by, metric, params, dates[row["model"]], row["model"], *values, *told, row["reason"])
             )
     return pl.DataFrame(rows, schema=_DRIFT, orient="row")
+
+
+def _told_apart(params: Mapping[str, Any]) -> str:
+    """What tells measures of one name and grouping apart, as text; a difference also says of which runs."""
+    return json.dumps({key: value for key, value in params.items() if key not in _OF_PAIRS}, sort_keys=True)
 
 
 def _change(

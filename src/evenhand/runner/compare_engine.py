@@ -19,7 +19,14 @@ from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
 from evenhand.runner.compare_answers import compared_answers
 from evenhand.runner.compare_changes import Changes
 from evenhand.runner.compare_plan import Plan, check_asked, planned
-from evenhand.runner.compare_ranks import MEASURES, measured, ranking, ranks_over_mev, ranks_over_replicates
+from evenhand.runner.compare_ranks import (
+    MEASURES,
+    RANKED,
+    measured,
+    ranking,
+    ranks_over_mev,
+    ranks_over_replicates,
+)
 from evenhand.runner.compare_rows import RunToCompare
 from evenhand.runner.compare_seed_values import ON_THESE, by_group, seed_values
 from evenhand.runner.compare_seeds import Given, seed_findings
@@ -101,7 +108,8 @@ def _by_predictions(
     plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
 ) -> Run:
     """Runs with predictions: counted together and compared cell by cell."""
-    work = _Work(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups)
+    ranked = RANKED if plan.times is None else tuple(MEASURES)  # every measure is drawn over its dates
+    work = _Work(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups, ranked)
     return work.compared(_groupings(plan.runs, by), metrics or SUMMARIES, settings, plan.warnings())
 
 
@@ -153,6 +161,7 @@ class _Work:
     seed: int
     say: Progress
     groups: list[SeedGroup]
+    ranked: Sequence[str]
     counts: dict[str, Counts] = field(default_factory=dict)
     pairing: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -172,7 +181,7 @@ class _Work:
         self.say("ranking")
         over = [self._order(rows, attributes, grouping) for grouping in groupings]
         orders = [one.compared for one in over]
-        values = [{metric: measured(one, metric) for metric in MEASURES} for one in orders]
+        values = [{metric: measured(one, metric) for metric in self.ranked} for one in orders]
         strict = self.alpha / max(1, len(self.pairs) * len(groupings))
         seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
         findings = _adjusted([*findings, *(_noted(one, [], self.runs) for one in seeds)])
@@ -182,7 +191,9 @@ class _Work:
         tables = {
             "ranking": pl.concat(ranked),
             "mev_ranks": pl.concat([ranks_over_mev(one, self.groups) for one in orders]),
-            "rank_shares": pl.concat([ranks_over_replicates(one, self.groups) for one in orders]),
+            "rank_shares": pl.concat(
+                [ranks_over_replicates(one, self.groups, self.ranked) for one in orders]
+            ),
             "pairing": pl.DataFrame(self.pairing, schema=_PAIRING, orient="row"),
             **changes.tables(),
         }
@@ -279,16 +290,27 @@ def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[RunToCompar
 
 
 def _adjusted(findings: Sequence[Finding]) -> list[Finding]:
-    """Holm over all pairs and groupings of one measure."""
+    """Holm over all pairs and groupings of one measure; what is one test has one p, and counts once."""
     adjusted = list(findings)
     for name in dict.fromkeys(one.name for one in findings):
         family = [place for place, one in enumerate(findings) if one.name == name]
-        p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in family])
-        for place, corrected in zip(family, adjust(p, "holm"), strict=True):
-            if not np.isnan(corrected):
-                update = {"p_adjusted": float(corrected), "adjustment": "holm"}
-                adjusted[place] = findings[place].model_copy(update=update)
+        first = {_test(findings[place], place): place for place in reversed(family)}
+        tests = list(first.values())
+        p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in tests])
+        corrected = dict(zip(tests, adjust(p, "holm"), strict=True))
+        for place in family:
+            of = first[_test(findings[place], place)]
+            if not np.isnan(corrected[of]):
+                told = {"p_value": findings[of].p_value, "p_adjusted": float(corrected[of])}
+                adjusted[place] = findings[place].model_copy(update={**told, "adjustment": "holm"})
     return adjusted
+
+
+def _test(one: Finding, place: int) -> tuple[Any, ...]:
+    """What is tested; how often two models are right on the same samples does not depend on a grouping."""
+    if one.name != "accuracy_difference" or one.details.get("compared") != PAIRED or "unit" in one.params:
+        return (place,)
+    return (str(one.params), one.n, one.value)
 
 
 def assembled(

@@ -54,7 +54,7 @@ class Plan:
         if self.times is None:
             return made
         made.manifest.update(self.times.told())
-        dates = {group.name: self.times.dates[group.places[0]] for group in self.groups}
+        dates = {group.name: self.times.of_group(group.name, sorted(group.places)) for group in self.groups}
         table = drift(made.tables, made.findings.findings, dates)
         return replace(made, tables={**made.tables, DRIFT: table})
 
@@ -115,6 +115,8 @@ def planned(
     groups = in_groups(read, folders, given, by_seed=by_seed and times is None)
     chosen = _reference(groups, read, folders, reference)
     if times is not None:
+        for group in groups:
+            times.of_group(group.name, sorted(group.places))
         return Plan(read, groups, [(place, place - 1) for place in range(1, len(groups))], times)
     if chosen is None:
         return Plan(read, groups, list(combinations(range(len(groups)), 2)), None)

@@ -26,10 +26,13 @@ Floats = npt.NDArray[np.float64]
 MEASURES: dict[str, Callable[..., Finding]] = {
     "skewsize": effect_size.skewsize,
     "cramers_v_mean": effect_size.cramers_v_mean,
+    "cramers_v_median": effect_size.cramers_v_median,
+    "cramers_v_max": effect_size.cramers_v_max,
     "accuracy": group_accuracy.accuracy,
     "worst_group_accuracy": group_accuracy.worst_group_accuracy,
     "accuracy_gap": group_accuracy.accuracy_gap,
 }
+RANKED = ("skewsize", "cramers_v_mean", "accuracy", "worst_group_accuracy", "accuracy_gap")
 MEVS = (0.0, 2.0, 3.0, 4.0, 5.0, 6.0)  # Table 7, and none
 _VALUES = {
     "by": pl.String, "model": pl.String, "metric": pl.String, "value": pl.Float64, "low": pl.Float64,
@@ -68,12 +71,12 @@ def measured(compared: Compared, metric: str) -> list[Told]:
 
 
 def ranking(compared: OverSeeds, groups: Sequence[SeedGroup], runs: dict[str, list[Told]]) -> pl.DataFrame:
-    """Every measure of every model with its interval, on the rows compared, and its rank; 1 is best.
+    """The measures of every model with their intervals, on the rows compared, and its rank; 1 is best.
 
     Args:
         compared: The runs over one grouping.
         groups: What is ranked; several seeds stand by their mean, with an interval that counts them.
-        runs: ``measured`` of every measure.
+        runs: ``measured`` of every measure that is ranked.
     """
     rows = []
     by = "+".join(compared.compared.aligned.by)
@@ -104,7 +107,7 @@ def _told(compared: Compared, metric: str, place: int, found: Finding) -> Told:
     if not compared.standardised or found.value is None:
         return Told(found.value, low, high, found.reason, found.n)
     value = float(compared.observed[metric][place, 0])
-    if metric == "cramers_v_mean":
+    if metric.startswith("cramers_v"):
         factor = compared.factor(metric, place)
         low, high = (None if end is None else min(1.0, factor * end) for end in (low, high))
         return Told(value, low, high, found.reason, found.n)
@@ -133,16 +136,23 @@ def ranks_over_mev(compared: Compared, groups: Sequence[SeedGroup]) -> pl.DataFr
     return pl.DataFrame(rows, schema=_MEV, orient="row")
 
 
-def ranks_over_replicates(compared: Compared, groups: Sequence[SeedGroup]) -> pl.DataFrame:
+def ranks_over_replicates(
+    compared: Compared, groups: Sequence[SeedGroup], metrics: Sequence[str] = RANKED
+) -> pl.DataFrame:
     """The share of bootstrap replicates in which each model has each rank, by measure.
 
     Rows are drawn again within class and group, with the answers of all models where samples are joined.
     Where a model has several seeds, these are drawn again too. Replicates in which a measure has no value
     for some model are left out. Models with equal values share their ranks: each has every one of them in
     equal part, so that shares of a rank add up to 1.
+
+    Args:
+        compared: The runs over one grouping.
+        groups: What is ranked.
+        metrics: Some of ``MEASURES``.
     """
     rows = []
-    for metric in MEASURES:
+    for metric in metrics:
         values = _drawn(compared, metric, groups) * _sign(metric)
         usable = values[:, ~np.isnan(values).any(axis=0)]
         if not usable.size:

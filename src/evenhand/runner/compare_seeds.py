@@ -20,6 +20,7 @@ _OF_ONE_SEED = ("seed", "sha256", "weights", "head")  # what another seed change
 _ALIKE = ("kind", "benchmark", "mode", "parameters", "by", "mitigation", "method", "form", "tests", "halves")
 _DRAWN = "drawn by the run's seed"
 _MARKED, _PLAIN = r"(?i)(?<![a-z])(seed|s)([-_=/ ]?){}(?!\d)", r"(?<![\d.]){}(?!\.?\d)"
+_HASH = r"([0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 _SHOWN, _LISTED = 4, 12
 
 
@@ -166,7 +167,7 @@ def _recipe(one: RunToCompare) -> str | None:
         )
     kept = {key: value for key, value in identity.items() if not _by_seed(key)}
     if _trained(identity) is None:
-        kept = {key: _without(seed, value) for key, value in kept.items()}
+        kept = {k: value if value.isdecimal() else _without(seed, value) for k, value in kept.items()}
     elif identity.get("adaptation") != "fine_tuning":
         return _key(fixed, kept)
     # hashes are the seed's own, so that only the address tells what was trained
@@ -193,8 +194,13 @@ def _by_seed(key: str) -> bool:
 
 def _without(seed: str, text: str) -> str:
     """A text without the seed: where it is marked, as in ``s3`` or ``seed=3``, else wherever it stands."""
-    marked, changed = re.subn(_MARKED.format(re.escape(seed)), r"\1\2*", text)
-    return marked if changed else re.sub(_PLAIN.format(re.escape(seed)), "*", text)
+    pieces = re.split(_HASH, text)  # every second one is a hash, which no number of a seed is read from
+    marked = [re.subn(_MARKED.format(re.escape(seed)), r"\1\2*", piece) for piece in pieces[::2]]
+    if any(changed for _, changed in marked):
+        pieces[::2] = [piece for piece, _ in marked]
+    else:
+        pieces[::2] = [re.sub(_PLAIN.format(re.escape(seed)), "*", piece) for piece in pieces[::2]]
+    return "".join(pieces)
 
 
 def _own_samples(runs: Sequence[RunToCompare]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName
+from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName, UserError
 from evenhand.core.results import Finding
 from evenhand.evidence.run_folder import FINDINGS, Run
 from evenhand.files.atomic import write_bytes
@@ -93,7 +93,7 @@ class Export:
         format: The format.
         content: The file; None for a tracker.
         told: Sentences for the person who asked.
-        broken: What broke the gates.
+        broken: What broke the gates that were given.
     """
 
     format: str
@@ -120,7 +120,8 @@ def export(
         format: One of ``FORMATS``; None: what the end of ``out`` says.
         out: The file, or the tracker's address or folder; None: nothing is written.
         parameters: The format's own.
-        gates: ``--fail-if`` conditions, which are tests of junit and errors of sarif.
+        gates: ``--fail-if`` conditions, which are tests of junit and errors of sarif, beside those that the
+            runs' manifests keep.
         suppress: Rows that a cell needs to be shown, as in reports: what is hidden has the reason
             ``suppressed``, a hidden count is ``-suppress``, and a gate on it is broken; 0 hides nothing.
 
@@ -142,8 +143,8 @@ def export(
         path = Path(out).expanduser()
         with telling_where(path.parent):
             write_bytes(path, result.content)
-    broken = [gate.broken for run in exported for gate in run.gates if gate.broken is not None]
-    return replace(result, broken=tuple(broken))
+    typed = [gate for run in exported for gate in run.gates if gate.text in gates]
+    return replace(result, broken=tuple(gate.broken for gate in typed if gate.broken is not None))
 
 
 def format_of(format: str | None, out: str | None) -> str:
@@ -243,31 +244,39 @@ def _exported(run: Run, name: str, gates: Sequence[str], suppress: int) -> Expor
         name=name,
         findings=content.findings,
         manifest=content.manifest,
-        gates=_checked(content.findings.findings, gates),
+        gates=_checked(content.findings.findings, gates, _kept(content.manifest)),
         content=raw,
-        counted=COUNTS in run.counts,
+        counts=run.counts.get(COUNTS),
         fewest=suppress,
     )
 
 
-def _checked(findings: Sequence[Finding], gates: Sequence[str]) -> list[Gate]:
-    """Every finding that a gate is about, with what broke it.
+def _kept(manifest: Mapping[str, Any]) -> list[str]:
+    """Conditions that the manifest keeps; a manifest that was changed by hand may hold anything."""
+    kept = manifest.get("gates")
+    return [gate for gate in kept if isinstance(gate, str)] if isinstance(kept, list) else []
+
+
+def _checked(findings: Sequence[Finding], gates: Sequence[str], kept: Sequence[str]) -> list[Gate]:
+    """Every finding that a gate is about, with what broke it; a kept gate about none is passed over.
 
     Raises:
-        UserError: A gate that is about none of the findings.
+        UserError: A gate that was typed, and is about none of the findings.
     """
     checked = []
-    for gate in gates:
-        _refuse_unknown(findings, gate)
+    for gate in dict.fromkeys((*gates, *kept)):
+        if gate in gates:
+            _refuse_unknown(findings, gate)
         for finding in findings:
             try:
                 check_gates([finding], [gate])
             except GateBroken as problem:
-                checked.append(Gate(gate, finding, str(problem).removeprefix("gate broken: ")))
-            except (UnknownName, ParameterError):
+                broken = str(problem).removeprefix("gate broken: ")
+                checked.append(Gate(gate, finding, broken, kept=gate in kept))
+            except UserError:
                 continue  # the gate is about other findings
             else:
-                checked.append(Gate(gate, finding))
+                checked.append(Gate(gate, finding, kept=gate in kept))
     return checked
 
 

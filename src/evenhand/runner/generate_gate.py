@@ -27,6 +27,7 @@ from evenhand.core.errors import InputError, MissingExtra, UserError
 from evenhand.core.questions import UnreadableImage
 from evenhand.files.hashing import sha256_text
 from evenhand.files.images import decode
+from evenhand.models.resolve import telling_what_to_add
 from evenhand.models.source import ModelSource
 from evenhand.runner.generate_folder import GeneratedFolder
 from evenhand.runner.generate_journal import Record
@@ -192,10 +193,11 @@ def check_dual_encoder(source: ModelSource) -> None:
     """
     lacking = {"embeds_images", "embeds_texts"} - set(source.capabilities())
     if lacking:
-        raise UserError(
-            f"--clip {source.uri!r} has no {sorted(lacking)[0]}; give a dual encoder, such as "
-            "hf:openai/clip-vit-base-patch32"
-        )
+        with telling_what_to_add(source):
+            raise UserError(
+                f"--clip {source.uri!r} has no {sorted(lacking)[0]}; give a dual encoder, such as "
+                "hf:openai/clip-vit-base-patch32"
+            )
 
 
 def flags_of(known: Record, clip: Record, faces: Record, *, below: float | None, people: bool) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +27,11 @@ NOTE = (
     "on the data and categories that its rules name."
 )
 SMALL = 0.02  # the rules let an auditor leave out a category below this share
+UNKNOWN, UNPREDICTED = "unknown category", "no prediction"
 FEW = 30  # rows of a category below which its ratio is said to rest on few
 COLUMNS = ("run", "by", "form", "category", "sex", "race", "n", "share", "selected", "selection_rate",
            "rate_low", "rate_high", "impact_ratio", "reason", "reference", "below_two_percent", "left_out",
-           "few_rows")  # fmt: skip
+           "few_rows", "median")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,13 @@ class _Form:
         name: ``selection rate`` or ``scoring rate``.
         chosen: The predictions that count, as texts.
         note: What has to be said of it.
+        median: Of all scores; None where a label is what counts.
     """
 
     name: str
     chosen: frozenset[str]
     note: str
+    median: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ def impact_ratios(
     Returns:
         One row for each category of each kind, in the order of ``COLUMNS``, and sentences that say what the
         ratios rest on and what was left out. A ratio is undefined, with its reason, where no one was
-        selected, no category is large enough to be the reference, or the category is left out.
+        selected, no category is large enough to be the reference, or the category is left out. Two rows
+        without a category close each kind: how many rows are of unknown category, and without a prediction.
 
     Raises:
         ParameterError: Something is missing or not possible.
@@ -112,7 +115,7 @@ def impact_ratios(
         notes += [f"{run.name}: {form.note}"] if form.note else []
         for kind in kinds:
             made, told = _rows(counts, kind, settings, form, shares)
-            rows += [{"run": run.name, "form": form.name, **row} for row in made]
+            rows += [{"run": run.name, "form": form.name, "median": form.median, **row} for row in made]
             notes += [f"{run.name}: {sentence}" for sentence in told]
     texts = ("run", "by", "form", "category", "sex", "race", "reason")
     flags = ("reference", "below_two_percent", "left_out", "few_rows")
@@ -145,6 +148,8 @@ def _kinds(settings: Mapping[str, str]) -> list[tuple[str, ...]]:
             "--as ll144 needs the label that means selected, or scores, and the columns of sex and race; "
             "type: -p selected=LABEL (or -p scores=yes) -p sex=COL -p race=COL"
         )
+    if settings["sex"] == settings["race"]:
+        raise ParameterError(f"sex and race both name {settings['sex']!r}; give each a column of its own")
     if settings["crossed"] == "yes" and len(given) < 2:
         raise ParameterError("crossed=yes needs both; type: -p sex=COL -p race=COL")
     return [(name,) for name in given] + ([("sex", "race")] if settings["crossed"] == "yes" else [])
@@ -154,7 +159,7 @@ def _form(counts: Counts, settings: Mapping[str, str]) -> _Form:
     """Which predictions count as selected.
 
     Raises:
-        UnknownName: An attribute that the run does not have, or a label much like one that it has.
+        UnknownName: An attribute that the run does not have, or a label that no row has.
         ParameterError: Scores that are no numbers.
     """
     for name in ("sex", "race"):
@@ -166,9 +171,9 @@ def _form(counts: Counts, settings: Mapping[str, str]) -> _Form:
     wanted = settings["selected"]
     if wanted in labels:
         return _Form("selection rate", frozenset([wanted]), "")
-    known = [*labels, *(str(label) for label in counts.axis("truth").levels)]
-    if wanted not in known and (not labels or get_close_matches(wanted, known)):
-        raise UnknownName("predicted label", wanted, labels)
+    if wanted not in map(str, counts.axis("truth").levels):
+        hint = "where no one was selected, the truth column has to hold the label"
+        raise UnknownName("predicted label", wanted, labels, hint)
     return _Form("selection rate", frozenset(), f"no row has the prediction {wanted!r}: no one selected")
 
 
@@ -195,9 +200,8 @@ def _scored(counts: Counts, labels: Sequence[str]) -> _Form:
     middle = np.searchsorted(ends, [(total + 1) // 2, total // 2 + 1])
     median = sum(values[label] for label in ordered[middle]) / 2
     above = frozenset(label for label in labels if values[label] > median)
-    return _Form(
-        "scoring rate", above, f"the median of {total} scores is {median:g}; rates are of scores above it"
-    )
+    note = f"the median of {total} scores is {median:g}; rates are of scores above it"
+    return _Form("scoring rate", above, note, median)
 
 
 def _rows(
@@ -234,7 +238,11 @@ def _rows(
                 "few_rows": one.n < FEW,
             }
         )
-    return rows, list(_said(" x ".join(kind), rows, unknown, unpredicted, shares))
+    said = list(_said(" x ".join(kind), rows, unknown, unpredicted, shares))
+    nothing = dict.fromkeys(("reference", "below_two_percent", "left_out", "few_rows"), False)
+    for reason, n in ((UNKNOWN, unknown), (UNPREDICTED, unpredicted)):
+        rows.append({"by": " x ".join(kind), "n": n, "reason": f"{reason}: in no rate", **nothing})
+    return rows, said
 
 
 def _missing(highest: float | None, selected: int, shares: _Shares) -> str | None:

@@ -37,8 +37,8 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
         settings: Everything that determines the findings, and ``source``, which does not.
 
     Returns:
-        The settings with what else there is to know, such as ``gates``: conditions that the command was given
-        before its results were known.
+        The settings with what else there is to know, such as ``gates``: the conditions that this command was
+        given. Typing it again for a finished run writes them anew, so they do not show when they were chosen.
     """
     decisive = {key: value for key, value in settings.items() if key not in ("source", "command")}
     identity = {

@@ -12,6 +12,8 @@ Floats = npt.NDArray[np.float64]
 FEWEST = 3
 """Pairs that a coefficient needs."""
 
+_ROUNDING = 1e-12  # of the largest number
+
 
 @dataclass(frozen=True)
 class Correlation:
@@ -80,5 +82,10 @@ def _usable(x: Floats, y: Floats) -> tuple[Floats, Floats, str]:
     first, second = x[kept], y[kept]
     if first.size < FEWEST:
         return first, second, f"fewer than {FEWEST} pairs"
-    constant = float(np.ptp(first)) == 0 or float(np.ptp(second)) == 0
+    constant = _constant(first) or _constant(second)
     return first, second, "all values are equal" if constant else ""
+
+
+def _constant(numbers: Floats) -> bool:
+    """Whether numbers differ by rounding at most: such differences go together with nothing."""
+    return float(np.ptp(numbers)) <= _ROUNDING * float(np.abs(numbers).max())

@@ -19,6 +19,8 @@ from evenhand.benchmarks.mmbias.artifact_columns import (
     pair_title,
     typed,
 )
+from evenhand.benchmarks.visogender.artifact_rows import find
+from evenhand.core.chance import ALPHA, Standing, standing_of
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure, Reference
 from evenhand.evidence.run_folder import Run
@@ -28,14 +30,16 @@ _STAGES = (
     "reduction_low", "reduction_high",
 )  # fmt: skip
 _TABLE3 = (
-    "source", "model", "form", "x", "y", "pair", "before", "after", "percent", *_STAGES, "removed", "gained",
+    "source", "model", "form", "x", "y", "pair", "before", "after", "less", *_STAGES, "removed", "gained",
+    "reason",
 )  # fmt: skip
 _HEADINGS = {
-    "pair": "X – Y", "model": "", "percent": "less, %", "held_out_before": "held-out before",
+    "pair": "X – Y", "held_out_before": "held-out before",
     "held_out_after": "held-out after", "fit_before": "fit half before", "fit_after": "fit half after",
     "random_after": "|d| after random removal", "reduction": "held-out reduction",
     "reduction_low": "from", "reduction_high": "to", "removed": "removed",
 }  # fmt: skip
+WITHIN_CHANCE = "the association before is within chance on held-out items"
 _ASSOCIATION = "absolute_effect_size"
 _TRADEOFF = (
     "source", "part", "model", "panel", "measure", "on", "half", "series", "amount", "value", "low", "high",
@@ -46,7 +50,7 @@ def _table3(runs: Sequence[Run]) -> Made:
     rows: list[Row] = []
     for name, run in _named(runs):
         table = needed_table(run, "before_after", "mmbias/table3", DEBIAS)
-        rows += [_our_row(name, row) for row in table.to_dicts()]
+        rows += [_our_row(name, row, _standing(run, row)) for row in table.to_dicts()]
     ours = {(row["x"], row["y"]) for row in rows}
     paper = list(_printed()) if ours & set(published.TABLE3) else []
     places = {pair: place for place, pair in enumerate(published.TABLE2)}
@@ -54,24 +58,36 @@ def _table3(runs: Sequence[Run]) -> Made:
     notes = (
         "Before and after: all items, as in the paper, whose numbers are of the items that the removal was "
         "chosen on. Held-out: items that were not used for it; read these.",
+        "Less: by how much of |before|; only where the association of the held-out items was beyond chance "
+        "before.",
         "The paper's percentages are not exactly those of its rounded numbers.",
     )
-    return Made(typed(whole, _TABLE3), notes if paper else notes[:1])
+    return Made(typed(whole, _TABLE3), notes if paper else notes[:-1])
 
 
-def _our_row(name: str, row: Row) -> Row:
+def _standing(run: Run, row: Row) -> Standing:
+    """Where the association of the held-out items stood beside chance before the mitigation."""
+    targets = [row["x"], row["y"]]
+    found = find(run, "association_effect_size", stage="before", half="held_out", targets=targets)
+    return standing_of(found, run.manifest.get("alpha", ALPHA)) if found is not None else Standing("")
+
+
+def _our_row(name: str, row: Row, standing: Standing) -> Row:
+    """Less of an association that chance explains is a ratio to nothing."""
     before, after = row.get("before"), row.get("after")
-    percent = 100 * (1 - abs(after) / abs(before)) if before and after is not None else None
+    less = None
+    if standing.beyond and before and after is not None:
+        less = 1 - abs(after) / abs(before)
     gained = {True: "yes", False: "no", None: None}[row.get("gained")]
-    lead = {"source": OURS, "model": name, "pair": pair_title(row["x"], row["y"]), "percent": percent}
-    return {**row, **lead, "gained": gained}
+    lead = {"source": OURS, "model": name, "pair": pair_title(row["x"], row["y"]), "less": less}
+    return {**row, **lead, "gained": gained, "reason": WITHIN_CHANCE if less is None else None}
 
 
 def _printed() -> Iterator[Row]:
     for (x, y), (before, after, percent) in published.TABLE3.items():
         yield {
             "source": PAPER, "model": "CLIP (paper)", "form": "cross-modal", "x": x, "y": y,
-            "pair": pair_title(x, y), "before": before, "after": after, "percent": float(percent),
+            "pair": pair_title(x, y), "before": before, "after": after, "less": percent / 100,
             "removed": float(published.REMOVED),
         }  # fmt: skip
 
@@ -149,10 +165,10 @@ TABLE3 = Artifact(
     (
         Figure(
             "table",
-            levels=("pair", "model", "before", "after", "percent", "held_out_before", "held_out_after",
+            levels=("pair", "model", "before", "after", "less", "held_out_before", "held_out_after",
                     "reduction", "reduction_low", "reduction_high", "random_after", "fit_before", "fit_after",
                     "removed", "gained"),
-            titles=_HEADINGS, formats={"removed": "count"},
+            titles=_HEADINGS, formats={"removed": "count", "less": "percent"},
         ),
     ),
     benchmarks=(RUNS,),

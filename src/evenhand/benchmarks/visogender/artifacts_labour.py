@@ -223,7 +223,8 @@ FIGURE3 = Artifact(
 FIGURE9, FIGURE10 = (
     Artifact(
         f"visogender/figure{number}",
-        "Resolution accuracy of each occupation against its share of men, same and different genders",
+        "Resolution accuracy of each occupation against its share of men, same and different genders "
+        f"(beside {model})",
         partial(_figure9, model),
         (
             _scatter(

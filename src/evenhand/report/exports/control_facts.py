@@ -3,39 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from math import isfinite
 
+from evenhand.core.lineage import lineage_of
 from evenhand.core.results import Finding
 from evenhand.report.exports.exported import ExportedRun, json_text, text_of
 from evenhand.report.formats import plural
 
+SEX = ("gender", "sex")
+RACE = ("race", "racial", "ethnicity", "ethnic")
 PEOPLE = (
-    "gender", "sex", "pronoun", "race", "racial", "ethnicity", "ethnic", "skin", "age", "religion", "faith",
-    "disability", "nationality", "income", "caste", "orientation", "migration", "language",
+    *SEX, *RACE, "pronoun", "skin", "age", "religion", "faith", "disability", "nationality", "income",
+    "caste", "orientation", "migration", "language", "country", "region",
 )  # fmt: skip
 """Words of a column's name that say that it is an attribute of people."""
 
+_ABOUT_PEOPLE = ("visogender/", "mmbias/", "indicators/")  # benchmarks
 _WORD = re.compile(r"[^\W\d_]+")
-_NAME = re.compile(r"\s*(\w+)")  # of a gate
 _AFTER = frozenset(("after", "reduction"))
+_Fact = Callable[[ExportedRun, Sequence[ExportedRun]], Iterator[str]]
+
+LAST_WRITING = (
+    "The manifest keeps the conditions of its last writing: it cannot show that results were not seen before"
+)
 
 
 def _gates(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
-    """Conditions that the run was started with: one typed at the export is chosen with results in hand."""
-    names = {finding.name for finding in run.findings.findings}
-    kept = run.manifest.get("gates")
-    for place, gate in enumerate(kept if isinstance(kept, list) else []):
-        name = _NAME.match(str(gate))
-        if name is not None and name[1] in names and run.created is not None:
-            yield f"manifest.json: gates[{place}] = {text_of(gate)}, created = {run.created.isoformat()}"
+    """Conditions that the manifest keeps, and how they turned out: one typed at the export alone is none."""
+    if run.created is None:
+        return
+    for text in dict.fromkeys(gate.text for gate in run.gates if gate.kept):
+        own = [gate for gate in run.gates if gate.text == text]
+        broken = [gate.broken for gate in own if gate.broken is not None]
+        turned = f"broken ({'; '.join(broken)})" if broken else f"held by {plural(len(own), 'finding')}"
+        yield (
+            f"manifest.json: gates holds {text_of(text)}, {text_of(turned)}; created = "
+            f"{run.created.isoformat()}. {LAST_WRITING}"
+        )
 
 
 def _groups(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
-    for finding in run.findings.findings:
-        if finding.groups:
-            yield f"{_entry(finding)}, groups: sizes of {plural(len(finding.groups), 'group')}"
+    for finding in run.estimable:
+        shown = [group for group in finding.groups if group.n >= 0]
+        if shown:
+            yield f"{_entry(finding)}, groups: sizes of {plural(len(shown), 'group')}"
 
 
 def _dropped(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
@@ -50,7 +63,7 @@ def _reasons(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
     for finding in run.not_estimable:
         yield f"{_entry(finding)}, reason: {text_of(finding.reason)}"
     if run.findings.findings and not run.not_estimable:
-        yield "findings.json: every finding has a value"
+        yield f"findings.json: every finding{' that is not hidden' if run.hidden else ''} has a value"
 
 
 def _intervals(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
@@ -74,7 +87,7 @@ def _sources(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
 def _crossed(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
     """Findings by two attributes or more crossed, two of which are of people by the words of their names."""
     for finding in run.estimable:
-        people = [name for name in finding.by if _of_people(name)]
+        people = [name for name in finding.by if _has(name, PEOPLE)]
         if len(people) > 1:
             yield f"{_entry(finding)} = {finding.value:.6g}, by {' x '.join(map(text_of, finding.by))}"
 
@@ -110,46 +123,79 @@ def _comparison(run: ExportedRun, runs: Sequence[ExportedRun]) -> Iterator[str]:
     """A comparison with an earlier run of one model: by its own manifest, or by the runs given beside it."""
     if run.manifest.get("kind") != "compare":
         return
-    if run.manifest.get("over_time"):
-        yield f"manifest.json: over_time, dates = {json_text(run.manifest.get('dates'))}"
+    if run.manifest.get("over_time") and run.manifest.get("one_model"):
+        yield f"manifest.json: over_time, one_model, dates = {json_text(run.manifest.get('dates'))}"
         return
     compared = run.manifest.get("compared") or []
     beside = [one for one in runs if one.findings.manifest_id in compared and one.created is not None]
     for earlier, later in pairwise(sorted(beside, key=_when)):
-        if _when(earlier) < _when(later) and _lineage(earlier) == _lineage(later) != "":
+        lineage = lineage_of(later.manifest)
+        if _when(earlier) < _when(later) and lineage_of(earlier.manifest) == lineage != "":
             yield (
                 f"manifest.json: compared, {later.name} (created {later.created}) after {earlier.name} "
-                f"(created {earlier.created}), both of {_lineage(later)}"
+                f"(created {earlier.created}), both of {text_of(lineage)}"
             )
 
 
-def _counts(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
-    if run.counted:
-        yield "counts/predictions.parquet: rows by truth, attributes and prediction"
+def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
+    """Counts of predictions by an attribute whose name holds one of these words."""
+
+    def found(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+        if run.counts is None or (scores and not _scores(run.counts.axis("prediction").levels)):
+            return
+        for name in run.counts.attributes:
+            if _has(name, words):
+                what = "predictions that are numbers" if scores else "prediction"
+                yield f"counts/predictions.parquet: rows by {text_of(name)} and {what}"
+
+    return found
+
+
+def _sex_and_race(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+    """Counts of predictions by sex and race together, of which impact ratios of both crossed are made."""
+    names = run.counts.attributes if run.counts is not None else ()
+    sex = next((name for name in names if _has(name, SEX)), None)
+    race = next((name for name in names if _has(name, RACE) and name != sex), None)
+    if sex is not None and race is not None:
+        yield f"counts/predictions.parquet: rows by {text_of(sex)} x {text_of(race)} and prediction"
+
+
+def _scores(labels: Sequence[object]) -> bool:
+    """Whether predictions can be scores: numbers, more than two of them."""
+    try:
+        return len(labels) > 2 and all(isfinite(float(str(label))) for label in labels)
+    except ValueError:
+        return False
+
+
+def serves_people(finding: Finding) -> bool:
+    """Whether a finding has a value for each of several groups of people, by the words of their names."""
+    return any(
+        part.value is not None
+        and any(_has(name, PEOPLE) for name in (finding.by if part.kind == "group" else part.kind.split("*")))
+        for part in finding.parts
+    )
+
+
+def compares_people(finding: Finding) -> bool:
+    """Whether its groups are of people: their names say so, or its benchmark is about people."""
+    about = (finding.benchmark or "").startswith(_ABOUT_PEOPLE)
+    return about or any(_has(name, PEOPLE) for name in finding.by)
 
 
 def _entry(finding: Finding) -> str:
     return f"findings.json: {text_of(finding.metric)}"
 
 
-def _of_people(name: str) -> bool:
-    return any(word.lower() in PEOPLE for word in _WORD.findall(name))
+def _has(name: str, words: Collection[str]) -> bool:
+    return any(word.lower() in words for word in _WORD.findall(name))
 
 
 def _when(run: ExportedRun) -> float:
     return run.created.timestamp() if run.created is not None else 0.0
 
 
-def _lineage(run: ExportedRun) -> str:
-    """Of which model a run is: by its tag ``lineage``, else its address, on the Hub without the revision."""
-    tags: Mapping[str, Any] = run.manifest.get("tags") or {}
-    address = str(run.manifest.get("model") or "")
-    return text_of(
-        tags.get("lineage") or (address.partition("@")[0] if address.startswith("hf:") else address)
-    )
-
-
-FACTS: Mapping[str, Callable[[ExportedRun, Sequence[ExportedRun]], Iterator[str]]] = {
+FACTS: Mapping[str, _Fact] = {
     "gates": _gates,
     "groups": _groups,
     "dropped": _dropped,
@@ -163,6 +209,9 @@ FACTS: Mapping[str, Callable[[ExportedRun, Sequence[ExportedRun]], Iterator[str]
     "source": _source,
     "mitigation": _mitigation,
     "comparison": _comparison,
-    "counts": _counts,
+    "counts by sex": _counts_by(SEX),
+    "counts by race": _counts_by(RACE),
+    "counts by both": _sex_and_race,
+    "scores": _counts_by((*SEX, *RACE), scores=True),
 }
 """What a mapping may ask for beside findings: a line for each piece that a run has of it."""

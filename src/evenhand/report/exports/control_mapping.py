@@ -9,18 +9,20 @@ from typing import Any
 
 from evenhand.core.errors import UnknownName
 from evenhand.core.results import Finding
-from evenhand.report.exports.control_facts import FACTS
-from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, told
+from evenhand.report.exports.control_facts import FACTS, compares_people, serves_people
+from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, title, told
 
 FOLDER = Path(__file__).resolve().parent.parent / "controls"
 NOTE = "Evidence, not a conformity decision."
 NONE = "no evidence in this run"
+NOT_HIDDEN = "some findings are hidden: export without --suppress"
 PARAMETERS = {"framework": "all"}
 
 _HOLDS: Mapping[str, Callable[[Finding], bool]] = {
     "chance": lambda finding: finding.null is not None or finding.p_value is not None,
     "interval": lambda finding: finding.interval is not None,
-    "group parts": lambda finding: any(part.kind == "group" for part in finding.parts),
+    "groups of people": serves_people,
+    "people": compares_people,
 }
 _MOST = 8  # of one need, in Markdown; the others are counted
 
@@ -63,7 +65,8 @@ def controls(runs: Sequence[ExportedRun], given: Mapping[str, str]) -> list[dict
     """Every control with the evidence that the runs hold together, and what is missing.
 
     Every piece of evidence names the finding or the manifest's entry that it is. Only findings with a value
-    are evidence; those that are not estimable are listed beside it, with their reasons.
+    are evidence; those that are not estimable are listed beside it, with their reasons, and those that are
+    hidden.
 
     Args:
         runs: The runs.
@@ -111,6 +114,7 @@ def _control(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[st
             {"says": one.says, "found": NONE, "otherwise": one.otherwise} for one in needs if not one.found
         ],
         "not_estimable": sorted({line for one in written["needs"] for line in _undefined(one, runs)}),
+        "hidden": sorted({line for one in written["needs"] for line in _hidden(one, runs)}),
         "elsewhere": written["elsewhere"],
     }
 
@@ -122,7 +126,10 @@ def _need(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Need:
         for run in runs
         for entry in FACTS[fact](run, runs)
     ]
-    return Need(written["says"], (*_evidence(written, runs), *facts), written["otherwise"])
+    hidden = any(_hidden(written, runs)) if "findings" in written else any(run.hidden for run in runs)
+    otherwise = f"{NOT_HIDDEN}; where that shows none, {written['otherwise']}"
+    otherwise = otherwise if hidden else written["otherwise"]
+    return Need(written["says"], (*_evidence(written, runs), *facts), otherwise)
 
 
 def _evidence(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
@@ -140,6 +147,13 @@ def _undefined(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Itera
                 yield f"{run.name}: {told(finding, run.alpha)}"
 
 
+def _hidden(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
+    for run in runs:
+        for finding in run.hidden:
+            if finding.name in written.get("findings", []):
+                yield f"{run.name}: {title(finding)}"
+
+
 def _lines(control: Mapping[str, Any]) -> Iterator[str]:
     for one in control["evidence"]:
         yield f"- Evidence, {one['says']}:"
@@ -150,5 +164,7 @@ def _lines(control: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {NONE[:1].upper()}{NONE[1:]}, {one['says']}: {markdown(one['otherwise'])}"
     for line in control["not_estimable"]:
         yield f"- Not estimable, {markdown(line)}"
+    for line in control["hidden"]:
+        yield f"- Hidden, {markdown(line)}"
     yield f"- Not for an audit of answers to show: {markdown(control['elsewhere'])}"
     yield f"- {NOTE}"

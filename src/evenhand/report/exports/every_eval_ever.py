@@ -77,12 +77,13 @@ def every_eval_ever(runs: Sequence[ExportedRun], given: Mapping[str, str] | None
 
 def _told_of(run: ExportedRun) -> dict[str, str]:
     missing = {finding.metric: why(finding.reason) for finding in run.not_estimable}
+    hidden = [finding.metric for finding in run.hidden]
     return {
         "manifest_id": run.findings.manifest_id,
         "findings": str(len(run.findings.findings)),
         "not_estimable": json_text(missing),
         "parameters": json_text(run.manifest.get("parameters") or {}),
-        **({"suppress": str(run.fewest)} if run.fewest else {}),
+        **({"suppress": str(run.fewest), "hidden": json_text(hidden)} if run.fewest else {}),
     }
 
 

@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.results import Finding, Findings, Part
 from evenhand.report import facets, glossary, words
 from evenhand.report.exports.judging import Verdict, judged_part, reading
 from evenhand.report.formats import count, key_text, number, quoted, span, visible
+from evenhand.report.hidden_findings import REASON as HIDDEN
+
+if TYPE_CHECKING:
+    from evenhand.evidence.counts import Counts
 
 CAUTION = (
     "These are associations, not causes. Which of them harm is a question of context. "
@@ -35,11 +39,13 @@ class Gate:
         text: The condition as it was given.
         finding: The finding.
         broken: What broke it; None where it held.
+        kept: Whether the run's manifest holds it.
     """
 
     text: str
     finding: Finding
     broken: str | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +56,9 @@ class ExportedRun:
         name: The run folder's name.
         findings: Its findings.
         manifest: How it was made; any key may be missing.
-        gates: Conditions that were checked on it.
+        gates: Conditions that were checked on it: those of its manifest, and those typed at the export.
         content: The bytes of its findings.json.
-        counted: Whether it keeps counts of predictions.
+        counts: Its counts of predictions; None where it keeps none.
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
     """
 
@@ -61,7 +67,7 @@ class ExportedRun:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     gates: Sequence[Gate] = ()
     content: bytes = b""
-    counted: bool = False
+    counts: Counts | None = None
     fewest: int = 0
 
     @property
@@ -102,8 +108,14 @@ class ExportedRun:
 
     @property
     def not_estimable(self) -> list[Finding]:
-        """Findings that have none, each with its reason."""
-        return [finding for finding in self.findings.findings if finding.value is None]
+        """Findings that have none, each with its reason; not those that are hidden."""
+        missing = [finding for finding in self.findings.findings if finding.value is None]
+        return [finding for finding in missing if finding.reason != HIDDEN]
+
+    @property
+    def hidden(self) -> list[Finding]:
+        """Findings whose value is hidden, because cells of few rows are."""
+        return [finding for finding in self.findings.findings if finding.reason == HIDDEN]
 
 
 def text_of(value: object) -> str:
@@ -200,7 +212,9 @@ def only_run(runs: Sequence[ExportedRun], format_: str, instead: str) -> Exporte
 
 
 def told(finding: Finding, alpha: float) -> str:
-    """A finding in one sentence: value, interval, what chance gives and p, or why there is no value."""
+    """A finding in one sentence: value, interval, what chance gives and p, or why none is shown."""
+    if finding.reason == HIDDEN:
+        return f"{title(finding)}: {why(finding.reason)}. It is not the same as fair."
     if finding.value is None:
         return f"{title(finding)}: not estimable, {why(finding.reason)}. It is not the same as fair."
     facts = [f"{title(finding)} = {number(finding.value)}"]
@@ -210,5 +224,5 @@ def told(finding: Finding, alpha: float) -> str:
         facts.append(f"chance alone gives {span(finding.null.low, finding.null.high)}")
     facts += filter(None, [reading(finding, alpha, "what chance alone gives")])
     if (p_value := p_of(finding)) is not None:
-        facts.append(f"p = {p_value:.4g}")
+        facts.append(f"{'p' if finding.p_adjusted is None else 'adjusted p'} = {p_value:.4g}")
     return f"{'; '.join(facts)}; n = {count(finding.n)}."

@@ -24,6 +24,7 @@ _LOWER = frozenset((
     "precision_gap",
 ))  # fmt: skip
 """Metrics of which higher, and lower, values are better; a difference of models says neither by itself."""
+_OF_PARTS = {"household_hit_gap": "higher is better"}  # parts that are no gaps but rates
 
 _SAYS: Mapping[Verdict, str] = {
     "worse": "the unfair side",
@@ -57,12 +58,14 @@ def judged(finding: Finding, alpha: float) -> Verdict:
 def judged_part(finding: Finding, part: Part, alpha: float) -> Verdict:
     """The same of one of its parts, ``untested`` where no p was corrected over the parts.
 
-    The parts of SkewSize by class are effect sizes: lower is fairer.
+    The parts of SkewSize by class are effect sizes: lower is fairer. Those of a gap between households are
+    the rates of its groups, higher is better, as in ``household_hit_rate``.
     """
     if part.p_adjusted is None:
         return "untested"
     effects = finding.name.startswith("skewsize") and part.kind == "class"
-    return _judged(finding, part, "lower is fairer" if effects else _direction(finding), alpha)
+    direction = "lower is fairer" if effects else _OF_PARTS.get(finding.name, _direction(finding))
+    return _judged(finding, part, direction, alpha)
 
 
 def reading(finding: Finding, alpha: float, chance: str = "chance") -> str:

@@ -44,9 +44,10 @@ def ll144_markdown(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
 
 def _line(row: Mapping[str, Any]) -> str:
     notes = [row["reason"] or "", *(told for name, told in _SAID.items() if row[name])]
-    interval = f"{number(row['rate_low'])} to {number(row['rate_high'])}" if row["n"] else DASH
+    rated = row["selection_rate"] is not None
+    interval = f"{number(row['rate_low'])} to {number(row['rate_high'])}" if rated else DASH
     cells = [
-        markdown(shorten(row["category"], 120)),
+        DASH if row["category"] is None else markdown(shorten(row["category"], 120)),
         count(row["n"]),
         count(row["selected"]),
         number(row["selection_rate"]),

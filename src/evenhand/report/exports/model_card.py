@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.errors import MissingExtra, ParameterError
 from evenhand.core.results import Finding
-from evenhand.report.exports.exported import CAUTION, ExportedRun, about_one_model, chosen, p_of, title
+from evenhand.report.exports.exported import CAUTION, ExportedRun, about_one_model, chosen, title
 from evenhand.report.exports.summary import section
 
 PARAMETERS = {"pipeline": "image-classification", "name": ""}
@@ -72,7 +72,8 @@ def _arguments(finding: Finding) -> dict[str, Any]:
         "params": finding.params,
         "interval": finding.interval,
         "chance": finding.null,
-        "p_value": p_of(finding),
+        "p_value": finding.p_value,
+        "p_adjusted": finding.p_adjusted,
         "n": finding.n if finding.n >= 0 else None,
         "direction": finding.direction,
         "note": finding.reason,

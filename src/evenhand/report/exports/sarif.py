@@ -14,7 +14,6 @@ from evenhand.report.exports.exported import (
     json_bytes,
     json_text,
     named,
-    p_of,
     parts_judged,
     told,
 )
@@ -142,7 +141,8 @@ def _properties(finding: Finding) -> Iterator[tuple[str, Any]]:
     yield "reason", finding.reason
     yield "interval", finding.interval.model_dump() if finding.interval else None
     yield "chance", finding.null.model_dump() if finding.null else None
-    yield "p_value", p_of(finding)
+    yield "p_value", finding.p_value
+    yield "p_adjusted", finding.p_adjusted
     yield "n", finding.n
 
 

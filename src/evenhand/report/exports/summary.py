@@ -56,6 +56,7 @@ def section(run: ExportedRun, heading: str) -> str:
     for verdict, words in _BEYOND.items():
         lines += _bullets(words, _beyond(run, verdict))
     lines += _bullets("Could not be estimated", (_missing(finding) for finding in run.not_estimable))
+    lines += _bullets("Hidden, because cells of few rows are", (_name(finding) for finding in run.hidden))
     lines += _bullets("Left out", _dropped(findings))
     lines += _bullets("Read with care", _warnings(run))
     return "\n".join(lines).rstrip()
@@ -107,13 +108,15 @@ def _missing(finding: Finding) -> str:
 
 
 def _dropped(findings: Sequence[Finding]) -> Iterator[str]:
-    """Each reason once: findings over the same rows leave out the same rows."""
-    most: dict[str, float] = {}
+    """Each reason once: findings over the same rows leave out the same. A hidden count hides the others."""
+    counts: dict[str, list[float]] = {}
     for finding in findings:
         for dropped in finding.dropped:
-            most[dropped.reason] = max(most.get(dropped.reason, 0.0), dropped.count)
-    for reason, n in most.items():
-        yield f"{_label(reason)}: up to {count(n)} of a finding"
+            counts.setdefault(dropped.reason, []).append(dropped.count)
+    for reason, found in counts.items():
+        yield _label(reason) + (
+            f": up to {count(max(found))} of a finding" if min(found) >= 0 else f": {count(min(found))}"
+        )
 
 
 def _warnings(run: ExportedRun) -> Iterator[str]:

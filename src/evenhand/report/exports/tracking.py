@@ -78,6 +78,8 @@ def _log_to_mlflow(client: Any, experiment: str, run: ExportedRun) -> str:
         client.log_batch(id, metrics[start : start + 100], settings[start : start + 100])
     client.log_text(id, run.content.decode("utf-8"), "findings.json")
     client.log_text(id, json_text(_missing(run)), "not_estimable.json")
+    if run.fewest:
+        client.log_text(id, json_text(_hidden(run)), "hidden.json")
     client.set_terminated(id, end_time=time)
     return id
 
@@ -116,6 +118,7 @@ def to_wandb(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str,
 def _log_to_wandb(wandb: Any, project: str, folder: Path, run: ExportedRun) -> str:
     mode = os.environ.get("WANDB_MODE") or "offline"
     config = {**_facts(run), "parameters": _parameters(run), "not_estimable": _missing(run)}
+    config |= {"hidden": _hidden(run)} if run.fewest else {}
     quiet = wandb.Settings(silent=True, console="off", disable_git=True)
     with wandb.init(
         project=project, name=run.name, dir=str(folder), mode=mode, config=config, settings=quiet
@@ -180,3 +183,7 @@ def _parameters(run: ExportedRun) -> dict[str, Any]:
 
 def _missing(run: ExportedRun) -> dict[str, str]:
     return {finding.metric: why(finding.reason) for finding in run.not_estimable}
+
+
+def _hidden(run: ExportedRun) -> list[str]:
+    return [finding.metric for finding in run.hidden]

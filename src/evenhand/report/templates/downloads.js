@@ -2,6 +2,7 @@
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const PLAIN_NUMBER = /^[-+]?[\d.,]+%?$/;
 const SCALE = 2;
+const LONGEST_NAME = 80;
 
 // Quoted where needed; a text that a spreadsheet would take for a formula has an apostrophe in front.
 function csvCell(value) {
@@ -33,9 +34,14 @@ function allRows(frame) {
   return Array.from({ length: rowCount(frame) }, (_, row) => row);
 }
 
+// Letters of every script; a long title ends after a word, and with a number that no other title has.
 function fileName(title, suffix) {
-  const words = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 80);
-  return `${words || "table"}.${suffix}`;
+  const words = title.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "");
+  if (words.length <= LONGEST_NAME) return `${words || "table"}.${suffix}`;
+  const kept = words.slice(0, LONGEST_NAME);
+  const whole = kept.includes("-") ? kept.slice(0, kept.lastIndexOf("-")) : [...kept].slice(0, -1).join("");
+  const number = [...words].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 46656, 0);
+  return `${whole}-${number.toString(36)}.${suffix}`;
 }
 
 function save(blob, name) {
@@ -70,6 +76,17 @@ function cellText(cell) {
   return PLAIN_NUMBER.test(plain) ? plain.replaceAll(",", "") : text;
 }
 
+// One file of all rows, wherever the page shows some of them: they may stand in several tables.
+function offerSheets() {
+  document.querySelectorAll("main .file").forEach((host) => {
+    const sheet = page.tables[host.dataset.rows];
+    const frame = page.frames[sheet.frame];
+    host.append(downloadButton("CSV", host.dataset.title, () => {
+      saveCsv(host.dataset.name, frameLines(frame, sheet.columns, allRows(frame)));
+    }));
+  });
+}
+
 function offerStaticTables() {
   document.querySelectorAll("main .scroll > table, main .set table").forEach((table) => {
     if (table.closest("[data-table], [data-mistakes]")) return;
@@ -86,8 +103,22 @@ function offerStaticTables() {
   });
 }
 
+// Files are for light paper, whatever the reader's scheme. Nothing is painted between the two changes.
+function inLight(act) {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  const dark = rules.filter((rule) => rule.media?.mediaText.includes("prefers-color-scheme: dark"));
+  const asked = dark.map((rule) => rule.media.mediaText);
+  dark.forEach((rule) => { rule.media.mediaText = "not all"; });
+  try {
+    return act();
+  } finally {
+    dark.forEach((rule, place) => { rule.media.mediaText = asked[place]; });
+  }
+}
+
 // A copy of a drawing that stands alone: the stylesheet's colours are written into it.
-function standalone(svg, paper) {
+function standalone(svg, ground) {
+  const paper = getComputedStyle(ground).backgroundColor;
   const copy = svg.cloneNode(true);
   const marks = [...svg.querySelectorAll("*")];
   copy.querySelectorAll("*").forEach((mark, place) => {
@@ -96,9 +127,9 @@ function standalone(svg, paper) {
     });
   });
   const { width, height } = svg.viewBox.baseVal;
-  const ground = document.createElementNS(svg.namespaceURI, "rect");
-  Object.entries({ width: "100%", height: "100%", fill: paper }).forEach(([name, value]) => ground.setAttribute(name, value));
-  copy.prepend(ground);
+  const sheet = document.createElementNS(svg.namespaceURI, "rect");
+  Object.entries({ width: "100%", height: "100%", fill: paper }).forEach(([name, value]) => sheet.setAttribute(name, value));
+  copy.prepend(sheet);
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
   return { text: new XMLSerializer().serializeToString(copy), width, height };
@@ -124,10 +155,10 @@ function figureTitle(host, figure) {
 function offerFigure(host) {
   const figure = host.closest("figure");
   if (figure.querySelector(".downloads")) return;
-  const name = `${host.dataset.chart ?? host.dataset.name} figure`;
+  const name = host.dataset.name ?? `${host.dataset.chart} figure`;
   const title = figureTitle(host, figure);
-  const ground = getComputedStyle(host.dataset.chart ? document.body : host).backgroundColor;
-  const drawing = () => standalone(host.querySelector("svg"), ground);
+  const ground = host.dataset.chart ? document.body : host;
+  const drawing = () => inLight(() => standalone(host.querySelector("svg"), ground));
   figure.append(element(
     "div",
     { class: "after downloads" },

@@ -27,14 +27,23 @@ const observer = new IntersectionObserver(
 );
 waiting.forEach((_, host) => observer.observe(host));
 
+// Paper cannot be opened: what is folded is printed too, but not the numbers behind figures that stand above them.
+const unfolded = [];
+
 window.addEventListener("beforeprint", () => {
-  document.querySelectorAll("details[data-print]").forEach((details) => { details.open = true; });
+  unfolded.push(...document.querySelectorAll("details.piece:not([open], .behind)"));
+  unfolded.forEach((details) => { details.open = true; });
   [...waiting.keys()].forEach(build);
+});
+
+window.addEventListener("afterprint", () => {
+  unfolded.splice(0).forEach((details) => { details.open = false; });
 });
 
 listeners.add(redrawCharts);
 startFilters();
 startChanges();
 offerStaticTables();
+offerSheets();
 window.addEventListener("hashchange", openTarget);
 openTarget();
