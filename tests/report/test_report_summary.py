@@ -202,3 +202,6 @@ def test_the_first_screens_answer(visit, width, height):
     assert verdict.bounding_box()["y"] < height * (1 if width > 1000 else 1.2)
     filters = page.locator("#filters").bounding_box()
     assert filters["y"] > verdict.bounding_box()["y"], "answers come before the tools"
+    caution = page.get_by_text("These are associations, not causes, and which of them harm").bounding_box()
+    assert caution["y"] < filters["y"]
+    assert caution["y"] < height or width < 1000
