@@ -11,8 +11,9 @@ import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.runner.outcome import Run
 from tests.gallery import demo
-from tests.report.browsing import CHROMIUM, FLAGS, UNFINISHED, needs_chromium, playwright, scroll_through
+from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through
 
+__all__ = ["browser"]
 pytestmark = [pytest.mark.slow, needs_chromium]
 
 MISTAKES = {*(f"skewsize/table{n}" for n in (3, 4, 7)), *(f"skewsize/figure{n}" for n in range(1, 7))}
@@ -66,14 +67,6 @@ def runs(tmp_path_factory):
     places = [made / f"geography-{name}" for name in ("ssl-small", "labels-small")]
     eh.compare(places, out=made / "compared-indicators")
     return made
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
 
 
 def test_every_benchmark_is_among_them(runs):

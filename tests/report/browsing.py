@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -65,21 +66,20 @@ def addresses(tmp_path_factory):
     return Pages(tmp_path_factory.mktemp("reports"))
 
 
-@pytest.fixture
-def visit(browser, addresses):
-    """Open a report and check, at the end, that it complained about nothing and asked for nothing."""
+@contextmanager
+def visiting(browser, address_of):
+    """Opens pages by name; at the end they must have complained about nothing and asked for nothing."""
     opened = []
 
-    def go(name, width=1400, **options):
-        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+    def go(name, width=1400, height=900, **options):
+        page = browser.new_page(viewport={"width": width, "height": height}, **options)
         heard: list[str] = []
+        address = address_of(name)
         page.on("console", lambda message: heard.append(message.text))
         page.on("pageerror", lambda error: heard.append(str(error)))
         page.on("dialog", lambda dialog: heard.append(f"dialog {dialog.message}"))
-        page.on(
-            "request", lambda request: heard.append(request.url) if request.url != addresses[name] else None
-        )
-        page.goto(addresses[name])
+        page.on("request", lambda request: heard.append(request.url) if request.url != address else None)
+        page.goto(address)
         opened.append((page, heard))
         return page
 
@@ -87,6 +87,13 @@ def visit(browser, addresses):
     for page, heard in opened:
         page.close()
         assert heard == []
+
+
+@pytest.fixture
+def visit(browser, addresses):
+    """Open a report of the samples."""
+    with visiting(browser, lambda name: addresses[name]) as go:
+        yield go
 
 
 def scroll_through(page):

@@ -4,9 +4,10 @@ import csv
 
 import pytest
 
-from tests.report.browsing import CHROMIUM, FLAGS, needs_chromium, playwright, scroll_through
+from tests.report.browsing import browser, needs_chromium, playwright, scroll_through, visiting
 from tests.report.compared_samples import three_hostile_models, two_models
 
+__all__ = ["browser"]
 pytestmark = needs_chromium
 
 
@@ -19,33 +20,11 @@ def pages(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
-
-
 @pytest.fixture
-def visit(chromium, pages):
-    """Open a comparison; at the end it must have complained about nothing and asked for nothing."""
-    opened = []
-
-    def go(name, width=1400, height=900, **options):
-        page = chromium.new_page(viewport={"width": width, "height": height}, **options)
-        heard, address = [], (pages / f"{name}.html").as_uri()
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda request: heard.append(request.url) if request.url != address else None)
-        page.goto(address)
-        opened.append((page, heard))
-        return page
-
-    yield go
-    for page, heard in opened:
-        page.close()
-        assert heard == []
+def visit(browser, pages):
+    """Open a comparison."""
+    with visiting(browser, lambda name: (pages / f"{name}.html").as_uri()) as go:
+        yield go
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,11 @@ def _table(
     return {"frame": name, "columns": shown, "sort": "", "kinds": list(kinds)}
 
 
+def _rows_by(table: polars.DataFrame | None, by: str) -> list[dict[str, Any]]:
+    """The rows about one grouping."""
+    return [row for row in table.to_dicts() if row["by"] == by] if table is not None else []
+
+
 def _add_flips(
     data: PageData,
     chapter: Chapter,
@@ -253,8 +258,7 @@ def _add_flips(
     about: Mapping[tuple[str, str, str], str],
 ) -> str:
     """Keep the samples that one model alone got right; whole groups come first."""
-    rows = [row for row in table.to_dicts() if row["by"] == by] if table is not None else []
-    rows = sorted(rows, key=lambda row: row["class"] is not None)[:room]
+    rows = sorted(_rows_by(table, by), key=lambda row: row["class"] is not None)[:room]
     if not rows:
         return ""
     name = f"flips-{chapter.id}"
@@ -283,7 +287,7 @@ def _add_answers(
     room: int,
 ) -> str:
     """Keep the most frequent other answers; they are also the rows behind the parts of differences."""
-    rows = [row for row in table.to_dicts() if row["by"] == by] if table is not None else []
+    rows = _rows_by(table, by)
     kept = rows[:room]
     if not kept:
         return ""
