@@ -116,7 +116,8 @@ def _on(tables: Mapping[str, polars.DataFrame]) -> str:
     low, high = count(samples[0]), count(samples[-1])
     many = low if low == high else f"{low} to {high}"
     some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
-    return f", on {many} samples that both answered{some},"
+    both = "both" if len(pairing) == 1 else "both of a pair"
+    return f", on {many} samples that {both} answered{some},"
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
