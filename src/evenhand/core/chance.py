@@ -1,13 +1,13 @@
-"""Where a value stands beside chance: its test says, and its null band only where there is no test."""
+"""The one verdict: is a value beyond what chance gives? Its test and its interval have to agree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.core.results import Finding, Part
+from evenhand.core.results import Finding, Interval, Part
 
 ALPHA = 0.05
-_ROUNDING = 1e-9  # a value on the edge of its band is within it
+_ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 
 
 @dataclass(frozen=True)
@@ -15,9 +15,9 @@ class Standing:
     """A value beside chance.
 
     Attributes:
-        side: ``above``, ``below`` or ``within`` chance; ``beyond`` where a test says so and nothing tells the
-            side; empty where there is neither a test nor a band.
-        note: What a reader of the band beside it would stumble over; empty where test and band agree.
+        side: ``above`` or ``below`` chance, ``beyond`` where nothing says which side, ``within`` chance;
+            empty where there is no verdict: no test, no reference, or a finding that is exploratory.
+        note: Why a small p alone did not decide; empty elsewhere.
     """
 
     side: str
@@ -29,60 +29,66 @@ class Standing:
         return self.side not in ("", "within")
 
     def told(self, chance: str = "chance") -> str:
-        """The side in words, with the note; ``chance`` is what the value is held against."""
+        """The side in words, with the note; ``chance`` is what the value is compared with."""
         return f"{self.side} {chance}{self.note}" if self.side else ""
+
+
+def reference_of(holder: Finding | Part) -> float | None:
+    """What a value is compared with: where chance puts it, else where it is fair; None without either.
+
+    Of a part it is ``chance_at``, else the mean of its null band: parts are compared with the others.
+    """
+    if holder.chance_at is not None:
+        return holder.chance_at
+    if isinstance(holder, Finding):
+        return holder.fair_at
+    return None if holder.null is None else holder.null.mean
+
+
+def excludes(interval: Interval | None, reference: float | None) -> bool:
+    """Whether an interval leaves a reference out; one that is missing rules nothing in."""
+    if interval is None or reference is None:
+        return True
+    return not interval.low - _ROUNDING <= reference <= interval.high + _ROUNDING
 
 
 def standing_of(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
     """Where a finding or part stands beside chance.
 
-    A p-value of at most ``alpha`` is beyond chance, the adjusted one where there is one; a greater one is
-    within it. The null band decides only where there is no p: it leaves out both ends, a p may look at one.
+    Beyond chance: p (adjusted where it is) is at most ``alpha``, and the interval excludes the reference.
 
     Args:
-        holder: With value, null band, p and adjusted p; each may be missing.
+        holder: With value, interval, p and adjusted p; each may be missing.
         alpha: The significance level.
 
     Returns:
-        The side, and a note where test and band differ; without side where there is no value, or nothing to
-        hold it against.
+        The side; without one where there is no value, test or reference, or where the finding is exploratory.
     """
-    p_value = holder.p_value if holder.p_adjusted is None else holder.p_adjusted
-    place = _in_band(holder)
-    if holder.value is None or p_value is None:
-        return Standing(place)
-    if p_value <= alpha:
-        return _passed(holder, place, p_value)
-    if holder.p_value is not None and holder.p_value <= alpha:
-        return Standing("within", ", corrected for testing many")
-    differs = place in ("above", "below")
-    return Standing("within", f" by its test (p {p_text(p_value)}), {place} its band" if differs else "")
+    if isinstance(holder, Finding) and holder.role == "exploratory":
+        return Standing("")
+    return _standing(holder, holder.p_value if holder.p_adjusted is None else holder.p_adjusted, alpha)
 
 
 def alone(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
-    """Where it stands when looked at by itself, without the correction for testing many."""
-    return standing_of(holder.model_copy(update={"p_adjusted": None}), alpha)
+    """Where it stands by itself, without the correction for several tests."""
+    return _standing(holder, holder.p_value, alpha)
+
+
+def _standing(holder: Finding | Part, p_value: float | None, alpha: float) -> Standing:
+    reference = reference_of(holder)
+    if holder.value is None or p_value is None or reference is None:
+        return Standing("")
+    if p_value > alpha:
+        single = holder.p_value is not None and holder.p_value <= alpha
+        return Standing("within", ", corrected for several tests" if single else "")
+    if not excludes(holder.interval, reference):
+        return Standing("within", f" by its interval (p {p_text(p_value)})")
+    value = holder.value if holder.corrected is None else holder.corrected
+    if abs(value - reference) <= _ROUNDING:
+        return Standing("beyond")
+    return Standing("above" if value > reference else "below")
 
 
 def p_text(p_value: float) -> str:
     """A p-value with three decimals, never as zero."""
     return "<0.001" if p_value < 0.0005 else f"{p_value:.3f}"
-
-
-def _passed(holder: Finding | Part, place: str, p_value: float) -> Standing:
-    if place in ("above", "below"):
-        return Standing(place)
-    if holder.null is None or holder.value is None:
-        return Standing("beyond")
-    side = "above" if holder.value > holder.null.mean else "below"
-    ends = f"{(1 - holder.null.level) * 50:.3g}%"
-    return Standing(side, f" by its test (p {p_text(p_value)}); the band leaves out {ends} at each end")
-
-
-def _in_band(holder: Finding | Part) -> str:
-    value, null = holder.value, holder.null
-    if value is None or null is None:
-        return ""
-    if value > null.high + _ROUNDING:
-        return "above"
-    return "below" if value < null.low - _ROUNDING else "within"

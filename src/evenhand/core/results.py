@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PrivateAttr
 
 if TYPE_CHECKING:
     import altair
     import polars
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 
 Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
 Band = Literal["negligible", "small", "medium", "large"]
+Role = Literal["primary", "exploratory"]
 
 
 class Model(BaseModel):
@@ -60,12 +62,33 @@ class Dropped(Model):
     count: float
 
 
+class _Levels:
+    """How an interval is made at another level; not part of what a finding says, so all are equal."""
+
+    def __init__(self, make: Callable[[float], Interval | None] | None = None) -> None:
+        self.make = make
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Levels)
+
+    __hash__ = None  # type: ignore[assignment]  # findings are compared, never keys by it
+
+    def __reduce__(self) -> tuple[type[_Levels], tuple[()]]:
+        """Findings travel between processes without it."""
+        return _Levels, ()
+
+
 class Part(Model):
-    """One piece of a finding: a class, a group, an occupation, a pair, or a crossing."""
+    """One piece of a finding: a class, a group, an occupation, a pair, or a crossing.
+
+    ``corrected`` and ``chance_at`` as in ``Finding``; where ``chance_at`` is None it is the mean of the null.
+    """
 
     kind: str
     key: Key
     value: FiniteFloat | None
+    corrected: FiniteFloat | None = None
+    chance_at: FiniteFloat | None = None
     interval: Interval | None = None
     null: Null | None = None
     p_value: FiniteFloat | None = None
@@ -95,8 +118,14 @@ class Source(Model):
 class Finding(Model):
     """One bound metric on one piece of evidence.
 
-    ``value`` is None when it cannot be estimated, and then ``reason`` says why.
+    ``value`` is None when it cannot be estimated, and then ``reason`` says why. ``corrected`` is the value
+    without what noise adds to it; where it is given, the interval is of it. ``chance_at`` is where a model
+    that knows nothing of the groups stands on these data, if that is not ``fair_at``. ``role``: a ``primary``
+    finding of a run is corrected for all primaries of the run, and its interval has their common level; an
+    ``exploratory`` one has p without a verdict; None: the finding was made by itself.
     """
+
+    _levels: _Levels = PrivateAttr(default_factory=_Levels)
 
     metric: str
     name: str
@@ -105,12 +134,14 @@ class Finding(Model):
     model: str | None = None
     by: list[str] = Field(default_factory=list)
     value: FiniteFloat | None
+    corrected: FiniteFloat | None = None
     reason: str | None = None
     interval: Interval | None = None
     null: Null | None = None
     p_value: FiniteFloat | None = None
     p_adjusted: FiniteFloat | None = None
     adjustment: str | None = None
+    role: Role | None = None
     mde: FiniteFloat | None = None
     band: Band | None = None
     n: float
@@ -119,11 +150,28 @@ class Finding(Model):
     dropped: list[Dropped] = Field(default_factory=list)
     reference: str | None = None
     fair_at: FiniteFloat | None = None
+    chance_at: FiniteFloat | None = None
     direction: Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
     source: Source
     contrasts: list[Contrast] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     details: dict[str, FiniteFloat | str | None] = Field(default_factory=dict)
+
+    def with_levels(self, make: Callable[[float], Interval | None]) -> Finding:
+        """The same finding, which can make its interval at other levels.
+
+        Args:
+            make: From a level, such as .99, to the interval.
+        """
+        copy = self.model_copy()
+        copy._levels = _Levels(make)
+        return copy
+
+    def interval_at(self, level: float) -> Interval | None:
+        """The interval at another level; None where the finding cannot make it (any more)."""
+        if self.interval is not None and self.interval.level == level:
+            return self.interval
+        return None if self._levels.make is None else self._levels.make(level)
 
     @property
     def grouping(self) -> str:

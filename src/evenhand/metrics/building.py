@@ -146,6 +146,24 @@ def hull_interval(draws: Floats, value: float, *, level: float, method: str, see
     return percentile.model_copy(update={"low": max(low, 0.0), "high": min(high, 1.0)})
 
 
+def agreeing(
+    ends: tuple[float, float], p_value: float | None, reference: float, level: float = 0.95
+) -> tuple[float, float]:
+    """Limits that do not exclude a reference which the test of the same level does not reject.
+
+    Limits and test are of different forms and may differ near the edge; the wider reading is shown.
+
+    Args:
+        ends: Low and high limit.
+        p_value: Of the test that the value is the reference; None without one.
+        reference: Such as 0.
+        level: Of the limits.
+    """
+    if p_value is None or p_value <= 1 - level:
+        return ends
+    return min(ends[0], reference), max(ends[1], reference)
+
+
 def null_band(draws: Floats, *, level: float, method: str, seed: int) -> Null | None:
     """Mean and central part of null replicates; None where too many are undefined."""
     usable = draws[~np.isnan(draws)]

@@ -79,6 +79,19 @@ class ClusterMean:
         rows = 1 / float((share**2 / sizes).sum())
         return cls(value, count, 1 / float(share @ share), variance, rows, shifts)
 
+    @property
+    def size(self) -> float:
+        """How many independent rows would vary as much: ``p (1 - p) / variance``, at most ``rows``.
+
+        Where nothing varies between clusters, each counts once (Kish); 0 below two clusters, which say
+        nothing of others.
+        """
+        if self.clusters < FEWEST:
+            return 0.0
+        spread = self.value * (1 - self.value)
+        varies = self.variance > 1e-15 and spread > 0
+        return min(spread / self.variance if varies else self.effective, self.rows)
+
     def interval(self, level: float = 0.95, *, capped: bool = True) -> Ends | None:
         """Wilson's interval, its n what the variation between clusters leaves of it; None below two clusters.
 

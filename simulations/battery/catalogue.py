@@ -1,0 +1,12 @@
+"""All designs of the battery, by family."""
+
+from __future__ import annotations
+
+from simulations.battery.design import Design
+
+DESIGNS: tuple[Design, ...] = ()
+
+FAMILIES = (
+    "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
+    "differences", "audits",
+)  # fmt: skip

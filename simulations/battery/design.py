@@ -1,0 +1,59 @@
+"""What the battery is made of: a design draws data, its cases are metrics with their population value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.results import Finding
+
+Draw = Callable[[np.random.Generator], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One metric in one design.
+
+    Attributes:
+        metric: What the table calls it, such as ``accuracy_gap``.
+        call: From the data of one draw and a seed to the finding.
+        truth: The population value that an interval should hold; None: coverage is not counted.
+        fair: Whether the population value is the metric's reference, so that a small p is a false alarm.
+        standard: p of a named standard test of right level on the same data; with it, power is compared.
+        standard_name: What that test is.
+        wide: Whether more than ten groups make a width of 2.5 times the spread acceptable.
+    """
+
+    metric: str
+    call: Callable[[Any, int], Finding]
+    truth: float | None = None
+    fair: bool = False
+    standard: Callable[[Any], float] | None = None
+    standard_name: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to draw data.
+
+    Attributes:
+        name: What the table calls it; names are unique over the battery.
+        family: Of the metrics: ``accuracy``, ``effects``, ``choices``, ``labels``, ``households``,
+            ``rankings``, ``neighbours``, ``associations``, ``differences`` or ``audits``.
+        draw: From a random stream to the data of one draw.
+        cases: The metrics that are called on it.
+        findings: From the data and a seed to all findings of an audit or run, in designs where no primary
+            is unfair; any verdict "beyond chance" among them counts.
+        short: Whether the tests run it too.
+    """
+
+    name: str
+    family: str
+    draw: Draw
+    cases: Sequence[Case] = ()
+    findings: Callable[[Any, int], Sequence[Finding]] | None = None
+    short: bool = False

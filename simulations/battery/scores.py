@@ -1,0 +1,132 @@
+"""What is counted of many findings of one case, and the bounds it has to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from simulations.battery.design import Case
+
+from evenhand.core.chance import reference_of, standing_of
+from evenhand.core.results import Finding
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One finding of one draw, as numbers; None where there is none."""
+
+    value: float | None
+    p: float | None
+    low: float | None
+    high: float | None
+    reference: float | None
+    beyond: bool
+    standard: float | None = None
+
+    @classmethod
+    def of(cls, finding: Finding, standard: float | None = None) -> Outcome:
+        """What is kept of a finding."""
+        interval = finding.interval
+        shown = finding.corrected if finding.corrected is not None else finding.value
+        return cls(
+            shown, finding.p_value, interval and interval.low, interval and interval.high,
+            reference_of(finding), standing_of(finding).beyond, standard,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; shares in [0, 1], None where there is nothing to count."""
+
+    design: str
+    family: str
+    metric: str
+    runs: int
+    truth: float | None
+    false_alarms: float | None
+    coverage: float | None
+    contradictions: float
+    disagreements: float
+    zero_widths: float
+    outside: float
+    power: float | None
+    standard_power: float | None
+    width: float | None
+
+    def missed(self) -> list[str]:
+        """The bounds that it does not keep."""
+        bounds = {
+            "FA": self.false_alarms is not None and self.false_alarms > 0.07,
+            "cov": self.coverage is not None and self.coverage < 0.92,
+            "contradictions": self.contradictions > 0,
+            "p and interval disagree": self.disagreements > 0.03,
+            "zero width": self.zero_widths > 0,
+            "outside its interval": self.outside > 0,
+            "power": self.standard_power is not None
+            and (self.power or 0) < 0.65 * min(self.standard_power / 0.8, 1),
+        }
+        return [name for name, bad in bounds.items() if bad]
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return asdict(self)
+
+
+def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> Row:
+    """Count what happened in the draws of one case.
+
+    A share of false alarms is over all draws: a draw without p is none. Coverage is over draws with an
+    interval. The width is the median width over the distance between the 2.5 and 97.5 % points of the values.
+    """
+    runs = len(outcomes)
+    with_interval = [one for one in outcomes if one.low is not None and one.high is not None]
+    tested = [one.p is not None for one in outcomes]
+    small = [one.p is not None and one.p <= LEVEL for one in outcomes]
+    held = None
+    if case.truth is not None and with_interval:
+        held = float(np.mean([_holds(one, case.truth) for one in with_interval]))
+    power = standard = None
+    if case.standard is not None:
+        power = float(np.mean(small))
+        standard = float(np.mean([one.standard is not None and one.standard <= LEVEL for one in outcomes]))
+    return Row(
+        design, family, case.metric, runs, case.truth,
+        float(np.mean(small)) if case.fair and any(tested) else None,
+        held,
+        _share(outcomes, _contradicts), _share(outcomes, _disagrees),
+        _share(with_interval, lambda one: one.low == one.high),
+        _share(with_interval, lambda one: one.value is not None and not _holds(one, one.value)),
+        power, standard, _width(with_interval),
+    )  # fmt: skip
+
+
+def _share(outcomes: Sequence[Outcome], test: object) -> float:
+    return float(np.mean([bool(test(one)) for one in outcomes])) if outcomes else 0.0  # type: ignore[operator]  # a function
+
+
+def _holds(one: Outcome, truth: float) -> bool:
+    return one.low is not None and one.high is not None and one.low - 1e-9 <= truth <= one.high + 1e-9
+
+
+def _contradicts(one: Outcome) -> bool:
+    """A verdict "beyond chance" with the reference inside the interval."""
+    return one.beyond and one.low is not None and one.reference is not None and _holds(one, one.reference)
+
+
+def _disagrees(one: Outcome) -> bool:
+    """P and interval of one level on different sides."""
+    if one.p is None or one.low is None or one.reference is None:
+        return False
+    return (one.p <= LEVEL) == _holds(one, one.reference)
+
+
+def _width(outcomes: Sequence[Outcome]) -> float | None:
+    values = [one.value for one in outcomes if one.value is not None]
+    if len(values) < 20:
+        return None
+    low, high = np.quantile(values, [0.025, 0.975])
+    widths = [one.high - one.low for one in outcomes if one.high is not None and one.low is not None]
+    return float(np.median(widths) / (high - low)) if high > low else None

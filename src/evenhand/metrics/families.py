@@ -1,0 +1,73 @@
+"""One family of tests for a run: its primary findings, corrected together and shown at their common level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.core.chance import ALPHA
+from evenhand.core.results import Finding, Interval
+from evenhand.stats.multiplicity import adjust
+
+AUDIT = ("cramers_v_pooled", "accuracy_gap")
+"""Primaries of an audit: does the prediction depend on the group within the truth, and does accuracy?"""
+
+
+def adjust_run(
+    findings: Sequence[Finding], primaries: Sequence[str], *, alpha: float = ALPHA, method: str = "holm"
+) -> list[Finding]:
+    """Correct the p of a run's primary findings over all of them; every other p is exploratory.
+
+    The interval of a primary becomes that of its place in the family, ``1 - alpha / (m - rank + 1)`` of m
+    tests by Holm, so that p and interval shown together are of one level; the 95 % interval stays in the
+    details ``low_95`` and ``high_95``. Findings with a role already, and those without a test, stay.
+
+    Args:
+        findings: All of one run.
+        primaries: Names of metrics; ``name[key=value]`` for one choice of parameters.
+        alpha: Level of the family.
+        method: ``holm``, ``bh`` or ``none``.
+    """
+    chosen = [index for index, one in enumerate(findings) if _named(one, primaries)]
+    p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])
+    adjusted, places = adjust(p, method), _places(p)
+    result = [_exploratory(one) for one in findings]
+    for index, corrected, place in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
+        result[index] = _primary(findings[index], corrected, place if method == "holm" else 1, alpha, method)
+    return result
+
+
+def _places(p: np.ndarray) -> np.ndarray:
+    """How many tests are left when each p has its turn in Holm's steps: m for the smallest; 1 without p."""
+    tested = np.flatnonzero(~np.isnan(p))
+    left = np.ones(p.size, dtype=np.int64)
+    left[tested[np.argsort(p[tested], kind="stable")]] = np.arange(tested.size, 0, -1)
+    return left
+
+
+def _named(finding: Finding, primaries: Sequence[str]) -> bool:
+    for primary in primaries:
+        name, _, rest = primary.partition("[")
+        params = dict(pair.split("=", 1) for pair in rest.rstrip("]").split(",") if pair)
+        if finding.name == name and all(str(finding.params.get(key)) == text for key, text in params.items()):
+            return True
+    return False
+
+
+def _exploratory(finding: Finding) -> Finding:
+    return finding.model_copy(update={"role": "exploratory"}) if finding.p_value is not None else finding
+
+
+def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method: str) -> Finding:
+    update: dict[str, object] = {"role": "primary"}
+    if np.isfinite(adjusted):
+        update |= {"p_adjusted": adjusted, "adjustment": method}
+    usual = finding.interval
+    shown = finding.interval_at(1 - alpha / left) if usual is not None and left > 1 else None
+    if usual is not None and isinstance(shown, Interval):
+        update |= {
+            "interval": shown,
+            "details": {**finding.details, "low_95": usual.low, "high_95": usual.high},
+        }
+    return finding.model_copy(update=update)

@@ -1,0 +1,423 @@
+"""Groups exchanged at random: what a model that knows nothing of the groups would show on these very rows.
+
+Units (persons, households, rows ...) are exchanged as a whole where they lie in one group; a unit that lies
+in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold units of
+other sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997;
+Chung and Romano 2013): the test stays right where only the spread of groups differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_WORK = 20_000_000  # units and rows x replicates that are drawn in all
+_HELD = 2_000_000  # of which so many at a time
+_FEWEST, _MOST = 999, 9_999
+_PRIOR = 4.0  # units of the expected spread that stand beside those of a group
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class UnitRows:
+    """Rows of one rate, by group and unit.
+
+    Attributes:
+        value: In [0, 1], shape (N,).
+        group: Codes below ``groups``, shape (N,); each occurs.
+        groups: How many groups there are.
+        unit: Codes of what was sampled as a whole, shape (N,); None: each row is its own.
+        weight: Of each row, shape (N,); None: all count alike.
+    """
+
+    value: Floats
+    group: Integers
+    groups: int
+    unit: Integers | None = None
+    weight: Floats | None = None
+
+    @cached_property
+    def units(self) -> Integers:
+        """Unit of each row, numbered from 0."""
+        if self.unit is None:
+            return np.arange(self.value.size)
+        return np.unique(self.unit, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return np.ones(self.value.size) if self.weight is None else self.weight
+
+    @property
+    def mean(self) -> float:
+        """The rate of all rows."""
+        return float(self.weights @ self.value / self.weights.sum())
+
+    @cached_property
+    def mixed(self) -> Mask:
+        """Which units lie in several groups."""
+        count = int(self.units.max(initial=-1)) + 1
+        lowest, highest = np.full(count, self.groups), np.full(count, -1)
+        np.minimum.at(lowest, self.units, self.group)
+        np.maximum.at(highest, self.units, self.group)
+        return np.asarray(lowest < highest)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
+        return not self.mixed.any() and self.mixed.size <= self.groups
+
+    def within(self, stratum: Integers) -> UnitRows:
+        """The same without what strata (topics, classes) make of it: values less their stratum's mean.
+
+        Values keep the mean of all rows, so that rates compare groups of one mix of strata, and may lie a
+        little outside [0, 1].
+        """
+        _, code = np.unique(stratum, return_inverse=True)
+        total = np.bincount(code, self.weights * self.value) / np.bincount(code, self.weights)
+        return replace(self, value=self.value - total[code] + self.mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed.
+
+    Attributes:
+        rates: Shape (R, G).
+        variance: Shape (R, G).
+        covariance: Shape (R, G, G), zero on the diagonal; None where no unit lies in several groups.
+    """
+
+    rates: Floats
+    variance: Floats
+    covariance: Floats | None
+
+    def t(self, contrast: Floats) -> Floats:
+        """Contrasts of the rates in their standard errors, shape (R, K).
+
+        Args:
+            contrast: Weights of the rates, shape (K, G), each adding up to 0.
+        """
+        square = self.variance @ (contrast**2).T
+        if self.covariance is not None:
+            square = square + np.einsum("rgh,kg,kh->rk", self.covariance, contrast, contrast)
+        # a covariance may eat up what little variance there is; a tenth of it always stays
+        square = np.maximum(square, 0.1 * (self.variance @ (contrast**2).T))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (self.rates @ contrast.T) / np.sqrt(square)
+        return np.where(square > 0, t, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """A comparison as observed, and in every draw.
+
+    Attributes:
+        observed: R = 1.
+        drawn: R draws.
+        share: Of the weight in each group, shape (G,).
+        rescaled: Whether draws have units of other sizes than the groups, so that bands are rescaled.
+    """
+
+    observed: Compared
+    drawn: Compared
+    share: Floats
+    rescaled: bool
+
+    @property
+    def replicates(self) -> int:
+        """How many draws there are."""
+        return len(self.drawn.rates)
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Rates that groups of these units would have by chance, shape (R, G), in [0, 1].
+
+        Where units differ in size a drawn rate has the spread of the units that came, not that of the group;
+        it is put on the group's own scale.
+        """
+        if not self.rescaled:
+            return self.drawn.rates
+        middle = float(self.observed.rates[0] @ self.share)
+        scale = np.sqrt(
+            self.observed.variance / np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
+        )
+        moved = np.nan_to_num((self.drawn.rates - middle) * scale)
+        return np.asarray(np.clip(middle + moved, 0, 1))
+
+    def p_largest(self) -> float:
+        """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
+        return self._p(pairs_of(self.drawn.rates.shape[1]), two_sided=True)
+
+    def p_below_rest(self) -> float:
+        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
+        return self._p(-against_rest(self.share), two_sided=False)
+
+    def p_each(self) -> Floats:
+        """The two-sided p of each group against the others, shape (G,)."""
+        contrast = against_rest(self.share)
+        observed, drawn = np.abs(self.observed.t(contrast)[0]), np.abs(self.drawn.t(contrast))
+        exceeding = (drawn >= observed * (1 - _ROUNDING)).sum(axis=0)
+        return np.asarray((1 + exceeding) / (1 + self.replicates))
+
+    def quantile_largest(self, level: float = 0.95) -> float:
+        """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
+        largest = np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1)
+        return float(np.quantile(largest, level, method="higher"))
+
+    def _p(self, contrast: Floats, *, two_sided: bool) -> float:
+        observed, drawn = self.observed.t(contrast), self.drawn.t(contrast)
+        if two_sided:
+            observed, drawn = np.abs(observed), np.abs(drawn)
+        most, largest = float(observed.max()), drawn.max(axis=1)
+        slack = _ROUNDING * max(1.0, abs(most))
+        return float((1 + (largest >= most - slack).sum()) / (1 + self.replicates))
+
+
+def pairs_of(groups: int) -> Floats:
+    """The contrast of each two groups, shape (G (G - 1) / 2, G)."""
+    first, second = np.triu_indices(groups, 1)
+    unit = np.eye(groups)
+    return np.asarray(unit[first] - unit[second])
+
+
+def against_rest(share: Floats) -> Floats:
+    """The contrast of each group with all the others together, shape (G, G)."""
+    rest = 1 - share
+    others = np.tile(share, (share.size, 1)) * (1 - np.eye(share.size))
+    return np.asarray(np.eye(share.size) - others / np.where(rest > 0, rest, 1)[:, None])
+
+
+def exchange(
+    rows: UnitRows,
+    rng: np.random.Generator,
+    replicates: int | None = None,
+    *,
+    stratum: Integers | None = None,
+) -> Exchange:
+    """Exchange the groups of units at random.
+
+    Args:
+        rows: What is compared; at least two groups.
+        rng: Source of the draws.
+        replicates: How many; by default 9,999, or fewer, 999 at least, for many units.
+        stratum: Codes within which groups are exchanged, shape (N,): for designs whose groups were drawn
+            within strata. A unit of several strata changes places with any other.
+
+    Returns:
+        The comparison and its draws.
+    """
+    design = _Design.of(rows, stratum)
+    if replicates is None:
+        work = design.whole_group.size + 2 * design.mixed_rows.size * (1 + rows.groups // 8)
+        replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
+    parts = list(design.draws(rng, replicates))
+    pieces = [part.covariance for part in parts if part.covariance is not None]
+    covariance = np.concatenate(pieces) if pieces else None
+    drawn = Compared(
+        np.concatenate([p.rates for p in parts]), np.concatenate([p.variance for p in parts]), covariance
+    )
+    share = np.bincount(rows.group, rows.weights, rows.groups)
+    return Exchange(design.observed(), drawn, share / share.sum(), design.unequal)
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """Units by what can happen to them.
+
+    Attributes:
+        rows: The rows.
+        whole: Moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the
+            variance that is expected of the sum.
+        whole_group: Their group, shape (K,).
+        block: Stratum of each, within which they are exchanged, shape (K,).
+        mixed_rows: Rows of units of several groups, sorted by unit and stratum, shape (M,).
+        inside: Codes of (unit, stratum) of these rows, shape (M,), ascending.
+    """
+
+    rows: UnitRows
+    whole: Floats
+    whole_group: Integers
+    block: Integers
+    mixed_rows: Integers
+    inside: Integers
+
+    @classmethod
+    def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
+        unit, count = rows.units, int(rows.units.max(initial=-1)) + 1
+        code = np.zeros(unit.size, dtype=np.int64)
+        if stratum is not None:
+            code = np.unique(stratum, return_inverse=True)[1].astype(np.int64)
+        sums = np.bincount(unit, rows.weights * rows.value, count)
+        weights = np.bincount(unit, rows.weights, count)
+        expected = expected_variance(rows)
+        moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
+        whole = np.flatnonzero(~rows.mixed)
+        group, block = np.zeros((2, count), dtype=np.int64)
+        group[unit] = rows.group
+        several = np.zeros(count, dtype=bool)
+        block[unit] = code
+        several[unit[code != block[unit]]] = True
+        block[several] = -1
+        inside = np.flatnonzero(rows.mixed[unit])
+        key = unit[inside] * (int(code.max(initial=0)) + 1) + code[inside]
+        order = np.argsort(key, kind="stable")
+        return cls(rows, moments[whole], group[whole], block[whole], inside[order], key[order])
+
+    @property
+    def unequal(self) -> bool:
+        """Whether units that change places as a whole have other weights, so that groups change in size."""
+        return bool(self.whole_group.size and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
+
+    @cached_property
+    def blocks(self) -> list[Integers]:
+        """Units of one group by the stratum within which they are exchanged."""
+        order = np.argsort(self.block, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.block[order])) + 1) if order.size else []
+
+    @cached_property
+    def _mixed(self) -> tuple[Integers, Integers, Floats, Floats]:
+        """Of the mixed rows: unit numbered from 0, group, weight x value, weight."""
+        some = self.mixed_rows
+        unit = np.unique(self.rows.units[some], return_inverse=True)[1].astype(np.int64)
+        weight = self.rows.weights[some]
+        return unit, self.rows.group[some], weight * self.rows.value[some], weight
+
+    def observed(self) -> Compared:
+        """The comparison as it is."""
+        member = np.eye(self.rows.groups)[self.whole_group]
+        totals = np.einsum("kg,km->gm", member, self.whole)[None]
+        return self._compared(totals, self._mixed[1][None])
+
+    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Compared]:
+        """Draws in pieces that fit in memory."""
+        wide = self.whole_group.size + self.mixed_rows.size * (1 + self.rows.groups)
+        step = max(1, _HELD // max(wide, 1))
+        for start in range(0, replicates, step):
+            size = min(step, replicates - start)
+            yield self._compared(self._totals(rng, size), self._labels(rng, size))
+
+    def _totals(self, rng: np.random.Generator, size: int) -> Floats:
+        """Moments of groups with units exchanged, shape (size, groups, 6)."""
+        groups = self.rows.groups
+        totals = np.zeros((size, groups, self.whole.shape[1]))
+        for some in self.blocks:
+            here = self.whole_group[some]
+            if _alike(self.whole[some]):
+                totals += self._hypergeometric(rng, some, size)
+                continue
+            drawn = rng.permuted(np.tile(here, (size, 1)), axis=1)
+            key = (drawn + np.arange(size)[:, None] * groups).ravel()
+            for moment in range(self.whole.shape[1]):
+                repeated = np.tile(self.whole[some, moment], size)
+                totals[:, :, moment] += np.bincount(key, repeated, size * groups).reshape(size, groups)
+        return totals
+
+    def _hypergeometric(self, rng: np.random.Generator, some: Integers, size: int) -> Floats:
+        """The same for units of equal weight that hit or miss: only the number of hits can change."""
+        moments, groups = self.whole[some], self.rows.groups
+        sizes = np.bincount(self.whole_group[some], minlength=groups)
+        hit = moments[:, 0] > moments[:, 1] / 2
+        total = int(hit.sum())
+        drawn = rng.multivariate_hypergeometric(sizes, total, size=size, method="marginals")
+        of_hit = moments[hit][0] if total else np.zeros(moments.shape[1])
+        of_miss = moments[~hit][0] if total < hit.size else np.zeros(moments.shape[1])
+        return np.asarray(drawn[..., None] * of_hit + (sizes - drawn)[..., None] * of_miss)
+
+    def _labels(self, rng: np.random.Generator, size: int) -> Integers:
+        """Groups of the mixed rows, exchanged inside their units, shape (size, M)."""
+        label = self._mixed[1]
+        if not label.size:
+            return np.zeros((size, 0), dtype=np.int64)
+        if np.unique(self.inside).size == 1:
+            return rng.permuted(np.tile(label, (size, 1)), axis=1)
+        order = np.argsort(self.inside + rng.random((size, label.size)), axis=1)
+        return np.asarray(label[order])
+
+    def _compared(self, totals: Floats, labels: Integers) -> Compared:
+        """Rates and their covariance from moments of whole units and labels of mixed rows."""
+        size, groups = len(totals), self.rows.groups
+        unit, _, sums, weights = self._mixed
+        count = int(unit.max(initial=-1)) + 1
+        units = np.bincount(self.whole_group, minlength=groups).astype(np.float64)
+        s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+        n = np.broadcast_to(units, (size, groups))
+        covariance = None
+        if count:
+            cells = size * count * groups
+            key = ((np.arange(size)[:, None] * count + unit) * groups + labels).ravel()
+            inner_s = np.bincount(key, np.tile(sums, size), cells).reshape(size, count, groups)
+            inner_w = np.bincount(key, np.tile(weights, size), cells).reshape(size, count, groups)
+            s, w = s + inner_s.sum(axis=1), w + inner_w.sum(axis=1)
+            a, b, q = (
+                a + (inner_s**2).sum(axis=1),
+                b + (inner_s * inner_w).sum(axis=1),
+                q + (inner_w**2).sum(axis=1),
+            )
+            n = n + (inner_w > 0).sum(axis=1)
+            e = e + self._expected_inside(inner_w)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = s / w
+            enough = np.maximum(n - 1, 1)
+            robust = np.maximum(a - 2 * rates * b + rates**2 * q, 0) / w**2 * n / enough
+            expected = e / w**2
+            variance = np.where(n > 1, (n * robust + _PRIOR * expected) / (n + _PRIOR), expected)
+            if count:
+                u = (inner_s - rates[:, None] * inner_w) / w[:, None]
+                covariance = np.einsum("rcg,rch->rgh", u, u)
+                covariance *= n[:, :, None] / (n[:, :, None] + _PRIOR)
+                covariance[:, np.arange(groups), np.arange(groups)] = 0
+        return Compared(rates, variance, covariance)
+
+    def _expected_inside(self, weight: Floats) -> Floats:
+        """What sums of mixed units vary by, if their rows are as alike as in other units, by group."""
+        mean, alike = self.rows.mean, likeness(self.rows)
+        rows = weight / max(float(self._mixed[3].mean()), 1e-300)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(rows > 0, alike + (1 - alike) / np.maximum(rows, 1), 0.0)
+        return np.asarray((weight**2 * share).sum(axis=1) * max(mean * (1 - mean), 0))
+
+
+def _alike(moments: Floats) -> bool:
+    """Whether units have one weight and each hits or misses altogether."""
+    weight = moments[0, 1]
+    same = np.abs(moments[:, 1] - weight) <= _ROUNDING * weight
+    whole = (np.abs(moments[:, 0]) <= _ROUNDING) | (np.abs(moments[:, 0] - weight) <= _ROUNDING * weight)
+    return bool((same & whole).all())
+
+
+def likeness(rows: UnitRows) -> float:
+    """How alike the rows of a unit are: the intra-class correlation by moments, in [0, 1].
+
+    ``sum over pairs of a unit's rows of (y_i - p)(y_j - p) / (pairs p (1 - p))``; groups play no part in it,
+    so an exchange leaves it as it is. 0 where no unit has two rows.
+    """
+    mean = rows.mean
+    away = rows.value - mean
+    variance = float(rows.weights @ away**2 / rows.weights.sum())
+    size = np.bincount(rows.units)
+    pairs = float((size * (size - 1)).sum())
+    if not pairs or variance <= 0:
+        return 0.0
+    sums = np.bincount(rows.units, away)
+    squares = np.bincount(rows.units, away**2)
+    return float(np.clip((sums**2 - squares).sum() / pairs / variance, 0, 1))
+
+
+def expected_variance(rows: UnitRows) -> Floats:
+    """What the sum of each unit varies by where groups make no difference, shape (units,).
+
+    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
+    """
+    size = np.bincount(rows.units).astype(np.float64)
+    weight = np.bincount(rows.units, rows.weights)
+    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
+    return np.asarray(weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size))

@@ -1,0 +1,109 @@
+"""Rates of groups with their limits: one form for rows, for clusters and for weighted rows.
+
+A rate is ``sum s_c / sum w_c`` over the sampling units c of a group (rows, or persons, households ...). Its
+limits are Wilson's (1927) at the size that as many independent rows would have, with the quantile of t where
+units are clusters (Korn and Graubard 1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.clustered import ClusterMean
+
+Floats = npt.NDArray[np.float64]
+Ends = tuple[Floats, Floats]
+
+_MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Rates of G groups; arrays have shape (..., G), and what belongs to several rates at once broadcasts.
+
+    Attributes:
+        value: In [0, 1]; NaN where a group has nothing to say.
+        size: How many independent rows would vary as much; 0 where limits are 0 and 1.
+        freedom: Degrees of freedom of t; infinite where rows are their own units.
+        covariance: Of the rates, shape (..., G, G), from units that lie in several groups; None without any.
+    """
+
+    value: Floats
+    size: Floats
+    freedom: Floats
+    covariance: Floats | None = None
+
+    @classmethod
+    def of_rows(cls, hits: npt.ArrayLike, n: npt.ArrayLike) -> Rates:
+        """Rates of independent rows that count alike: the size is their number."""
+        total = np.asarray(n, dtype=np.float64)
+        share = np.asarray(hits, dtype=np.float64) / np.where(total > 0, total, np.nan)
+        size = np.broadcast_to(total, share.shape)
+        return cls(share, size, np.full(share.shape, np.inf))
+
+    @classmethod
+    def of_clusters(cls, means: Sequence[ClusterMean]) -> Rates:
+        """Rates of groups whose units are clusters; a group of one cluster has the limits 0 and 1."""
+        value = np.array([mean.value for mean in means])
+        size = np.array([mean.size for mean in means])
+        freedom = np.array([max(mean.effective - 1, 1.0) for mean in means])
+        shifts = np.stack([mean.shifts for mean in means]) if means else np.zeros((0, 0))
+        shared = (np.count_nonzero(shifts, axis=0) > 1).any() if shifts.size else False
+        return cls(value, size, freedom, shifts @ shifts.T if shared else None)
+
+    @classmethod
+    def of_weights(cls, sums: npt.ArrayLike, weights: npt.ArrayLike, squares: npt.ArrayLike) -> Rates:
+        """Rates of independent rows that have weights: sizes are Kish's (1965), ``(sum w)^2 / sum w^2``.
+
+        Args:
+            sums: Weight of the hits.
+            weights: Weight of all rows.
+            squares: Sum of their squared weights.
+        """
+        total, square = np.asarray(weights, dtype=np.float64), np.asarray(squares, dtype=np.float64)
+        share = np.asarray(sums, dtype=np.float64) / np.where(total > 0, total, np.nan)
+        size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
+        return cls(share, size, np.full(share.shape, np.inf))
+
+    def take(self, chosen: npt.NDArray[np.integer]) -> Rates:
+        """The rates of some groups."""
+        covariance = None if self.covariance is None else self.covariance[..., chosen, :][..., chosen]
+        return Rates(self.value[..., chosen], self.size[..., chosen], self.freedom[..., chosen], covariance)
+
+    def limits(self, quantile: npt.ArrayLike) -> Ends:
+        """Low and high limits, a normal quantile (1.96 for 95 %) away; the value lies between them.
+
+        Args:
+            quantile: Of the normal distribution; t takes the one of equal probability. Broadcasts.
+        """
+        q2 = self.quantiles(quantile) ** 2
+        known = ~np.isnan(self.value)
+        size = np.where(self.size > 0, self.size, np.nan)
+        centre = (self.value + q2 / (2 * size)) / (1 + q2 / size)
+        half = np.sqrt(q2 * (self.value * (1 - self.value) + q2 / (4 * size)) / size) / (1 + q2 / size)
+        low = np.clip(np.minimum(centre - half, self.value), 0, 1)
+        high = np.clip(np.maximum(centre + half, self.value), 0, 1)
+        open_ = known & ~(self.size > 0)
+        return np.where(open_, 0.0, low), np.where(open_, 1.0, high)
+
+    def quantiles(self, quantile: npt.ArrayLike) -> Floats:
+        """The quantile of t that has the probability of a normal quantile, for each rate."""
+        from scipy import special
+
+        z = np.asarray(quantile, dtype=np.float64)
+        if not (self.freedom < _MOST_FREEDOM).any():
+            return np.asarray(np.broadcast_to(z, np.broadcast_shapes(z.shape, self.value.shape)))
+        freedom = np.minimum(self.freedom, _MOST_FREEDOM)
+        return np.asarray(-special.stdtrit(freedom, special.ndtr(-z)))
+
+    def correlation(self) -> Floats | None:
+        """Correlation of the rates of each two groups, shape (..., G, G); None where none share units."""
+        if self.covariance is None:
+            return None
+        spread = np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
+        scale = spread[..., :, None] * spread[..., None, :]
+        return np.asarray(np.divide(self.covariance, scale, out=np.zeros(scale.shape), where=scale > 0))
