@@ -149,7 +149,11 @@ class Scored:
 
 
 class Benchmark(Protocol):
-    """Samples, questions and bound metrics under one name."""
+    """Samples, questions and bound metrics under one name.
+
+    A benchmark may have ``primaries``: names of the metrics whose tests are corrected together and get a
+    verdict (``name[key=value]`` for one choice of parameters). See ``primaries_of``.
+    """
 
     name: str
     parameters: Mapping[str, Parameter]
@@ -166,6 +170,12 @@ class Benchmark(Protocol):
     def card(self) -> str:
         """Source, licence and limits, in Markdown."""
         ...
+
+
+def primaries_of(benchmark: object) -> Sequence[str] | None:
+    """Names of the primary metrics of a benchmark; None where it declares none, and all are corrected."""
+    declared: Sequence[str] | None = getattr(benchmark, "primaries", None)
+    return declared
 
 
 @runtime_checkable

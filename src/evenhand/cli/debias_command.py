@@ -96,7 +96,7 @@ def _associations(table: pl.DataFrame) -> Table:
         "held out: before",
         "after",
         "|d| less by",
-        "95 % interval",
+        "interval",
         "random",
         "fit: before",
         "after",

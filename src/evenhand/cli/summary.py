@@ -13,7 +13,7 @@ from evenhand.cli.summary_associations import has_associations, lost_items, prin
 from evenhand.cli.summary_indicators import has_indicators, print_indicators
 from evenhand.cli.summary_table import has_settings, print_settings
 from evenhand.cli.summary_text import clean, probability, span
-from evenhand.core.chance import ALPHA, alone, standing_of
+from evenhand.core.chance import ALPHA, alone, is_beyond, standing_of
 from evenhand.core.errors import one_line
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
@@ -27,6 +27,7 @@ _HEADLINES = (
     "accuracy_gap",
     "demographic_parity",
     "equalized_odds",
+    "cramers_v_pooled",
     "skewsize",
     "cramers_v_mean",
     "cramers_v_median",
@@ -34,7 +35,7 @@ _HEADLINES = (
     "cramers_v_corrected",
     "cramers_v",
 )
-_SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v")
+_SIZES = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v")
 
 
 def print_summary(run: Run, out: Path | None) -> None:
@@ -77,7 +78,7 @@ def _print_grouping(console: Console, run: Run, findings: list[Finding], groupin
     console.print(title, style="bold")
     alpha = float(run.manifest.get("alpha", ALPHA))
     table = Table(box=None, pad_edge=False)
-    for name in ("finding", "value", "95 % interval", "by chance alone", "p", "p adj.", "value is"):
+    for name in ("finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"):
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
         if _shown(finding):
@@ -108,8 +109,15 @@ def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
         span(finding.null),
         probability(finding.p_value),
         probability(finding.p_adjusted),
-        replace(standing_of(finding, alpha), note="").told(),
+        _place(finding, alpha),
     )
+
+
+def _place(finding: Finding, alpha: float) -> str:
+    """The verdict; of a p that was not corrected, that it is exploratory."""
+    if finding.role == "exploratory" and finding.p_value is not None:
+        return "exploratory"
+    return replace(standing_of(finding, alpha), note="").told()
 
 
 def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
@@ -137,10 +145,12 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:
     alpha = float(run.manifest.get("alpha", ALPHA))
     measured = [part for part in finding.parts if part.value is not None]
-    found = [p for p in measured if p.p_adjusted is not None and p.p_adjusted <= alpha]
-    ranked = sorted(found or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
-    test = f"{finding.adjustment}-adjusted p <= {alpha:g}"
-    lead = f"{len(found)} of {len(measured)} classes with a difference beyond chance ({test}); largest"
+    beyond = [part for part in measured if is_beyond(part, alpha)]
+    ranked = sorted(beyond or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
+    lead = f"largest of {len(measured)} classes"
+    if any(part.p_adjusted is not None and part.role != "exploratory" for part in measured):
+        test = f"{finding.adjustment}-adjusted p <= {alpha:g}"
+        lead = f"{len(beyond)} of {len(measured)} classes with a difference beyond chance ({test}); largest"
     if ranked:
         console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")
 

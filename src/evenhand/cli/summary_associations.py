@@ -111,7 +111,7 @@ def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding]) -> Table:
     if any("template_low" in one.details for one in findings):
         last = "over templates"
     table = Table(box=None, pad_edge=False)
-    for name in ("pair", "value", "95 % interval", "by chance alone", "p", "p adj.", last):
+    for name in ("pair", "value", "interval", "by chance alone", "p", "p adj.", last):
         if name:
             table.add_column(name, justify="left" if name == "pair" else "right", no_wrap=True)
     for finding in findings:

@@ -161,7 +161,7 @@ def _print_pairs(
 ) -> None:
     """Some differences, the surest first."""
     table = Table(box=None, pad_edge=False)
-    for name in ("pair", "measure", "difference", "95 % interval", "by chance alone", "p", "p adj."):
+    for name in ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj."):
         table.add_column(name, justify="left" if name in ("pair", "measure") else "right", no_wrap=True)
     ordered = sorted(shown, key=lambda one: one.p_adjusted if one.p_adjusted is not None else 2.0)
     for one in ordered[:_MOST_PAIRS]:

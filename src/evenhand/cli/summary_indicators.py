@@ -63,7 +63,7 @@ def _title(grouping: str, finding: Finding) -> str:
 
 def _table(findings: Sequence[Finding]) -> Table:
     covered = any("coverage" in finding.details for finding in findings)
-    names = ["finding", "value", "95 % interval", "by chance alone", "p adj."]
+    names = ["finding", "value", "interval", "by chance alone", "p adj."]
     table = Table(box=None, pad_edge=False)
     for name in names + (["coverage"] if covered else []):
         table.add_column(name, justify="left" if name == "finding" else "right", no_wrap=True)

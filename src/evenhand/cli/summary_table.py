@@ -77,7 +77,7 @@ def _facets(finding: Finding) -> tuple[str, ...]:
 
 def _table(findings: Sequence[Finding]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("finding", "on", "value", "95 % interval", "by chance alone", "p"):
+    for name in ("finding", "on", "value", "interval", "by chance alone", "p"):
         table.add_column(name, justify="left" if name in ("finding", "on") else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
         for place, finding in enumerate(one for one in findings if one.name == name):

@@ -7,10 +7,16 @@ from rich.markup import escape
 from evenhand.core.errors import one_line
 from evenhand.core.results import Interval, Null
 
+USUAL = 0.95
+"""The level of intervals and bands that needs no mention."""
+
 
 def span(band: Interval | Null | None) -> str:
-    """A band as two numbers; an en dash where there is none."""
-    return "–" if band is None else f"{band.low:z.3f} … {band.high:z.3f}"
+    """A band as two numbers, with its level where that is not 95 %; an en dash where there is none."""
+    if band is None:
+        return "–"
+    level = "" if abs(band.level - USUAL) < 1e-9 else f" ({100 * band.level:.3g} %)"
+    return f"{band.low:z.3f} … {band.high:z.3f}{level}"
 
 
 def probability(p: float | None) -> str:

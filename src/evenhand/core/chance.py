@@ -62,11 +62,21 @@ def standing_of(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
         alpha: The significance level.
 
     Returns:
-        The side; without one where there is no value, test or reference, or where the finding is exploratory.
+        The side; without one where there is no value, test or reference, or where the holder is exploratory.
     """
-    if isinstance(holder, Finding) and holder.role == "exploratory":
+    if holder.role == "exploratory":
         return Standing("")
-    return _standing(holder, holder.p_value if holder.p_adjusted is None else holder.p_adjusted, alpha)
+    return _standing(holder, p_shown(holder), alpha)
+
+
+def is_beyond(holder: Finding | Part, alpha: float = ALPHA) -> bool:
+    """Whether chance alone does not explain a finding or part: the verdict as yes or no."""
+    return standing_of(holder, alpha).beyond
+
+
+def p_shown(holder: Finding | Part) -> float | None:
+    """The p that the verdict rests on: adjusted where it is."""
+    return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
 
 
 def alone(holder: Finding | Part, alpha: float = ALPHA) -> Standing:

@@ -82,6 +82,8 @@ class Part(Model):
     """One piece of a finding: a class, a group, an occupation, a pair, or a crossing.
 
     ``corrected`` and ``chance_at`` as in ``Finding``; where ``chance_at`` is None it is the mean of the null.
+    ``role`` is ``exploratory`` where no primary finding of its grouping is beyond chance: parts are a family
+    of their own, and are looked into after that.
     """
 
     kind: str
@@ -97,6 +99,7 @@ class Part(Model):
     band: Band | None = None
     n: float
     reason: str | None = None
+    role: Role | None = None
     details: dict[str, FiniteFloat | str | None] = Field(default_factory=dict)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.core.chance import ALPHA
+from evenhand.core.chance import ALPHA, reference_of, standing_of
 from evenhand.core.results import Finding, Interval
 from evenhand.stats.multiplicity import adjust
 
@@ -15,9 +15,16 @@ AUDIT = ("cramers_v_pooled", "accuracy_gap")
 
 
 def adjust_run(
-    findings: Sequence[Finding], primaries: Sequence[str], *, alpha: float = ALPHA, method: str = "holm"
+    findings: Sequence[Finding],
+    primaries: Sequence[str] | None,
+    *,
+    alpha: float = ALPHA,
+    method: str = "holm",
 ) -> list[Finding]:
     """Correct the p of a run's primary findings over all of them; every other p is exploratory.
+
+    Parts keep their verdict where a primary finding of their grouping is beyond chance, and are exploratory
+    elsewhere.
 
     The interval of a primary becomes that of its place in the family, ``1 - alpha / (m - rank + 1)`` of m
     tests by Holm, so that p and interval shown together are of one level; the 95 % interval stays in the
@@ -25,7 +32,8 @@ def adjust_run(
 
     Args:
         findings: All of one run.
-        primaries: Names of metrics; ``name[key=value]`` for one choice of parameters.
+        primaries: Names of metrics; ``name[key=value]`` for one choice of parameters. None: every finding
+            that has a test and a reference.
         alpha: Level of the family.
         method: ``holm``, ``bh`` or ``none``.
     """
@@ -35,7 +43,19 @@ def adjust_run(
     result = [_exploratory(one) for one in findings]
     for index, corrected, place in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
         result[index] = _primary(findings[index], corrected, place if method == "holm" else 1, alpha, method)
-    return result
+    passed = {_grouping(result[index]) for index in chosen if standing_of(result[index], alpha).beyond}
+    return [one if _grouping(one) in passed else _without_verdicts(one) for one in result]
+
+
+def _grouping(finding: Finding) -> tuple[object, ...]:
+    return (*finding.by, finding.params.get("answers"))
+
+
+def _without_verdicts(finding: Finding) -> Finding:
+    if not any(part.p_value is not None for part in finding.parts):
+        return finding
+    parts = [part.model_copy(update={"role": "exploratory"}) for part in finding.parts]
+    return finding.model_copy(update={"parts": parts})
 
 
 def _places(p: np.ndarray) -> np.ndarray:
@@ -46,7 +66,9 @@ def _places(p: np.ndarray) -> np.ndarray:
     return left
 
 
-def _named(finding: Finding, primaries: Sequence[str]) -> bool:
+def _named(finding: Finding, primaries: Sequence[str] | None) -> bool:
+    if primaries is None:
+        return finding.p_value is not None and reference_of(finding) is not None
     for primary in primaries:
         name, _, rest = primary.partition("[")
         params = dict(pair.split("=", 1) for pair in rest.rstrip("]").split(",") if pair)

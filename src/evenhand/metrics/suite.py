@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
@@ -13,9 +11,6 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.metrics import effect_size, group_accuracy, parity
 from evenhand.metrics.class_effects import EffectKeywords
 from evenhand.metrics.prepared import Prepared
-from evenhand.stats.multiplicity import adjust
-
-_TESTED = {"targets", "target", "attributes"}  # parameters that say which sets are compared
 
 
 def audit_grouping(
@@ -95,28 +90,3 @@ def _parities(prepared: Prepared, by: Sequence[str], mode: str, inference: str, 
             for eo in ("max", "avg")
         ]
     return findings
-
-
-def adjust_headlines(findings: Sequence[Finding], method: str = "holm") -> list[Finding]:
-    """Correct p over groupings: one metric under every grouping of an audit is one family.
-
-    So are the association tests of one metric and form: they differ in nothing but the sets they compare.
-    Different metrics are views of the same rows and stay apart: a family must not grow so large that a
-    resampled p could never pass.
-    """
-    adjusted = list(findings)
-    metrics = [(f.name, _family(f)) for f in findings]
-    for metric in dict.fromkeys(metrics):
-        family = [index for index, other in enumerate(metrics) if other == metric]
-        p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in family])
-        for index, corrected in zip(family, adjust(p, method), strict=True):
-            if not np.isnan(corrected):
-                update = {"p_adjusted": float(corrected), "adjustment": method}
-                adjusted[index] = findings[index].model_copy(update=update)
-    return adjusted
-
-
-def _family(finding: Finding) -> tuple[str, ...]:
-    """The parameters that all findings of one family share."""
-    left_out = _TESTED if "attributes" in finding.params else set()
-    return tuple(sorted(str(item) for item in finding.params.items() if item[0] not in left_out))

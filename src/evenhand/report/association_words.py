@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.core.chance import is_beyond, p_shown
 from evenhand.core.results import Finding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
@@ -46,8 +47,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     known = [one for one in pairs if one.value is not None]
     if not known:
         return "Could not be estimated. Not estimable is not the same as fair."
-    hits = [one for one in known if _beyond(one, alpha)]
-    if not any(_p(one) is not None for one in known):
+    hits = [one for one in known if is_beyond(one, alpha)]
+    if not any(p_shown(one) is not None for one in known):
         return f"Associations of {plural(len(known), 'pair')} of groups, without tests."
     if not hits:
         return _none_beyond(known)
@@ -66,13 +67,16 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
         return ["They are listed below, to be compared with those of the held-out items."]
     pairs = [one for one in _pairs(chapter) if one.value is not None]
     told = [_strongest_told(pairs)] if pairs else []
-    tested = [one for one in pairs if _p(one) is not None]
+    tested = [one for one in pairs if p_shown(one) is not None and one.role != "exploratory"]
     if tested:
-        hits = sum(_beyond(one, alpha) for one in tested)
+        hits = sum(is_beyond(one, alpha) for one in tested)
         share = "; pairs share groups, so they do not count as independent" if len(tested) > 1 else ""
         where = f"{hits or 'none'} of the {len(tested)} pairs" if len(tested) > 1 else "the one pair"
         verb = "is" if hits or len(tested) > 1 else "is not"
-        told.append(f"The adjusted p {verb} at most {alpha:g} in {where} tested{share}.")
+        told.append(
+            f"The adjusted p {verb} at most {alpha:g}, with an interval that leaves out 0, in {where} tested"
+            f"{share}."
+        )
     told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
     return [*told, *_not_estimable(chapter)]
 
@@ -267,15 +271,6 @@ def _named(names: Sequence[str]) -> str:
 def _detail(finding: Finding, name: str) -> float | None:
     value = finding.details.get(name)
     return float(value) if isinstance(value, int | float) else None
-
-
-def _p(finding: Finding) -> float | None:
-    return finding.p_adjusted if finding.p_adjusted is not None else finding.p_value
-
-
-def _beyond(finding: Finding, alpha: float) -> bool:
-    p = _p(finding)
-    return p is not None and p <= alpha
 
 
 def _interval(finding: Finding) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evenhand.core.chance import is_beyond, p_shown
 from evenhand.core.results import Finding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
@@ -38,7 +39,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     if not main and not beside:
         return ""
     told = _told(main, alpha) if _known(main) or not _known(beside) else ""
-    if told and not any(_beyond(one, alpha) for one in _known(beside)):
+    if told and not any(is_beyond(one, alpha) for one in _known(beside)):
         return told
     return f"{told} {_told(beside or main, alpha)}".strip()
 
@@ -48,17 +49,18 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
     known = _known(findings)
     if not known:
         return f"The gap between groups could not be estimated: {glossary.reason(findings[0].reason)}."
-    beyond = [one for one in known if _beyond(one, alpha)]
+    beyond = [one for one in known if is_beyond(one, alpha)]
     papers = [one for one in known if one.params.get("threshold") == _PAPERS]
-    gap = max(beyond or papers or known, key=lambda one: one.value or 0.0)
+    primary = [one for one in known if one.role == "primary"]
+    gap = max(beyond or primary or papers or known, key=lambda one: one.value or 0.0)
     size = f"{_named(gap)}: {number(gap.value)}"
     if gap.interval is not None:
         ends = span(gap.interval.low, gap.interval.high)
         size += f" ({percent(gap.interval.level)} interval {ends})"
     size += _between(gap)
-    tested = [one for one in known if _p(one) is not None]
-    if _p(gap) is None:
-        return f"{size}, without a test."
+    tested = [one for one in known if p_shown(one) is not None and one.role != "exploratory"]
+    if gap not in tested:
+        return f"{size}, without a test." if p_shown(gap) is None else f"{size}, exploratory."
     if not beyond:
         also = f", and so for all {len(tested)} that were tested" if len(tested) > 1 else ""
         return f"{size}, no more than chance gives{also}. That does not prove fairness."
@@ -124,12 +126,3 @@ def _which(absent: Sequence[Finding], everywhere: Sequence[Finding]) -> str:
 
 def _known(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.value is not None]
-
-
-def _p(finding: Finding) -> float | None:
-    return finding.p_adjusted if finding.p_adjusted is not None else finding.p_value
-
-
-def _beyond(finding: Finding, alpha: float) -> bool:
-    p_value = _p(finding)
-    return p_value is not None and p_value <= alpha

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evenhand.core.chance import ALPHA, standing_of
+from evenhand.core.chance import ALPHA, is_beyond, p_shown, standing_of
 from evenhand.core.results import Finding, Part
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words
@@ -104,8 +104,8 @@ def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     widest = [one for name in _GAPS if (one := _widest(chapter, name)) is not None and one.value is not None]
     if not widest:
         return "Could not be estimated. Not estimable is not the same as fair."
-    told = [_leaning(one) for one in widest if _beyond(one, alpha)]
-    apart, tested = _apart(chapter, alpha), sum(_p(one) is not None for one in _gaps(chapter))
+    told = [_leaning(one) for one in widest if is_beyond(one, alpha)]
+    apart, tested = _apart(chapter, alpha), sum(p_shown(one) is not None for one in _gaps(chapter))
     if not told:
         also = " or in any other setting" if tested > len(widest) and not apart else ""
         where = f", over {_scope(widest[0])}{also}" if tested > len(widest) else ""
@@ -127,10 +127,10 @@ def _apart(chapter: Chapter, alpha: float) -> list[Finding]:
     found = []
     for one in _gaps(chapter):
         wide = _widest(chapter, one.name)
-        if one is wide or wide is None or not _beyond(one, alpha):
+        if one is wide or wide is None or not is_beyond(one, alpha):
             continue
         same = (one.value or 0.0) * (wide.value or 0.0) > 0
-        if not (same and _beyond(wide, alpha)):
+        if not (same and is_beyond(wide, alpha)):
             found.append(one)
     return found
 
@@ -139,12 +139,8 @@ def _leaning(finding: Finding) -> str:
     """Whom a gap beyond chance favours, with its number as the list below has it."""
     who = "Masculine" if (finding.value or 0.0) > 0 else "Feminine"
     facts = [_scope(finding), f"masculine minus feminine {number(finding.value)}"]
-    facts += [f"p {p_value(_p(finding))}"] if _p(finding) is not None else []
-    told = f"{who} subjects {_GAPS[finding.name]} than chance explains ({', '.join(facts)})."
-    between = finding.interval
-    if between is None or not between.low <= 0 <= between.high:
-        return told
-    return f"{told} p is about these occupations; the interval, for others like them, includes 0."
+    facts += [f"p {p_value(p_shown(finding))}"] if p_shown(finding) is not None else []
+    return f"{who} subjects {_GAPS[finding.name]} than chance explains ({', '.join(facts)})."
 
 
 def _scope(finding: Finding) -> str:
@@ -157,7 +153,7 @@ def _group_verdict(chapter: Chapter, alpha: float) -> str:
     finding = chapter.first("misgendering_gap")
     parts = _groups(finding) if finding else []
     tested = [part for part in parts if part.p_adjusted is not None]
-    hits = [part for part in tested if part.p_adjusted is not None and part.p_adjusted <= alpha]
+    hits = [part for part in tested if is_beyond(part, alpha)]
     if not tested:
         return "Rates by group, without tests between genders."
     if hits:
@@ -173,7 +169,7 @@ def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
     known = [one for one in chapter.findings if one.name in _RETRIEVAL and one.value is not None]
     if not any(one.name == "bias_at_k" for one in known):
         return "Could not be estimated. Not estimable is not the same as fair."
-    beyond = [one for one in known if _beyond(one, alpha)]
+    beyond = [one for one in known if is_beyond(one, alpha)]
     told = _ahead([one for one in beyond if one.name == "bias_at_k"])
     neither = not told
     if neither:
@@ -185,9 +181,9 @@ def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
         one for one in beyond if one.name in _UNEVEN and standing_of(one, alpha).side == _UNEVEN[one.name]
     ]
     if uneven:
-        first = min(uneven, key=lambda one: _p(one) or 0.0)
+        first = min(uneven, key=lambda one: p_shown(one) or 0.0)
         such = ", such as" if len(uneven) > 1 else ":"
-        which = f"{such} {_measure(first)} {number(first.value)} (p {p_value(_p(first))})"
+        which = f"{such} {_measure(first)} {number(first.value)} (p {p_value(p_shown(first))})"
         told.append(
             "Within occupations, one gender or the other comes first more than chance gives, in "
             f"{len(uneven)} of {plural(len(within), 'measure')}{which}."
@@ -303,15 +299,6 @@ def _groups(finding: Finding) -> list[Part]:
 
 def _value(part: Part) -> float:
     return part.value if part.value is not None else 0.0
-
-
-def _p(finding: Finding) -> float | None:
-    return finding.p_adjusted if finding.p_adjusted is not None else finding.p_value
-
-
-def _beyond(finding: Finding, alpha: float) -> bool:
-    p = _p(finding)
-    return p is not None and p <= alpha
 
 
 def _interval(finding: Finding) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from evenhand.core.chance import ALPHA, alone, standing_of
+from evenhand.core.chance import ALPHA, alone, is_beyond, standing_of
 from evenhand.core.results import Finding, Part
 from evenhand.report import association_words, formats, glossary, indicator_words, people_words
 from evenhand.report.chapters import Chapter, grouping_title
@@ -26,6 +26,7 @@ from evenhand.report.formats import (
 
 _CHANCE = "what chance alone gives"
 _MODELS = 4  # named in a title
+_NAMED = 6  # findings named in a sentence
 _CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
@@ -113,48 +114,46 @@ def verdict(chapter: Chapter, alpha: float) -> str:
             indicator_words.verdict(chapter, alpha)
             or f"{plural(len(chapter.findings), 'finding')}, listed below."
         )
+    return _of_mistakes(chapter, usable, alpha)
+
+
+def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
+    """Whether mistakes differ: the test of all classes together says, then the classes."""
     if not usable and any(part.reason == "suppressed" for part in chapter.classes):
         return "Differences of mistakes are hidden, because too few rows are behind them."
     if not usable:
         return "Differences of mistakes could not be estimated. Not estimable is not the same as fair."
-    tested = [part for part in usable if part.p_adjusted is not None]
+    tested = [part for part in usable if part.p_value is not None]
     beyond, missing = beyond_chance(usable, alpha), len(usable) < len(chapter.classes)
     if not tested:
         return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
     rest = f" that could be estimated, of {count(len(chapter.classes))}" if missing else ""
+    whole = chapter.first("cramers_v_pooled")
     if beyond:
         return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}{rest}."
+    if whole is not None and is_beyond(whole, alpha):
+        return "Mistakes differ between groups beyond chance; no single class stands out after correction."
     n_classes = plural(len(usable), "class", "classes")
-    return f"No difference beyond chance in any of {n_classes}{rest}. That does not prove fairness."
+    return f"No difference of mistakes beyond chance over {n_classes}{rest}. That does not prove fairness."
 
 
 def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
-    """How sure the findings are, counted, and how many there are not.
-
-    Shares that are held against guessing say what a model knows, not how even it is: they count apart.
-    """
+    """How sure the findings are: which primary ones are beyond chance, and how many have no value."""
     findings = [finding for chapter in chapters for finding in chapter.findings]
     with_test = [one for one in findings if one.value is not None and one.p_value is not None]
-    guessed = [one for one in with_test if one.name in glossary.AGAINST_GUESSING]
-    tested = [one for one in with_test if one.name not in glossary.AGAINST_GUESSING]
+    primary = [one for one in with_test if one.role != "exploratory"]
     missing = sum(one.value is None for one in findings)
     told = []
-    if tested:
-        hits = sum(standing_of(one, alpha).beyond for one in tested)
-        corrected = any(one.p_adjusted not in (None, one.p_value) for one in tested)
-        adjusted = ", adjusted where many were tested" if corrected else ""
+    if primary:
+        hits = [one for one in primary if is_beyond(one, alpha)]
+        many = f", corrected together for {count(len(primary))} tests" if len(primary) > 1 else ""
+        names = listing([*map(_tested_name, hits[:_NAMED]), *_more(len(hits) - _NAMED)])
         told.append(
-            f"How sure: {hits or 'none'} of {plural(len(tested), 'finding')} with a test "
-            f"{'is' if hits == 1 else 'are'} beyond chance (p at most {alpha:g}{adjusted}). Values below "
-            "stand beside their intervals and what chance alone gives."
+            f"How sure: beyond chance (p at most {alpha:g}{many}, and the interval leaves out what chance "
+            f"gives): {names or 'nothing'}."
         )
-    if guessed:
-        hits = sum(standing_of(one, alpha).beyond for one in guessed)
-        told.append(
-            f"{plural(len(guessed), 'share')} more {'is' if len(guessed) == 1 else 'are'} held against "
-            f"guessing, which says what the model knows, not how even it is: {hits or 'none'} "
-            f"{'differs' if hits == 1 else 'differ'} from guessing."
-        )
+    if len(primary) < len(with_test):
+        told.append("Every other p is exploratory: it was not corrected, and no verdict rests on it.")
     if findings and not with_test:
         told.append("How sure: no finding was tested, so nothing here says how far chance explains them.")
     if missing:
@@ -165,6 +164,15 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     return told
 
 
+def _tested_name(finding: Finding) -> str:
+    where = f" by {grouping_title(finding.by)}" if finding.by else ""
+    return f"{glossary.title(finding.name)}{where}"
+
+
+def _more(left: int) -> list[str]:
+    return [f"{count(left)} more"] if left > 0 else []
+
+
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found for a grouping, how sure it is, and what could not be estimated."""
     sentences = [
@@ -172,8 +180,8 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
         *_bands(chapter, alpha),
         *_largest(chapter, alpha),
         *_certainty(chapter, alpha),
-        *_skewsize(chapter, alpha),
-        *_independence(chapter, alpha),
+        *_skewsize(chapter),
+        *_independence(chapter),
         *_not_estimable(chapter),
         *_group_sizes(chapter),
     ]
@@ -181,18 +189,19 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
 
 
 def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
-    """Parts whose adjusted p-value is at most ``alpha``."""
-    return [part for part in parts if part.p_adjusted is not None and part.p_adjusted <= alpha]
+    """Parts with the verdict "beyond chance"."""
+    return [part for part in parts if is_beyond(part, alpha)]
 
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
-    """Where a value stands beside what chance alone gives: its test says, the band where there is none."""
+    """Where a value stands beside what chance alone gives; empty where there is no verdict."""
     return standing_of(holder, alpha).told(_CHANCE)
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
     """The same in few words for tables, or why there is no value."""
-    place = standing_of(holder, alpha).told()
+    place = "exploratory" if holder.role == "exploratory" and holder.p_value is not None else ""
+    place = standing_of(holder, alpha).told() or place
     why = glossary.reason(holder.reason) if holder.value is None or holder.reason else ""
     return " · ".join(part for part in (place, why) if part)
 
@@ -223,10 +232,11 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
             f"; by group it runs from {number(low.value)} for {quoted(key_text(low.key))} "
             f"to {number(high.value)} for {quoted(key_text(high.key))}"
         )
-    spread = chapter.first("accuracy_range")
-    if spread is not None and spread.null is not None and spread.value is not None:
-        chance = span(spread.null.low, spread.null.high)
-        sentence += f", a range {against_chance(spread, alpha)} ({chance})"
+    gap = chapter.first("accuracy_gap")
+    if gap is not None and gap.null is not None and gap.value is not None and against_chance(gap, alpha):
+        chance = span(gap.null.low, gap.null.high)
+        place = against_chance(gap, alpha)
+        sentence += f"; the worst group lies {number(gap.value)} below the whole, {place} ({chance})"
     if finding.value == 0:
         sentence += (
             ". No prediction is a true label: if the two are different kinds of labels, this says nothing of "
@@ -249,7 +259,7 @@ def _bands(chapter: Chapter, alpha: float) -> list[str]:
 
 def _certainty(chapter: Chapter, alpha: float) -> list[str]:
     usable = chapter.ranked
-    tested = [part for part in usable if part.p_adjusted is not None]
+    tested = [part for part in usable if part.p_adjusted is not None and part.role != "exploratory"]
     banded = [part for part in usable if part.null is not None]
     tests, bands = "", ""
     if tested:
@@ -262,6 +272,8 @@ def _certainty(chapter: Chapter, alpha: float) -> list[str]:
             f"The adjusted p is at most {alpha:g} in {hits or 'none'} of the "
             f"{plural(len(tested), 'class', 'classes')} tested, after {how} for testing many classes"
         )
+    elif any(part.p_value is not None for part in usable):
+        tests = "No class gets a verdict of its own, since the whole shows no difference beyond chance"
     elif usable:
         tests = "No tests were made, so nothing here says how far chance alone explains the differences"
     if banded:
@@ -278,11 +290,12 @@ def _largest(chapter: Chapter, alpha: float) -> list[str]:
     top = usable[0]
     chance = ""
     if top.null is not None:
-        chance = f"; {against_chance(top, alpha)}, {span(top.null.low, top.null.high)}"
+        place = against_chance(top, alpha) or "chance alone gives"
+        chance = f"; {place} {span(top.null.low, top.null.high)}"
     return [f"The largest is {number(top.value)} for {quoted(key_text(top.key))}{_interval(top)}{chance}."]
 
 
-def _skewsize(chapter: Chapter, alpha: float) -> list[str]:
+def _skewsize(chapter: Chapter) -> list[str]:
     finding = chapter.effect
     if finding is None or finding.value is None:
         return []
@@ -292,16 +305,15 @@ def _skewsize(chapter: Chapter, alpha: float) -> list[str]:
         if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
     ]
     beside = f"Beside it stand their {listing(companions)}." if companions else ""
-    chance = against_chance(finding, alpha)
-    where = f", {chance} ({span(finding.null.low, finding.null.high)})" if finding.null and chance else ""
+    where = f"; chance alone gives {span(finding.null.low, finding.null.high)}" if finding.null else ""
     caveat = f" Note: {glossary.reason(finding.reason)}." if finding.reason else ""
     return [
         f"SkewSize, the lopsidedness of these effect sizes, is {number(finding.value)}"
-        f"{_interval(finding)}{where}.{caveat} {beside}".rstrip()
+        f"{where}.{caveat} {beside}".rstrip()
     ]
 
 
-def _independence(chapter: Chapter, alpha: float) -> list[str]:
+def _independence(chapter: Chapter) -> list[str]:
     """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
     finding = chapter.first("cramers_v")
     if finding is None or finding.value is None or finding.null is None:
@@ -309,9 +321,9 @@ def _independence(chapter: Chapter, alpha: float) -> list[str]:
     band = f", {finding.band} by its band" if finding.band else ""
     chance = span(finding.null.low, finding.null.high)
     size = f"Whatever the truth, predictions and group go together with V = {number(finding.value)}{band}"
-    verb = "more than" if standing_of(finding, alpha).side == "above" else "no more than"
-    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}"
-    return [f"{size}: {verb} chance alone gives ({chance}{p_value})."]
+    kind = " (exploratory)" if finding.role == "exploratory" else ""
+    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}{kind}"
+    return [f"{size}; chance alone gives {chance}{p_value}."]
 
 
 def _not_estimable(chapter: Chapter) -> list[str]:

@@ -15,9 +15,10 @@ from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.saved_counts import SavedCounts, is_saved
 from evenhand.evidence.spark_tables import read_spark, reading_spark
 from evenhand.metrics.class_effects import EffectOptions
+from evenhand.metrics.families import AUDIT, adjust_run
 from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
-from evenhand.metrics.suite import adjust_headlines, audit_grouping, check_groups
+from evenhand.metrics.suite import audit_grouping, check_groups
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run, check_out
 
@@ -204,7 +205,8 @@ def _measure(
         found, prepared = audit_grouping(counts, grouping, **options)
         findings += found
         tables.append(prediction_differences(prepared, by=grouping, seed=options["seed"]))
-    return adjust_headlines(findings, options["adjustment"]), pl.concat(tables)
+    adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])
+    return adjusted, pl.concat(tables)
 
 
 def _source(evidence: Evidence) -> dict[str, Any] | None:

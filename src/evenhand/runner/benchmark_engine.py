@@ -22,12 +22,13 @@ from evenhand.benchmarks.declaration import (
     Plan,
     Setting,
     parse_parameters,
+    primaries_of,
 )
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence import run_folder
 from evenhand.evidence.adaptations import adaptation_warnings
 from evenhand.files.atomic import atomic_folder
-from evenhand.metrics.suite import adjust_headlines
+from evenhand.metrics.families import adjust_run
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.models.resolve import resolve, telling_what_to_add
 from evenhand.models.source import ModelSource
@@ -224,7 +225,8 @@ class _Work:
         asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
         manifest |= {"card": self.benchmark.card(), "asking": asking}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
-        findings = named(measured.findings, self.benchmark.name, str(settings["model"]), dropped)
+        findings = adjust_run(measured.findings, primaries_of(self.benchmark))
+        findings = named(findings, self.benchmark.name, str(settings["model"]), dropped)
         findings = _warned(findings, settings)
         return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
 
@@ -232,10 +234,10 @@ class _Work:
 def named(
     findings: Sequence[Finding], benchmark: str, model: str, dropped: Sequence[Dropped]
 ) -> list[Finding]:
-    """Findings with p corrected, the benchmark, the model, and what never came to be measured."""
+    """Findings with the benchmark, the model, and what never came to be measured."""
     return [
         one.model_copy(update={"benchmark": benchmark, "model": model, "dropped": [*dropped, *one.dropped]})
-        for one in adjust_headlines(findings)
+        for one in findings
     ]
 
 

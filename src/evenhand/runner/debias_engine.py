@@ -13,6 +13,7 @@ from evenhand.core.errors import InputError, check_choice
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.core.seeds import stream
 from evenhand.evidence import run_folder
+from evenhand.metrics.families import adjust_run
 from evenhand.mitigate.mitigation import Fitter, Mitigation
 from evenhand.runner.benchmark_engine import named
 from evenhand.runner.debias_curve import Curve, names_of_tests
@@ -125,7 +126,7 @@ def _assembled(
 ) -> DebiasRun:
     manifest = make_manifest({}, settings)
     dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
-    kept = named(findings, settings["benchmark"], settings["model"], dropped)
+    kept = named(adjust_run(findings, ()), settings["benchmark"], settings["model"], dropped)
     return DebiasRun(
         Findings(manifest_id=manifest["manifest_id"], findings=kept),
         manifest,

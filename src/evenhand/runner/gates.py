@@ -23,7 +23,7 @@ _OPERATORS = {
     "!=": operator.ne,
 }
 _GATE = re.compile(
-    r"\s*(?P<name>[a-z_]\w*)(?:\[(?P<only>[^\]]*)\])?(?:@(?P<by>.+?))?"
+    r"\s*(?P<name>[a-z_]\w*)(?P<end>\.(?:low|high))?(?:\[(?P<only>[^\]]*)\])?(?:@(?P<by>.+?))?"
     r"\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>\S+)\s*"
 )
 
@@ -35,6 +35,7 @@ def check_gates(findings: Sequence[Finding], gates: Sequence[str]) -> None:
         findings: All findings of a run.
         gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts. Parameters in
             brackets choose among findings of one name: ``association_effect_size[stage=after]>1``.
+            ``accuracy_gap.low>0.02`` reads the end of the interval that is shown.
 
     Raises:
         ParameterError: A gate that cannot be read.
@@ -103,9 +104,23 @@ def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
     for finding in _with_parameters(of_name, chosen_by(gate), gate):
         if finding.value is None:
             broken.append(f"{finding.metric} has no value ({finding.reason}), and a gate needs one")
-        elif _OPERATORS[symbol](finding.value, number):
-            broken.append(f"{finding.metric} = {finding.value:.4f} {symbol} {number:g}")
+            continue
+        measured, what = _measured(finding, finding.value, gate)
+        if measured is None:
+            broken.append(f"{finding.metric} has no interval, and this gate needs its end")
+        elif _OPERATORS[symbol](measured, number):
+            broken.append(f"{finding.metric}{what} = {measured:.4f} {symbol} {number:g}")
     return broken
+
+
+def _measured(finding: Finding, value: float, gate: str) -> tuple[float | None, str]:
+    """The number that a gate reads: the value, or an end of the interval shown; and what that is called."""
+    match = _GATE.fullmatch(gate)
+    end = match["end"] if match is not None else None
+    if not end:
+        return value, ""
+    interval = finding.interval
+    return (None if interval is None else float(getattr(interval, end[1:]))), end
 
 
 def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate: str) -> Sequence[Finding]:

@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.benchmarks.catalogue import BENCHMARKS
-from evenhand.benchmarks.declaration import Benchmark, ReadsScores, Scored, Setting, parse_parameters
+from evenhand.benchmarks.declaration import (
+    Benchmark,
+    ReadsScores,
+    Scored,
+    Setting,
+    parse_parameters,
+    primaries_of,
+)
 from evenhand.core.errors import InputError, UserError
 from evenhand.core.results import Dropped, Findings
 from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.metrics.families import adjust_run
 from evenhand.runner.benchmark_engine import digest_of, named
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run, check_out
@@ -87,7 +95,8 @@ def _assemble(
     for reason, count in scored.measured.dropped.items():
         everything[reason] = everything.get(reason, 0) + count
     dropped = [Dropped(reason=reason, count=count) for reason, count in everything.items()]
-    findings = named(scored.measured.findings, benchmark.name, model, dropped)
+    findings = adjust_run(scored.measured.findings, primaries_of(benchmark))
+    findings = named(findings, benchmark.name, model, dropped)
     return Run(
         Findings(manifest_id=manifest["manifest_id"], findings=findings),
         manifest,

@@ -25,6 +25,7 @@ from evenhand.benchmarks.open_labels import NAMED, PARAMETERS, OpenLabels, check
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.open_answers import Vocabulary
 from evenhand.files.image_sources import FirstImages
+from evenhand.metrics.families import AUDIT
 
 _REPEATED = "rows whose id stands on an earlier row"
 _BY_NAME = "images found by their file name alone"
@@ -41,6 +42,7 @@ class Classification:
     """Images with a true label and attributes; any model that can be brought to name a label."""
 
     name = "classification"
+    primaries = AUDIT
     parameters: Mapping[str, Parameter] = {
         "image": Parameter("", help="column of image paths or bytes; --image"),
         "truth": Parameter("", help="column of true labels; --truth"),

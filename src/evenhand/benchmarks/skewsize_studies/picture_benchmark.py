@@ -25,6 +25,7 @@ from evenhand.benchmarks.skewsize_studies.material import Material
 from evenhand.benchmarks.skewsize_studies.spoken import check_answers, measure_answers
 from evenhand.benchmarks.skewsize_studies.wordnet_labels import called
 from evenhand.files.image_sources import FirstImages
+from evenhand.metrics.families import AUDIT
 
 _SHARED: Mapping[str, Parameter] = {
     "by": Parameter("", help="attributes, A+B crosses, separated by commas; else the benchmark's own"),
@@ -57,6 +58,7 @@ class PictureBenchmark:
         templates: Prompts for zero-shot, separated by ``|``.
         synonyms: Shipped file of synonyms for answers in words, if there is one that fits.
         artifacts: Tables and figures that one run can fill.
+        primaries: Metrics whose tests are corrected together.
     """
 
     name: str
@@ -66,6 +68,7 @@ class PictureBenchmark:
     templates: str = "a photo of a {label}"
     synonyms: str = ""
     artifacts: tuple[str, ...] = ()
+    primaries: tuple[str, ...] = AUDIT
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

@@ -24,6 +24,7 @@ from evenhand.benchmarks.sprites.render import render
 from evenhand.core.capabilities import Pixels
 from evenhand.core.questions import Question
 from evenhand.evidence.predictions import Predictions
+from evenhand.metrics.families import AUDIT
 from evenhand.metrics.group_accuracy import accuracy
 from evenhand.metrics.mistakes import prediction_differences
 from evenhand.metrics.suite import audit_grouping
@@ -58,6 +59,7 @@ class Sprites:
     """Test sprites of every shape in every colour; truth is the shape, the attribute is the colour."""
 
     name = "sprites"
+    primaries = AUDIT
     parameters: Mapping[str, Parameter] = {
         "preset": Parameter("quick", tuple(PRESETS), "size of the test set, as in training"),
         "removed": Parameter("none", (*SHAPES, "none"), "shape whose green sprites training lacked"),
