@@ -57,6 +57,17 @@ def _persons(data: Path) -> dict[str, tuple[str, str, str]]:
 
 def associations(data: Path, runs: Path) -> None:
     """One model on both benchmarks of MMBias, and a mitigation of it."""
+    write_associations(data)
+    model = Valence(_leans(), BAD, GOOD)
+    out = {name: runs / name for name in ("association", "matching", "debias")}
+    eh.run("mmbias/association", model=called(model, "clip-a"), data=data, out=out["association"])
+    few = {"pairs": "muslim:christian,arab:american,lgbt:heterosexual,mental:non-disabled"}
+    eh.run("mmbias/matching", model=called(model, "matcher"), data=data, parameters=few, out=out["matching"])
+    eh.debias(out["association"], method="pruning", remove=4, form="cross-modal", out=out["debias"])
+
+
+def write_associations(data: Path) -> None:
+    """A release of MMBias with words and pictures of its own."""
     mmbias_release.release(data, phrases=_ITEMS, words=len(BAD), images=2)
     path = data / "data" / "textual_phrases.txt"
     phrases = json.loads(path.read_text(encoding="utf-8"))
@@ -64,12 +75,6 @@ def associations(data: Path, runs: Path) -> None:
         json.dumps({**phrases, "unpleasant_phrases": BAD, "pleasant_phrases": GOOD}), encoding="utf-8"
     )
     _zips(data / "data" / "Images")
-    model = Valence(_leans(), BAD, GOOD)
-    out = {name: runs / name for name in ("association", "matching", "debias")}
-    eh.run("mmbias/association", model=called(model, "clip-a"), data=data, out=out["association"])
-    few = {"pairs": "muslim:christian,arab:american,lgbt:heterosexual,mental:non-disabled"}
-    eh.run("mmbias/matching", model=called(model, "matcher"), data=data, parameters=few, out=out["matching"])
-    eh.debias(out["association"], method="pruning", remove=4, form="cross-modal", out=out["debias"])
 
 
 def _leans() -> dict[str, float]:
