@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from simulations.battery import audits
 from simulations.battery.design import Design
 
-DESIGNS: tuple[Design, ...] = ()
+DESIGNS: tuple[Design, ...] = (*audits.DESIGNS,)
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",

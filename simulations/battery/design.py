@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.results import Finding
+from evenhand.core.results import Finding, Part
 
 Draw = Callable[[np.random.Generator], Any]
 
@@ -55,5 +55,5 @@ class Design:
     family: str
     draw: Draw
     cases: Sequence[Case] = ()
-    findings: Callable[[Any, int], Sequence[Finding]] | None = None
+    findings: Callable[[Any, int], Sequence[Finding | Part]] | None = None
     short: bool = False
