@@ -15,8 +15,8 @@ from pathlib import Path
 
 from simulations.battery.catalogue import DESIGNS, FAMILIES
 from simulations.battery.design import Design
-from simulations.battery.running import ANYTHING, repeated, resumed
-from simulations.battery.scores import Row
+from simulations.battery.running import repeated, resumed
+from simulations.battery.scores import ANYTHING, Row
 
 _HEADER = (
     "metric", "design", "population", "FA", "cov", "contra", "disagree", "zero", "outside", "power",

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import numpy as np
 from simulations.battery.design import Case, Design
-from simulations.battery.scores import Outcome, Row, score
+from simulations.battery.scores import ANYTHING, Outcome, Row, score
 
 from evenhand.core.chance import standing_of
 from evenhand.core.seeds import stream
-
-ANYTHING = "anything beyond chance"
 
 
 def run_design(design: Design, runs: int, seed: int = 0) -> list[Row]:

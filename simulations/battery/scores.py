@@ -12,6 +12,24 @@ from evenhand.core.chance import reference_of, standing_of
 from evenhand.core.results import Finding
 
 LEVEL = 0.05
+ANYTHING = "anything beyond chance"
+"""Stands for the metric where a whole audit is looked at."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a row has to keep, as shares."""
+
+    false_alarms: float = 0.07
+    anything: float = 0.06
+    coverage: float = 0.92
+    disagreements: float = 0.03
+    width: float = 1.6
+    wide: float = 2.5
+    power: float = 0.65
+
+
+FULL = Bounds()
 
 
 @dataclass(frozen=True)
@@ -55,20 +73,24 @@ class Row:
     power: float | None
     standard_power: float | None
     width: float | None
+    wide: bool = False
 
-    def missed(self) -> list[str]:
+    def missed(self, bounds: Bounds = FULL) -> list[str]:
         """The bounds that it does not keep."""
-        bounds = {
-            "FA": self.false_alarms is not None and self.false_alarms > 0.07,
-            "cov": self.coverage is not None and self.coverage < 0.92,
+        alarms = bounds.anything if self.metric == ANYTHING else bounds.false_alarms
+        width = bounds.wide if self.wide else bounds.width
+        failed = {
+            "FA": self.false_alarms is not None and self.false_alarms > alarms,
+            "cov": self.coverage is not None and self.coverage < bounds.coverage,
             "contradictions": self.contradictions > 0,
-            "p and interval disagree": self.disagreements > 0.03,
+            "p and interval disagree": self.disagreements > bounds.disagreements,
             "zero width": self.zero_widths > 0,
             "outside its interval": self.outside > 0,
+            "width": self.width is not None and self.width > width,
             "power": self.standard_power is not None
-            and (self.power or 0) < 0.65 * min(self.standard_power / 0.8, 1),
+            and (self.power or 0) < bounds.power * min(self.standard_power / 0.8, 1),
         }
-        return [name for name, bad in bounds.items() if bad]
+        return [name for name, bad in failed.items() if bad]
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -99,7 +121,7 @@ def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> 
         _share(outcomes, _contradicts), _share(outcomes, _disagrees),
         _share(with_interval, lambda one: one.low == one.high),
         _share(with_interval, lambda one: one.value is not None and not _holds(one, one.value)),
-        power, standard, _width(with_interval),
+        power, standard, _width(with_interval), case.wide,
     )  # fmt: skip
 
 
