@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.declaration import Plan
-from evenhand.core.errors import UserError
+from evenhand.core.errors import UserError, exits_are_errors
 from evenhand.core.questions import Question
 from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
@@ -76,6 +76,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     evidence = folder / FOLDER
     through = AskedThrough.of(source)
     with (
+        exits_are_errors(f"the model {source.uri!r}"),
         _store(through.source, folder, options) as store,
         closing(LazyModel(through.source, store)) as model,
     ):
