@@ -99,9 +99,10 @@ def exits_are_errors(what: str) -> Iterator[None]:
     try:
         yield
     except SystemExit as problem:
+        code = one_line(repr(problem.code))[:80]
         raise UserError(
-            f"{what} called sys.exit({one_line(repr(problem.code))[:80]}), which would end the command before "
-            "it is done; raise an exception there instead"
+            f"{what} called sys.exit({code}), which would end the command before it is done; "
+            "raise an exception there instead"
         ) from problem
 
 

@@ -110,7 +110,7 @@ def _alone(target: Path) -> Iterator[None]:
         path.write_text(f"process {os.getpid()} on {platform.node()}")
         yield
     finally:
-        with suppress(PermissionError):  # where an open file cannot be removed; the next process takes it over
+        with suppress(PermissionError):  # where open files stay; the next process takes it over
             path.unlink(missing_ok=True)
         lock.release()
 

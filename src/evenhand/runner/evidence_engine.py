@@ -92,6 +92,8 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
                 lambda done, total, name=question.name: progress(name, done, total),  # type: ignore[misc]
             )
             asking.run(engine)
+            if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
+                parts.write(0, 0, [])
             written += parts.unanswered
             account.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(written, schema=UNANSWERED)
