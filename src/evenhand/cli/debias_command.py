@@ -130,7 +130,8 @@ def _utilities(table: pl.DataFrame) -> Table:
 
 def _shares(table: pl.DataFrame) -> list[str]:
     first = table.filter(pl.col("mitigation") == table["mitigation"][0])
-    gone, more = [], []
+    gone: list[str] = []
+    more: list[str] = []
     for row in first.drop_nulls("share").iter_rows(named=True):
         percent = round(100 * row["share"], 1)
         told = f"{abs(percent):.1f} % of {row['modality']} {row['role']}s"
@@ -163,8 +164,8 @@ def _notes(run: DebiasRun) -> list[str]:
 
 def _test_name(finding: Finding) -> str:
     """The two sets of targets of a test, and its attributes."""
-    sets = [[str(one) for one in finding.params[name]] for name in ("targets", "attributes")]
-    return ", ".join(clean(" : ".join(names)) for names in sets)
+    sets = [finding.params.get(name) for name in ("targets", "attributes")]
+    return ", ".join(clean(" : ".join(map(str, names))) for names in sets if isinstance(names, list))
 
 
 def _of_mitigations(run: DebiasRun) -> list[str]:
