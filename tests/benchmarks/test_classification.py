@@ -124,9 +124,30 @@ def test_a_model_that_answers_in_words(table):
     assert run.finding("accuracy", "light").value == 1.0
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            "no idea",
+            r"no answer names a label: 118 x .* no label; the first is 'no idea'; labels: '",
+        ),
+        ("red or green", r"no answer names a label alone: 118 x answer names several labels"),
+    ],
+)
+def test_answers_of_which_none_names_a_label_are_refused_as_such(table, said, message):
+    class Speaker:
+        version = said
+
+        def answer(self, images, prompts):
+            return [said] * len(images)
+
+    with pytest.raises(UserError, match=message):
+        classify(table, Speaker(), ask="answer")
+
+
 def test_a_tiny_chat_model_answers_every_image(table):
     model = f"hf:{build('llava')}"
-    with pytest.raises(UserError, match=r"no usable row|no predicted label|has one group"):
+    with pytest.raises(UserError, match=r"no answer names a label|has one group"):
         classify(table, model)  # random weights name no colour; every answer is kept and counted
 
 

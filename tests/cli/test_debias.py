@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
-from evenhand.cli.debias_command import _number
+from evenhand.cli.debias_command import _number, _shares
 from evenhand.mitigate import Mitigation
 from tests.cli.test_audit import type_in
 from tests.runner.debias_runs import planted, write_run
@@ -302,3 +302,19 @@ def test_numbers_are_the_same_from_python(folder, monkeypatch, capsys) -> None:
     made = eh.debias("run", method="leace")
     assert eh.Run.read("out").findings == made.findings
     assert np.isfinite(made.finding("association_reduction").value)
+
+
+def test_vectors_that_became_longer_are_not_called_gone() -> None:
+    table = pl.DataFrame(
+        {
+            "mitigation": ["m"] * 4,
+            "role": ["target", "attribute", "target", "attribute"],
+            "modality": ["image", "text", "text", "image"],
+            "share": [0.1234, -0.058, -0.0001, None],
+        }
+    )
+    assert _shares(table) == [
+        "Share of the vectors' squared length that is gone: 12.3 % of image targets, 0.0 % of text targets",
+        "Share of the vectors' squared length that was added (they are longer than before): 5.8 % of text "
+        "attributes",
+    ]

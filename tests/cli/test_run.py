@@ -56,6 +56,36 @@ def test_one_line_asks_and_audits_and_the_second_time_asks_nothing(folder, monke
     assert any(name.startswith("sha256 of own.py") for name in manifest["model_identity"])
 
 
+EXITS = {
+    "import": "import sys; sys.exit({code})\n" + OWN_MODEL,
+    "constructor": OWN_MODEL + "    def __init__(self): raise SystemExit({code})\n",
+    "identity": OWN_MODEL + "    def identity(self): raise SystemExit({code})\n",
+    "prepare": OWN_MODEL + "    def prepare(self, image): raise SystemExit({code})\n",
+    "answer": OWN_MODEL + "    def classify(self, images): raise SystemExit({code})\n",
+}
+
+
+@pytest.mark.parametrize("code", [0, 3, None])
+@pytest.mark.parametrize("when", EXITS)
+def test_a_model_that_exits_is_an_error_and_no_gate_is_skipped(
+    folder, monkeypatch, capsys, when, code
+) -> None:
+    (folder / "own.py").write_text(EXITS[when].format(code=code))
+    words = [*words_of(folder), "--fail-if", "accuracy<2", "-o", folder / "run"]
+    assert type_in(monkeypatch, *words) == 2
+    told = capsys.readouterr().err
+    assert f"own.py:ByBrightness' called sys.exit({code})" in told
+    assert len(told.splitlines()) == 1
+    assert not (folder / "run").exists()
+
+
+def test_a_benchmark_that_exits_is_an_error(folder, monkeypatch, capsys) -> None:
+    (folder / "bench.py").write_text("import sys\nsys.exit()\n")
+    words = ["run", f"{folder / 'bench.py'}:BENCH", "--model", f"{folder / 'own.py'}:ByBrightness"]
+    assert type_in(monkeypatch, *words) == 2
+    assert "bench.py:BENCH' called sys.exit(None)" in capsys.readouterr().err
+
+
 def test_the_default_folder_is_named_after_benchmark_and_model(folder, monkeypatch, capsys) -> None:
     monkeypatch.chdir(folder)
     words = [str(word).replace(f"{folder}/own.py", "own.py") for word in words_of(folder)]

@@ -132,6 +132,28 @@ def test_an_empty_folder_is_used(tmp_path):
     assert tree(tmp_path / "run") == {"marker": b"new", "sub/file": b"new"}
 
 
+def test_a_link_stays_a_link_and_its_target_is_filled_and_replaced(tmp_path):
+    place, link = tmp_path / "disk" / "runs", tmp_path / "link"
+    link.symlink_to(place)
+    for content in (b"one", b"two"):
+        build(link, content)
+        assert link.is_symlink()
+        assert tree(place) == {"marker": content, "sub/file": content}
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["disk", "link"]
+    assert [entry.name for entry in place.parent.iterdir()] == ["runs"]
+
+
+def test_a_target_that_is_being_written_is_refused_by_any_way_to_it(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "run")
+    with atomic_folder(tmp_path / "run", entries=("m",), markers=("m",)) as building:
+        (building / "m").write_bytes(b"first")
+        with pytest.raises(InputError, match=rf"another process is writing .*process {os.getpid()} on .*-o"):
+            build(link, b"second")
+    assert tree(tmp_path / "run") == {"m": b"first"}
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["link", "run"]
+
+
 def test_an_old_folder_comes_back_when_the_swap_fails(tmp_path, monkeypatch):
     build(tmp_path / "run", b"old")
     rename = Path.rename

@@ -223,6 +223,8 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(HANG)
             self.close_connection = True
             return None
+        if kind in ("drip", "flood"):
+            return self.pour(kind)
         if kind == "cut":  # promise a body and end in its middle
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -245,6 +247,18 @@ class Handler(BaseHTTPRequestHandler):
             "empty": json.dumps({"choices": [empty]}).encode(),
         }
         return self.send(200, bodies[kind])
+
+    def pour(self, kind):
+        """A body whose end does not come: a byte now and then, or too many of them."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(2**40))
+        self.end_headers()
+        self.close_connection = True
+        for _ in range(200):
+            self.wfile.write(b" " if kind == "drip" else b" " * 2**16)
+            self.wfile.flush()
+            time.sleep(0.1 if kind == "drip" else 0)
 
     def reply(self, status, content, headers=None):
         self.send(status, json.dumps(content).encode(), headers)

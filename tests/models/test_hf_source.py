@@ -203,6 +203,17 @@ def test_an_unknown_model_type_lists_the_possible_ones(clip):
         resolve(f"hf:{clip}").capabilities()
 
 
+def test_code_that_only_transformers_finds_is_refused_in_our_words(clip):
+    named = {"AutoConfig": "odd.Config", "AutoModelForImageClassification": "odd.Odd"}
+    config = {"model_type": "odd", "architectures": ["OddForImageClassification"], "auto_map": named}
+    (clip / "config.json").write_text(json.dumps(config))
+    (clip / "odd.py").write_text("raise RuntimeError('it ran')")
+    with pytest.raises(UserError, match=r"code of their own, .*add: --trust-remote-code$") as problem:
+        resolve(f"hf:{clip}").load()
+    assert "trust_remote_code" not in str(problem.value)
+    assert "it ran" not in str(problem.value)
+
+
 def test_code_of_the_repository_runs_only_when_asked(clip):
     config = {
         "model_type": "strange",

@@ -73,15 +73,16 @@ def test_killed_while_a_run_is_replaced_nothing_is_lost(tmp_path) -> None:
     assert [entry.name for entry in out.parent.iterdir()] == ["run"]
 
 
-def test_ctrl_c_stops_with_one_line_and_the_same_command_goes_on(tmp_path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_stop_with_one_line_and_the_same_command_goes_on(tmp_path, number, code) -> None:
     calls, out = tmp_path / "calls", tmp_path / "out" / "run"
     steered = {"PATTERNS_CALLS": calls, "PATTERNS_SECONDS": 0.002}
     process = start(command(out, n=640), tmp_path / "home", **steered)
     wait_for(calls, process, 200)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    one_line_of(err, "stopped")
+    assert process.returncode == code
+    one_line_of(err, "stopped", "the same command again")
     assert not out.exists()
     code, _, err = finish(command(out, n=640), tmp_path / "home", **steered)
     assert (code, err) == (0, "")

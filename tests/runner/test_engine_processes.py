@@ -42,13 +42,15 @@ def test_two_runs_at_once_on_one_cache_end_as_two_runs_alone(tmp_path) -> None:
         }
 
 
-def test_two_runs_into_one_folder_are_one_run_and_one_line(tmp_path) -> None:
-    again, home = command(tmp_path / "run", n=300), tmp_path / "home"
-    pair = [start(again, home, PATTERNS_SECONDS=0.01) for _ in range(2)]
+@pytest.mark.parametrize("homes", [("home", "home"), ("home", "another home")])
+def test_two_runs_into_one_folder_are_one_run_and_one_line(tmp_path, homes) -> None:
+    again = command(tmp_path / "run", n=300)
+    pair = [start(again, tmp_path / home, PATTERNS_SECONDS=0.01) for home in homes]
     ended = sorted((process.communicate(timeout=60)[1], process.returncode) for process in pair)
     assert ended[0] == ("", 0)
     assert ended[1][1] == 2
     one_line_of(ended[1][0], "another process is writing", "-o")
+    assert not list(tmp_path.glob(".run.*"))
     assert finish(command(tmp_path / "alone", n=300), tmp_path / "other home")[0] == 0
     assert evidence_bytes(tmp_path / "run") == evidence_bytes(tmp_path / "alone")
 

@@ -122,3 +122,8 @@ def test_images_listed_in_parquet_give_the_findings_of_the_local_engine(tmp_path
     ]
     assert runs[0].finding("accuracy", "group").n == 120
     assert runs[0].findings.model_dump_json() == runs[1].findings.model_dump_json()
+
+
+def test_a_model_that_exits_in_a_worker_is_an_error_of_the_model() -> None:
+    with pytest.raises(UserError, match=r"the model .*:Exiting' called sys\.exit\(0\)"):
+        ask(uri("Exiting"), n=100)

@@ -278,6 +278,12 @@ def test_a_failing_model_is_told_and_what_was_made_is_kept(given, tmp_path):
     assert len(asked(tmp_path)) - count == 22
 
 
+def test_a_model_that_exits_is_an_error(given, tmp_path):
+    mode(tmp_path, "exit")
+    with pytest.raises(UserError, match=r"painter\.py:Painter' called sys\.exit\(0\)"):
+        generate(*given, tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("name", "told"), [("float", "gave float64 of shape"), ("short", "gave 0 images for 1 prompts")]
 )

@@ -12,8 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.pairs import parse_pairs
-from evenhand.cli.summary_text import clean
+from evenhand.cli.summary_text import clean, notes_by_row
 from evenhand.core.errors import ParameterError
+from evenhand.core.results import Finding
 from evenhand.runner.debias_engine import JOINT, DebiasRun, debias, place_of
 from evenhand.runner.gates import check_gate_names, check_gates
 
@@ -82,7 +83,7 @@ def print_debias(run: DebiasRun, out: Path) -> None:
     for line in _shares(run.tables["norm_share"]):
         console.print(line)
     for note in _notes(run):
-        console.print(escape(note))
+        console.print(note)
     console.print(f"Report: {escape(str(out / 'report.html'))}")
     first = out / place_of(next(iter(run.mitigations)))
     following = f"evenhand run BENCHMARK --model URI --mitigation {escape(str(first))}"
@@ -129,20 +130,24 @@ def _utilities(table: pl.DataFrame) -> Table:
 
 def _shares(table: pl.DataFrame) -> list[str]:
     first = table.filter(pl.col("mitigation") == table["mitigation"][0])
-    told = [
-        f"{100 * row['share']:.1f} % of {row['modality']} {row['role']}s"
-        for row in first.iter_rows(named=True)
-        if row["share"] is not None
+    gone: list[str] = []
+    more: list[str] = []
+    for row in first.drop_nulls("share").iter_rows(named=True):
+        percent = round(100 * row["share"], 1)
+        told = f"{abs(percent):.1f} % of {row['modality']} {row['role']}s"
+        (more if percent < 0 else gone).append(told)
+    lines = {"is gone": gone, "was added (they are longer than before)": more}
+    return [
+        f"Share of the vectors' squared length that {what}: {', '.join(of)}"
+        for what, of in lines.items()
+        if of
     ]
-    return [f"Share of the vectors' squared length that is gone: {', '.join(told)}"] if told else []
 
 
 def _notes(run: DebiasRun) -> list[str]:
+    """Lines for the terminal."""
     said = []
     reductions = [one for one in run.findings.findings if one.name == "association_reduction"]
-    for note in dict.fromkeys(note for one in reductions for note in one.notes):
-        count = sum(note in one.notes for one in reductions)
-        said.append(note if len(reductions) == 1 else f"{count} of {len(reductions)} tests: {note}")
     missing = [one.reason for one in reductions if one.value is None and one.reason]
     said += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
     said += _of_mitigations(run)
@@ -153,7 +158,14 @@ def _notes(run: DebiasRun) -> list[str]:
     if len(run.mitigations) > 1:
         said.append(f"{len(run.mitigations)} mitigations, one a test; utility is shown of the first")
     reasons = dict.fromkeys(run.tables["utility"]["reason"].drop_nulls().to_list())
-    return [*said, *(f"–: {reason}" for reason in reasons)]
+    told = map(escape, [*said, *(f"–: {reason}" for reason in reasons)])
+    return [*notes_by_row(reductions, _test_name, most=400), *told]
+
+
+def _test_name(finding: Finding) -> str:
+    """The two sets of targets of a test, and its attributes."""
+    sets = [finding.params.get(name) for name in ("targets", "attributes")]
+    return ", ".join(clean(" : ".join(map(str, names))) for names in sets if isinstance(names, list))
 
 
 def _of_mitigations(run: DebiasRun) -> list[str]:

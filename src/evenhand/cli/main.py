@@ -13,6 +13,7 @@ from evenhand.cli.compare_command import compare_runs
 from evenhand.cli.data_command import data_app
 from evenhand.cli.export_command import export_runs
 from evenhand.cli.generate_entry import generate
+from evenhand.cli.stopping import sigterm_as_ctrl_c
 
 app = typer.Typer(
     name="evenhand",
@@ -28,7 +29,8 @@ app.command(name="compare")(compare_runs)
 app.command(name="export")(export_runs)
 
 _STOPPED = 130  # what typer returns after Ctrl-C
-_STOPPED_MESSAGE = "stopped; what was written before is whole"
+_TERMINATED = 143  # what shells report of a process that SIGTERM ended
+_STOPPED_MESSAGE = "stopped; what was written before is whole; type the same command again to go on"
 
 
 @app.callback()
@@ -339,10 +341,11 @@ def ls(
 
 def main() -> None:
     """Run the command line; mistakes of the user become one line on stderr and an exit code."""
-    from evenhand.core.errors import EvenhandError, one_line
+    from evenhand.core.errors import EvenhandError, exits_are_errors, one_line
 
     try:
-        code = app(standalone_mode=False)
+        with sigterm_as_ctrl_c() as terminations, exits_are_errors("code that this command runs"):
+            code = app(standalone_mode=False)
     except EvenhandError as problem:
         fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
@@ -353,9 +356,9 @@ def main() -> None:
         where = f"{str(problem.filename)!r}: " if problem.filename else ""
         fail(f"{where}{one_line(problem.strerror or problem)}; check the path, permissions and free space", 2)
     except (KeyboardInterrupt, typer.Abort):
-        fail(_STOPPED_MESSAGE, _STOPPED)
+        code = _STOPPED
     if code == _STOPPED:
-        fail(_STOPPED_MESSAGE, _STOPPED)
+        fail(_STOPPED_MESSAGE, _TERMINATED if terminations else _STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

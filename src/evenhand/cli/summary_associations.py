@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summary_text import clean, probability, span
+from evenhand.cli.summary_text import clean, notes_by_row, probability, span
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
@@ -40,8 +40,8 @@ def print_associations(console: Console, run: Run) -> None:
         console.print(_table(mine, beside))
         for reason in dict.fromkeys(one.reason for one in mine if one.reason):
             console.print(f"  {clean(explain(reason), 200)}")
-        for note in dict.fromkeys(note for one in mine if one.value is None for note in one.notes):
-            console.print(f"  {clean(note, 300)}")
+        for note in notes_by_row([one for one in mine if one.value is None], _row_name, most=300):
+            console.print(f"  {note}")
         console.print()
     _print_pleasant(console, findings)
     _print_untested(console, run)
@@ -142,6 +142,10 @@ def _row(finding: Finding) -> tuple[str, ...]:
         probability(finding.p_value),
         probability(finding.p_adjusted),
     )
+
+
+def _row_name(finding: Finding) -> str:
+    return _row(finding)[0]
 
 
 def _print_pleasant(console: Console, findings: Sequence[Finding]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summary_text import clean, probability, span
+from evenhand.cli.summary_text import clean, notes_by_row, probability, span
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
 from evenhand.runner.outcome import Run
@@ -46,8 +46,8 @@ def print_indicators(console: Console, run: Run) -> None:
         for line in (*_undefined(mine), *filter(None, map(_ends, mine))):
             console.print(f"  {line}")
         console.print()
-    for note in dict.fromkeys(note for finding in shown for note in finding.notes):
-        console.print(f"note: {clean(note, 200)}")
+    for note in notes_by_row(shown, _row_name):
+        console.print(f"note: {note}")
     more = len(findings) - len(shown)
     if more:
         console.print(f"{more} more findings stand in report and findings.json.")
@@ -106,6 +106,11 @@ def _what(finding: Finding) -> str:
     told_at = threshold or "association" in finding.name  # households count any sureness unless asked
     told = f" at {threshold}" if isinstance(threshold, int | float) and told_at else ""
     return clean(words[finding.name].rstrip() + told, 40)
+
+
+def _row_name(finding: Finding) -> str:
+    """A finding with its grouping, as a note names it."""
+    return f"{_what(finding)} by {clean(finding.grouping)}" if finding.grouping else _what(finding)
 
 
 def _ends(finding: Finding) -> str:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.cli.summary_text import clean, probability, span
+from evenhand.cli.summary_text import notes_by_row, probability, span
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
 
@@ -47,8 +47,8 @@ def print_settings(console: Console, run: Run) -> None:
         n = max(finding.n for finding in mine)
         console.print(f"{escape(', '.join(facets))}  n = {n:,.0f}", style="bold")
         console.print(_table(mine))
-        for note in dict.fromkeys(note for finding in mine for note in finding.notes):
-            console.print(f"  {clean(note, 200)}")
+        for note in notes_by_row(mine, _row_name):
+            console.print(f"  {note}")
         console.print()
     more = len(findings) - len(shown)
     if more:
@@ -92,6 +92,11 @@ def _row(finding: Finding) -> tuple[str, ...]:
         return where, "–", finding.reason or "undefined", "", ""
     chance = span(finding.null)
     return where, f"{finding.value:z.3f}", span(finding.interval), chance, probability(finding.p_value)
+
+
+def _row_name(finding: Finding) -> str:
+    """What stands in the first two cells of a row."""
+    return f"{_MEANINGS.get(finding.name, finding.name)} ({_row(finding)[0]})"
 
 
 def _words(name: str) -> str:

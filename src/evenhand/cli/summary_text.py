@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from rich.markup import escape
 
 from evenhand.core.errors import one_line
-from evenhand.core.results import Interval, Null
+from evenhand.core.results import Finding, Interval, Null
+
+_NAMED = 3  # rows that a note names; the others are counted
 
 USUAL = 0.95
 """The level of intervals and bands that needs no mention."""
@@ -31,3 +35,21 @@ def clean(key: str | list[str], most: int = 40) -> str:
     names = [key] if isinstance(key, str) else key
     text = " · ".join(one_line(name) or ("(blank)" if name else "(empty)") for name in names)
     return escape(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def notes_by_row(findings: Sequence[Finding], row: Callable[[Finding], str], most: int = 200) -> list[str]:
+    """Each note once, after the rows that it is about; one of all rows stands alone.
+
+    Args:
+        findings: The rows of a table.
+        row: How a row is called there.
+        most: Characters of a note that are shown.
+    """
+    said = []
+    for note in dict.fromkeys(note for finding in findings for note in finding.notes):
+        about = list(dict.fromkeys(row(finding).strip() for finding in findings if note in finding.notes))
+        more = f" and {len(about) - _NAMED} more" if len(about) > _NAMED else ""
+        lead = f"{', '.join(about[:_NAMED])}{more}: "
+        all_rows = all(note in finding.notes for finding in findings)
+        said.append(("" if all_rows else lead) + clean(note, most))
+    return said

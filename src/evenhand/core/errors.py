@@ -15,7 +15,8 @@ A message is one line: what was given, what is possible, what to type next.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -83,6 +84,26 @@ class GateBroken(EvenhandError):  # noqa: N818
     """A finding broke a gate given with ``--fail-if``."""
 
     exit_code = 4
+
+
+@contextmanager
+def exits_are_errors(what: str) -> Iterator[None]:
+    """Run code of the user's, which must not end the command as if its work were done.
+
+    Args:
+        what: Whose code it is, such as ``the model 'file.py:Model'``.
+
+    Raises:
+        UserError: The code called ``sys.exit``.
+    """
+    try:
+        yield
+    except SystemExit as problem:
+        code = one_line(repr(problem.code))[:80]
+        raise UserError(
+            f"{what} called sys.exit({code}), which would end the command before it is done; "
+            "raise an exception there instead"
+        ) from problem
 
 
 def one_line(text: object) -> str:

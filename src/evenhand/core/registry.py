@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, InputError, UnknownName, one_line
+from evenhand.core.errors import EvenhandError, InputError, UnknownName, exits_are_errors, one_line
 
 USER_MODULES = "evenhand_user_"  # how modules are called that were read from a user's file
 
@@ -51,11 +51,13 @@ def load_object(reference: str) -> Any:
     Raises:
         InputError: The module or file cannot be found.
         UnknownName: It has no such object.
+        UserError: The module calls ``sys.exit``.
     """
     where, _, attribute = reference.rpartition(":")
     if not where or not attribute or where.startswith("."):
         raise InputError(f"{reference!r} names no object; give module:object or file.py:object")
-    module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
+    with exits_are_errors(f"{reference!r}"):
+        module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
     if not hasattr(module, attribute):
         raise UnknownName("object", attribute, _own_names(module), f"objects of {where} are meant")
     return getattr(module, attribute)

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.text_tables import COMPRESSIONS, LINES, SEPARATED, check_text, format_of, refuse_pipe
 from evenhand.files.hashing import sha256_file, sha256_text
 
 
@@ -38,7 +39,7 @@ class Origin:
     @property
     def is_text(self) -> bool:
         """Whether the format writes numbers as text, so that 97 may stand there as 97.0."""
-        return Path(self.path).suffix.lower() in (".csv", ".tsv")
+        return format_of(self.path) in SEPARATED
 
 
 def _remote(path: str | list[str]) -> bool:
@@ -57,9 +58,14 @@ _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
     ".ipc": pl.scan_ipc,
     ".feather": pl.scan_ipc,
 }
-SUFFIXES = tuple(_READERS)
+_KNOWN = (*_READERS, *(text + packed for text in SEPARATED + LINES for packed in COMPRESSIONS))
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _HEADER = 1 << 20  # bytes of a first line that are looked at
+
+
+def is_table(name: str | Path) -> bool:
+    """Whether a name says a format that is read."""
+    return format_of(name) in _READERS
 
 
 def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
@@ -72,30 +78,42 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
     if "://" in text:
         return _reader(text)(text), []
+    refuse_pipe(Path(text))
     files = _local_files(text)
     if Path(text).is_dir():
         return pl.scan_parquet(f"{text}/**/*.parquet", hive_partitioning=True), files
     if all(file.stat().st_size == 0 for file in files):
         raise InputError(f"{text!r} is empty; give a table with a header and rows")
     reader = _reader(str(files[0]))
+    for file in files:
+        check_text(file)
     _check_separator(files[0])
     return reader([str(file) for file in files]), files
 
 
 def _check_separator(file: Path) -> None:
     """Refuse a CSV or TSV whose header would be read as one name, because another separator was written."""
-    own = _SEPARATORS.get(file.suffix.lower())
+    own = _SEPARATORS.get(format_of(file))
     if own is None:
         return
-    with file.open("rb") as opened:
-        header = opened.readline(_HEADER).decode("utf-8", "replace").lstrip("\ufeff").strip()
+    header = _header(file)
     written = next((one for one in (";", "\t", ",") if one in header), None)
     if own in header or written is None or "\0" in header or "\ufffd" in header:
         return
     raise InputError(
         f"the columns of {str(file)!r} are separated by {written!r} (header: {one_line(header)[:80]!r}), but "
-        f"{file.suffix.lower()} is read with {own!r}; {_separated_anew(file, written)}"
+        f"{format_of(file)} is read with {own!r}; {_separated_anew(file, written)}"
     )
+
+
+def _header(file: Path) -> str:
+    """The first line; Polars decompresses it where it must be."""
+    if format_of(file) != file.suffix.lower():
+        first = pl.scan_csv(file, has_header=False, separator="\x01", quote_char=None, infer_schema=False)
+        with reading(repr(str(file))):
+            return str(first.head(1).collect().item()).strip()
+    with file.open("rb") as opened:
+        return opened.readline(_HEADER).decode("utf-8", "replace").lstrip("\ufeff").strip()
 
 
 def _separated_anew(file: Path, written: str) -> str:
@@ -117,7 +135,7 @@ def check_one_kind(files: Sequence[Path], columns: Sequence[str]) -> None:
     Raises:
         InputError: Names the column.
     """
-    if not files or files[0].suffix.lower() not in (".jsonl", ".ndjson"):
+    if not files or format_of(files[0]) not in LINES:
         return
     lines = pl.scan_csv(
         list(files),
@@ -167,6 +185,10 @@ def _cause(problem: Any) -> str:
     text = one_line(problem)
     if "more fields than defined" in text:
         return "a row has more fields than the header; mend the row, or quote fields that hold the separator"
+    if "CSV malformed" in text or ("could not parse" in text and "dtype `str`" in text):
+        field = re.search(r"could not parse `(.{1,40})", str(problem))
+        where = f", from {one_line(field[1])} on" if field else ""
+        return f'a quotation mark (") is opened and not closed as it should be{where}; mend that row'
     if "utf-8" in text.lower() or "utf8" in text.lower():
         return "it is not UTF-8 text; convert it, for example: iconv -f latin1 -t utf-8 IN > OUT"
     return text[:200]
@@ -188,8 +210,8 @@ def _local_files(text: str) -> list[Path]:
 
 
 def _reader(name: str) -> Callable[..., pl.LazyFrame]:
-    suffix = Path(name.split("?", maxsplit=1)[0]).suffix.lower()
+    suffix = format_of(name.split("?", maxsplit=1)[0])
     if suffix not in _READERS:
-        known = ", ".join(_READERS)
+        known = ", ".join(_KNOWN)
         raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {known}")
     return _READERS[suffix]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from evenhand.core.errors import InputError
-from evenhand.files.home import home
+from evenhand.core.errors import InputError, one_line
 
 
 @contextmanager
@@ -67,13 +66,14 @@ def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection
     """Build a folder beside ``target`` and swap it in when the block succeeds.
 
     Args:
-        target: The folder to make or replace.
+        target: The folder to make or replace; a link stays, and what it points to is replaced.
         entries: As for ``check_replaceable``.
         markers: As for ``check_replaceable``.
 
     Raises:
-        InputError: Something that is not ours stands at ``target``.
+        InputError: Something that is not ours stands at ``target``, or another process writes it.
     """
+    target = Path(os.path.realpath(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     building = target.parent / f".{target.name}.building"
     with _alone(target):
@@ -91,23 +91,37 @@ def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection
 
 @contextmanager
 def _alone(target: Path) -> Iterator[None]:
-    """Hold a lock that goes with the process, however it ends; it lies apart from the user's folders."""
+    """Hold a lock that goes with the process, however it ends.
+
+    It lies beside the target, where every process that could write there meets it, whatever its home.
+    """
     from filelock import FileLock, Timeout
 
-    name = hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:32]
-    locks = home() / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(locks / f"{name}.lock", timeout=0)
+    path = target.parent / f".{target.name}.lock"
+    lock = FileLock(path, timeout=0)
     try:
         lock.acquire()
     except Timeout:
         raise InputError(
-            f"another process is writing {str(target)!r}; wait for it, or give another folder with -o"
+            f"another process is writing {str(target)!r}{_holder(path)}; "
+            "wait for it, or give another folder with -o"
         ) from None
     try:
+        path.write_text(f"process {os.getpid()} on {platform.node()}")
         yield
     finally:
+        with suppress(PermissionError):  # where open files stay; the next process takes it over
+            path.unlink(missing_ok=True)
         lock.release()
+
+
+def _holder(path: Path) -> str:
+    """Who wrote a lock, in brackets; empty where that cannot be read yet."""
+    try:
+        who = one_line(path.read_text(errors="replace"))
+    except OSError:
+        return ""
+    return f" ({who})" if who else ""
 
 
 def _swap(building: Path, target: Path) -> None:

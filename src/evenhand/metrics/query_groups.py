@@ -271,11 +271,17 @@ def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
                     f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
                     "overlap); annotate both in the same ranges, or match another attribute"
                 )
-    if not left & right:
+    if not left & right and _named_differently(left, right):
         raise InputError(
             f"queries and database share no value of {name!r} ({_some(left)}; {_some(right)}); give both the "
             "same names, or match another attribute"
         )
+
+
+def _named_differently(left: set[str], right: set[str]) -> bool:
+    """Whether values that differ are names of the same; of a single value each, few samples are as likely."""
+    folded = [{level.strip().casefold() for level in levels} for levels in (left, right)]
+    return bool(folded[0] & folded[1]) or min(len(left), len(right)) > 1
 
 
 def _levels(column: pl.Series) -> set[str]:

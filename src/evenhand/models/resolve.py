@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import UnknownName, UserError
+from evenhand.core.errors import UnknownName, UserError, exits_are_errors
 from evenhand.models.adapters import GRAMMAR, SCHEMES, who_can
 from evenhand.models.own_code import ObjectSource, open_own_code
 from evenhand.models.source import LoadOptions, ModelSource
@@ -21,11 +21,17 @@ def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:
         options: How it will be loaded.
 
     Raises:
-        UserError: A URI that names nothing.
+        UserError: A URI that names nothing, or a model whose code calls ``sys.exit``.
     """
     chosen = options or LoadOptions()
-    if not isinstance(model, str):
+    with exits_are_errors(f"the model {(model if isinstance(model, str) else type(model).__name__)!r}"):
+        if isinstance(model, str):
+            return _named(model, chosen)
         return model if _is_source(model) else ObjectSource(model, type(model).__name__)
+
+
+def _named(model: str, chosen: LoadOptions) -> ModelSource:
+    """What a model URI stands for."""
     scheme, colon, rest = model.partition(":")
     if model.rpartition(":")[0].endswith(".py"):
         return open_own_code(model, chosen)

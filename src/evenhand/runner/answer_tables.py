@@ -196,7 +196,7 @@ def _check_lengths(answered: pl.DataFrame, question: str) -> None:
 
 def _files_of(where: Path) -> list[Path]:
     if where.is_dir():
-        return sorted(file for file in where.rglob("*") if file.suffix in sources.SUFFIXES)
+        return sorted(file for file in where.rglob("*") if sources.is_table(file))
     if not where.is_file():
         raise InputError(f"there is no table {str(where)!r}; give table:FILE or table:FOLDER")
     return [where]

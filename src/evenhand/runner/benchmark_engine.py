@@ -24,6 +24,7 @@ from evenhand.benchmarks.declaration import (
     parse_parameters,
     primaries_of,
 )
+from evenhand.core.errors import exits_are_errors
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence import run_folder
 from evenhand.evidence.adaptations import adaptation_warnings
@@ -126,7 +127,7 @@ def run(
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
     further = FurtherModels(how, progress or (lambda *_: None))
-    with telling_what_to_add(source):
+    with exits_are_errors(f"the benchmark {asked.name!r}"), telling_what_to_add(source):
         plan = asked.plan(setting)
     work = _Work(asked, setting, plan, source, applied, dict(tags or {}), further)
     if applied is not None:
@@ -174,9 +175,9 @@ class _Work:
         plan, setting, applied = self.plan, self.setting, self.applied
         tables = answers.tables(plan)
         evidence = tables if applied is None else applied.tables(tables, plan)
-        measured = self.benchmark.measure(
-            Answered(plan, setting, evidence, answers.unanswered, answers.facts, self.further)
-        )
+        answered = Answered(plan, setting, evidence, answers.unanswered, answers.facts, self.further)
+        with exits_are_errors(f"the benchmark {self.benchmark.name!r}"):
+            measured = self.benchmark.measure(answered)
         extra: dict[str, Any] = {"tags": dict(self.tags)}
         if applied is not None:
             note = applied.note(self.source.uri, self.source.identity())

@@ -37,7 +37,7 @@ def read_evaluation(given: str | Path) -> set[str]:
     path = Path(given).expanduser()
     if path.is_dir():
         found = _inside(path)
-    elif path.suffix.lower() == ".json" or path.suffix.lower() in sources.SUFFIXES:
+    elif path.suffix.lower() == ".json" or sources.is_table(path):
         found = _of_table(path)
     else:
         found = _hashes(read_samples(path).images)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.declaration import Plan
-from evenhand.core.errors import UserError
+from evenhand.core.errors import UserError, exits_are_errors
 from evenhand.core.questions import Question
 from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
@@ -76,6 +76,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     evidence = folder / FOLDER
     through = AskedThrough.of(source)
     with (
+        exits_are_errors(f"the model {source.uri!r}"),
         _store(through.source, folder, options) as store,
         closing(LazyModel(through.source, store)) as model,
     ):
@@ -91,6 +92,8 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
                 lambda done, total, name=question.name: progress(name, done, total),  # type: ignore[misc]
             )
             asking.run(engine)
+            if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
+                parts.write(0, 0, [])
             written += parts.unanswered
             account.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(written, schema=UNANSWERED)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.skewsize_studies.definitions import Definition
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import ParameterError, exits_are_errors
 from evenhand.models.resolve import require, resolve
 from evenhand.models.source import ImageOptions, LoadOptions, ModelSource
 from evenhand.runner.generate_asking import Generating
@@ -186,7 +186,7 @@ def _make(
         return {}, {}
     asking = Generating(place, source, batch_size)
     try:
-        with journal(place.path, "images", shard) as written:
+        with exits_are_errors(f"the model {source.uri!r}"), journal(place.path, "images", shard) as written:
             place.sweep(row["sample"] for row in missing)
             for count, record in enumerate(asking.make(missing), done + 1):
                 if record is not None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import socket
 import sys
+import threading
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import EvenhandError, MissingExtra, UserError, one_line
+from evenhand.core.errors import EvenhandError, MissingExtra, UserError, exits_are_errors, one_line
 from evenhand.core.questions import Question
 from evenhand.core.registry import USER_MODULES
 from evenhand.models.own_code import ObjectSource
@@ -51,21 +54,27 @@ class Asker:
         try:
             if rows:
                 self._check_died(row["index"], rows)
-            if self._answering is None:  # here and not before, so that its messages arrive
-                self._answering = Answering(self._source.load(), self._question)
-            model = self._answering.model
-            _, batch, failed = next(with_images(self._question, model, [(None, rows)], _READERS))
-            answers: dict[int, Answer] = dict(failed)
-            answers.update(zip(batch.rows, self._answering.ask(batch), strict=True))
+            with exits_are_errors(f"the model {self._source.uri!r}"):
+                answering, answers = self._answered(rows)
         except EvenhandError as problem:
             return {"index": row["index"], "problem": str(problem), "facts": "", "answers": [], "piece": 0}
         return {
             "index": row["index"],
             "problem": "",
-            "facts": json.dumps(facts_of(model)) if row["index"] == 0 else "",
+            "facts": json.dumps(facts_of(answering.model)) if row["index"] == 0 else "",
             "answers": _packed(rows, answers),
-            "piece": self._answering.piece if self._answering.halved else 0,
+            "piece": answering.piece if answering.halved else 0,
         }
+
+    def _answered(self, rows: list[int]) -> tuple[Answering, dict[int, Answer]]:
+        """Who answered, and the answers."""
+        if self._answering is None:  # here and not before, so that its messages arrive
+            self._answering = Answering(self._source.load(), self._question)
+        model = self._answering.model
+        _, batch, failed = next(with_images(self._question, model, [(None, rows)], _READERS))
+        answers: dict[int, Answer] = dict(failed)
+        answers.update(zip(batch.rows, self._answering.ask(batch), strict=True))
+        return self._answering, answers
 
     def _check_died(self, index: int, rows: Sequence[int]) -> None:
         import ray
@@ -224,7 +233,8 @@ def _started(address: str | None) -> Any:
     if not ray.is_initialized():
         try:
             _knock(address)
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+            with _own_sigterm():
+                ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
         except (OSError, ValueError) as problem:
             raise UserError(
                 f"--ray-address {address!r}: {one_line(problem)}; give the address of a running cluster, or "
@@ -236,6 +246,15 @@ def _started(address: str | None) -> Any:
     context.print_on_execution_start = False
     context.execution_options.preserve_order = True
     return ray
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep this process's handler: Ray's would end a command by ``sys.exit``, in the midst of its work."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
 
 
 def _share(ray: Any, what: str, workers: int) -> float:

@@ -41,6 +41,7 @@ def test_addresses(monkeypatch):
         ("tiny@http://host/v1?concurency=8", UnknownName, "did you mean 'concurrency'"),
         ("tiny@http://host/v1?concurrency=0", ParameterError, "whole number of at least 1"),
         ("tiny@http://host/v1?timeout=0", ParameterError, "timeout must be a number above 0"),
+        ("tiny@http://host/v1?deadline=0", ParameterError, "deadline must be a number above 0"),
         ("tiny@http://host/v1?temperature=hot", ParameterError, "or none"),
         ("tiny@http://host/v1?rpm=inf", ParameterError, "rpm must be a number"),
         ("tiny@http://host/v1?image=gif", ParameterError, "'png', 'jpeg'"),
@@ -63,7 +64,7 @@ def test_identity_holds_what_changes_answers_and_nothing_else():
     assert plain["name"] == "tiny"
     assert plain["server"] == "http://127.0.0.1:1/v1"
     assert plain["weights"] == "unknown (served)"
-    assert identity("?concurrency=2&rpm=6&timeout=5&retries=0&price_in=1") == plain
+    assert identity("?concurrency=2&rpm=6&timeout=5&deadline=9&retries=0&price_in=1") == plain
     for option in (
         "max_tokens=3",
         "temperature=1",

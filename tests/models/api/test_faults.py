@@ -35,6 +35,26 @@ def test_a_time_out_is_retried(load, server, pictures):
     assert model.usage()["retries"] == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "reason", "said"),
+    [("drip", TIMED_OUT, "no whole answer within 1 s"), ("flood", CUT, "the answer is longer than 1 MB")],
+)
+def test_an_answer_without_end_is_given_up(load, server, pictures, kind, reason, said):
+    expected = ask(load(), pictures[:2], PROMPTS[:2])
+    server.break_with(kind, times=-1, match=PROMPTS[1])
+    start = time.monotonic()
+    answers = ask(load(deadline=1, retries=0), pictures[:2], PROMPTS[:2])
+    assert time.monotonic() - start < 5
+    assert answers[0] == expected[0]
+    assert (answers[1].reason, answers[1].temporary) == (reason, True)
+    assert said in answers[1].detail
+
+
+def test_waiting_for_a_turn_does_not_count_towards_the_deadline(load, server, pictures):
+    answers = ask(load(deadline=1, rpm=40), pictures[:3], PROMPTS[:3])  # a turn every 1.5 s
+    assert all(isinstance(answer, str) for answer in answers)
+
+
 def test_retry_after_is_honoured(load, server, pictures):
     server.break_with("429", retry_after=1.5)
     assert isinstance(ask(load(), pictures[:1], PROMPTS[:1])[0], str)

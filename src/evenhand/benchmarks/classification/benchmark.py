@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.classification.measuring import (
+    answers_of,
     attributes_in,
     audit_labels,
     check_spelling,
@@ -109,8 +110,10 @@ class Classification:
         renamed = respelled(found, str(given["rename"]), labels.names)
         counts = count_labels(plan.annotations, renamed, plan.by)
         if given["spelling"] == "check":
-            check_spelling(counts)
-        findings, kept = audit_labels(counts, plan.by, answered.setting.seed)
+            possible = answers_of(way, labels.names, answered.facts)
+            check_spelling(counts, respelled(possible, str(given["rename"]), labels.names))
+        limited = answered.setting.limit is not None
+        findings, kept = audit_labels(counts, plan.by, answered.setting.seed, limited=limited)
         if way != "classify" or given["rename"]:
             kept["predictions"] = label_of_each(renamed)
         if way != "classify":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -49,18 +50,22 @@ def label_of_each(found: pl.LazyFrame) -> pl.DataFrame:
     return found.select("sample", "prediction").collect()
 
 
-def audit_labels(counts: Counts, by: By, seed: int) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
+def audit_labels(
+    counts: Counts, by: By, seed: int, *, limited: bool = False
+) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
     """Every classification metric under every grouping, and the table ``mistakes``.
 
     Args:
         counts: Over at least the attributes of the groupings.
         by: Groupings; without any, accuracy alone.
         seed: Of every random stream.
+        limited: Whether a limit chose the samples: then one group alone gives findings without a value.
 
     Raises:
         InputError: A grouping with fewer than two groups among usable rows.
     """
-    check_groups(counts, by)
+    if not limited:
+        check_groups(counts, by)
     findings: list[Finding] = [] if by else [accuracy(counts)]
     tables = []
     for grouping in by:
@@ -97,15 +102,31 @@ def respelled(found: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.Lazy
     return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
 
 
-def check_spelling(counts: Counts) -> None:
+def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.LazyFrame:
+    """Every prediction that the model could have given: ``prediction``.
+
+    Args:
+        way: As of ``choose_way``.
+        labels: What it chooses from, where it has no labels of its own.
+        facts: Of a classifier its ``labels``, where they are known.
+    """
+    names = facts.get("labels", ()) if way == "classify" else labels
+    return pl.LazyFrame({"prediction": list(names)}, schema={"prediction": pl.String})
+
+
+def check_spelling(counts: Counts, possible: pl.LazyFrame) -> None:
     """Refuse predictions of which none is ever a truth: the two use different names.
 
+    Args:
+        counts: Over truth and prediction.
+        possible: As of ``answers_of``, in the spelling of ``counts``: wrong answers are no other names.
+
     Raises:
-        UserError: No predicted label is a true one.
+        UserError: No predicted label is a true one, and none could have been.
     """
     truths = {str(level) for level in counts.axis("truth").levels}
     said = {str(level) for level in counts.axis("prediction").levels}
-    if truths and said and not truths & said:
+    if truths and said and not truths & (said | set(possible.collect()["prediction"])):
         raise UserError(
             f"no predicted label is a true one: predicted {_some(said)}; true {_some(truths)}; "
             "map them with -p rename=predicted=true,..., or, if they should differ, give -p spelling=any"

@@ -17,9 +17,10 @@ from evenhand.benchmarks.classification.readers.shards import read_shards
 from evenhand.benchmarks.classification.readers.tables import read_table
 from evenhand.core.errors import InputError
 from evenhand.core.questions import ImageSource
+from evenhand.evidence.sources import is_table
 from evenhand.files.image_sources import FirstImages
 
-_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", ".ipc")
+_ARROW = ".arrow"  # files of a saved data set are no tables of samples
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
 _FORMS = (
     "a table of image paths and labels, a folder for each class, Parquet with images, a saved Hugging Face "
@@ -135,7 +136,7 @@ def _read_folder(folder: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
 
 def _table_in(folder: Path, names: Sequence[str], wanted: Wanted) -> Path:
     """The one table of a folder, or the folder itself where it holds Parquet files."""
-    tables = [folder / name for name in names if Path(name).suffix.lower() in _TABLES]
+    tables = [folder / name for name in names if is_table(name) and not name.lower().endswith(_ARROW)]
     if len(tables) == 1:
         return tables[0]
     if all(table.suffix.lower() == ".parquet" for table in tables) and next(folder.rglob("*.parquet"), None):

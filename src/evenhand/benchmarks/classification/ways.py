@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 
 from evenhand.benchmarks.classification.reader import Samples
 from evenhand.core.errors import InputError, ParameterError, UserError, one_line
 from evenhand.core.questions import Question
-from evenhand.evidence.derive import PREDICTED, label_in, plain, prototypes, zero_shot
+from evenhand.evidence.derive import NO_LABEL, PREDICTED, label_in, plain, prototypes, zero_shot
 
 WAYS = {
     "classify": ("classifies_images",),
@@ -201,7 +201,11 @@ def text_vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[floa
 
 
 def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, dict[str, int]]:
-    """Predictions from free text; each different text is looked at once."""
+    """Predictions from free text; each different text is looked at once.
+
+    Raises:
+        UserError: No answer names a label.
+    """
     forms = labels.forms()
     texts = answers.select(pl.col("text").unique()).collect()["text"].to_list()
     found = pl.DataFrame(
@@ -215,7 +219,22 @@ def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, 
     kept = usable.select(
         "sample", "prediction", rank=pl.lit(1, pl.Int32), confidence=pl.lit(None, pl.Float64)
     )
-    return kept, dict(unusable.iter_rows())
+    reasons = dict(unusable.iter_rows())
+    if reasons and found["prediction"].is_null().all():
+        _refuse_answers(answers.select("text").head(1).collect().item(), labels, reasons)
+    return kept, reasons
+
+
+def _refuse_answers(first: str, labels: Labels, reasons: Mapping[str, int]) -> NoReturn:
+    """None of the answers can be used."""
+    alone = "" if set(reasons) == {NO_LABEL} else " alone"
+    counts = ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
+    names = ", ".join(repr(one_line(name)) for name in labels.names[:4])
+    raise UserError(
+        f"no answer names a label{alone}: {counts}; the first is {one_line(first)[:80]!r}; labels: {names}"
+        f"{', ...' if len(labels.names) > 4 else ''}; ask otherwise with -p prompt=..., or read answers by "
+        "steps with -p match=steps"
+    )
 
 
 def templates_of(parameters: Mapping[str, Any]) -> list[str]:

@@ -72,6 +72,6 @@ def _files(places: Sequence[Path]) -> list[Path]:
     for place in (place.expanduser() for place in places):
         if not place.exists():
             raise InputError(f"there is no {one_line(place)}; give a table of embeddings or a folder of them")
-        inside = sorted(file for file in place.rglob("*") if file.suffix.lower() in sources.SUFFIXES)
+        inside = sorted(file for file in place.rglob("*") if sources.is_table(file))
         found += inside if place.is_dir() else [place]
     return found

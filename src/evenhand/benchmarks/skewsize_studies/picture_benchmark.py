@@ -9,6 +9,7 @@ from importlib.resources import files
 import polars as pl
 
 from evenhand.benchmarks.classification.measuring import (
+    answers_of,
     attributes_in,
     audit_labels,
     check_spelling,
@@ -112,13 +113,17 @@ class PictureBenchmark:
         if way == "answer":
             return measure_answers(answered, plan.material)
         found, unusable = predictions(way, answered.evidence, plan.labels, given, answered.facts)
+        possible = answers_of(way, plan.labels.names, answered.facts)
         if way == "classify":
-            found = called(found, answered.facts, plan.material)
-        found = respelled(found, str(given["rename"]), plan.labels.names)
+            found, possible = (called(one, answered.facts, plan.material) for one in (found, possible))
+        found, possible = (
+            respelled(one, str(given["rename"]), plan.labels.names) for one in (found, possible)
+        )
         counts = count_labels(plan.annotations, found, plan.by)
         if given["spelling"] == "check":
-            check_spelling(counts)
-        findings, tables = audit_labels(counts, plan.by, seed)
+            check_spelling(counts, possible)
+        limited = answered.setting.limit is not None
+        findings, tables = audit_labels(counts, plan.by, seed, limited=limited)
         tables["predictions"] = label_of_each(found)
         if way == "zero_shot":
             tables["labels"] = pl.DataFrame({"label": plan.labels.names, "text": plan.labels.texts})

@@ -41,7 +41,8 @@ def measure_answers(answered: Answered, material: Material) -> Measured:
     annotations = answered.plan.annotations
     counts = count_labels(annotations, opened.predictions, by)
     raw = count_labels(annotations, opened.table.lazy().select("sample", prediction=as_said()), by)
-    findings, tables = audit_labels(counts, by, seed)
+    limited = answered.setting.limit is not None
+    findings, tables = audit_labels(counts, by, seed, limited=limited)
     return Measured(
         [*findings, *raw_findings(raw, by, seed)],
         {"predictions": counts, "predictions_raw": raw},

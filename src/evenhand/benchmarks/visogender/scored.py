@@ -159,7 +159,7 @@ def _files(places: Sequence[Path], kind: str) -> list[Path]:
             files.append(kept)
         else:
             names = sorted(place.iterdir())
-            known = [each for each in names if each.suffix in (".json", *sources.SUFFIXES)]
+            known = [each for each in names if each.suffix == ".json" or sources.is_table(each)]
             files += [each for each in known if not each.name.startswith(_RESULTS)]
     return files
 
@@ -170,7 +170,7 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
     found: list[tuple[Path, pl.LazyFrame]] = []
     seen: list[str] = []
     for file in files:
-        if file.suffix not in sources.SUFFIXES:
+        if not sources.is_table(file):
             continue
         with sources.reading(f"{str(file)!r}"):
             lazy, _ = sources.scan(file)

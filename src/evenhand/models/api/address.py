@@ -26,6 +26,7 @@ class ApiOptions:
         concurrency: Samples asked about at the same time, at least 1.
         rpm: Requests a minute at most, retries included; 0 is no limit.
         timeout: Seconds to wait for a connection, and for the next bytes of an answer.
+        deadline: Seconds for a whole answer; at least ``timeout`` where it is not given.
         retries: Further attempts after 408, 409, 429, 5xx, a time-out, a cut connection, a garbled answer.
         max_tokens: Longest answer, in tokens.
         temperature: 0 is greedy; ``none`` leaves it to the server, for models that refuse it.
@@ -43,6 +44,7 @@ class ApiOptions:
     concurrency: int = 8
     rpm: float = 0.0
     timeout: float = 60.0
+    deadline: float = 600.0
     retries: int = 5
     max_tokens: int = 64
     temperature: float | None = 0.0
@@ -72,6 +74,7 @@ class Address:
 
 _CHOICES = {"image": ("png", "jpeg"), "logprobs": ("top", "prompt"), "prefix": ("user", "assistant")}
 _WHOLE = {"concurrency": 1, "retries": 0, "max_tokens": 1, "seed": 0, "top_logprobs": 1}
+_ABOVE_0 = ("timeout", "deadline")
 _OMITTED = ("temperature", "seed")
 
 
@@ -121,6 +124,8 @@ def _parse_options(query: str) -> ApiOptions:
             raise UnknownName("option of api:", name, known)  # the value may be a key: it is not shown
         given[name] = _read(name, text)
     options = replace(ApiOptions(), **given)
+    if "deadline" not in given:
+        options = replace(options, deadline=max(options.deadline, options.timeout))
     if options.logprobs == "prompt" and "prefix" not in given:
         options = replace(options, prefix="assistant")
     if options.logprobs == "prompt" and options.prefix == "user":
@@ -144,9 +149,9 @@ def _read(name: str, text: str) -> Any:
         value = kind(text)
     except ValueError:
         value = float("nan")
-    if not least <= value < float("inf") or (name == "timeout" and value == 0):
+    if not least <= value < float("inf") or (name in _ABOVE_0 and value == 0):
         what = "a whole number" if name in _WHOLE else "a number"
-        above = "above 0" if name == "timeout" else f"of at least {least}"
+        above = "above 0" if name in _ABOVE_0 else f"of at least {least}"
         raise ParameterError(f"{name} must be {what} {above}" + (" or none" * (name in _OMITTED)))
     return value
 

@@ -24,8 +24,8 @@ class ApiClient:
     """Asks for chat completions and for images.
 
     Attempts, exponential back-off with jitter and ``Retry-After`` are the ``openai`` library's. The rate
-    limit, the count of attempts, and the refusal of answers that are none hang on its HTTP
-    client, so that they hold for retries too.
+    limit, the count of attempts, the deadline and size of an answer, and the refusal of answers that are none
+    hang on its HTTP client, so that they hold for retries too.
 
     Args:
         address: The server and its options; the key comes from the environment.
@@ -39,6 +39,8 @@ class ApiClient:
             import openai
         except ImportError:
             raise MissingExtra("openai", "api") from None
+        from evenhand.models.api.bounded import BoundedClient
+
         self._options, key = address.options, api_key(address.base_url)
         self._asked = Asked(address.model, address.base_url, key)
         self._openai = openai.AsyncOpenAI(
@@ -46,9 +48,7 @@ class ApiClient:
             base_url=address.base_url,
             timeout=self._options.timeout,
             max_retries=self._options.retries,
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"request": [self._before], "response": [_check_answer]}
-            ),
+            http_client=BoundedClient(self._options.deadline, self._before, _check_answer),
         )
         self._hasty = self._openai.with_options(max_retries=0)
         self._thread = LoopThread()
@@ -212,14 +212,13 @@ class ApiClient:
         return answer
 
 
-async def _check_answer(response: Any) -> None:
+def _check_answer(response: Any) -> None:
     """Make an answer that is none a failure of the connection, which is retried."""
     what = next((one for end, one in _ANSWERS.items() if response.request.url.path.endswith(end)), None)
     if response.status_code != 200 or what is None:
         return
     import httpx2
 
-    await response.aread()
     try:
         answer = response.json()
     except ValueError:

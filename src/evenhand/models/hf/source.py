@@ -38,6 +38,11 @@ _UNUSED = (
 )  # weights that transformers passes over
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
+TRUSTING = "read its .py files, and if you trust them add: --trust-remote-code"
+"""What to do about a model with code of its own."""
+
+_ASKS_FOR_TRUST = "trust_remote_code"  # in what transformers says where code would have to run
+
 
 class HfSource:
     """A model in a folder of config, safetensors, tokenizer and processor.
@@ -97,10 +102,7 @@ class HfSource:
             found = SENTENCE_ENCODER if trusted else None
         if found is None and own_code:
             if not self._options.trust_remote_code:
-                raise UserError(
-                    f"{self.uri!r} runs code of its own ({self._described()}); read its .py files, and if "
-                    "you trust them add: --trust-remote-code"
-                )
+                raise UserError(f"{self.uri!r} runs code of its own ({self._described()}); {TRUSTING}")
             found = family_of_own_code(self._config)
         if found is None:
             raise UserError(
@@ -221,6 +223,8 @@ class HfSource:
 
 def _why(problem: BaseException) -> str:
     """What went wrong at the bottom of a chain of exceptions, and what to do about it, in one line."""
+    if _ASKS_FOR_TRUST in str(problem):  # its advice names an option of its own, and hides what it does
+        return f"its files name code of their own, which does not run unasked; {TRUSTING}"
     unfit = isinstance(problem, ImportError)
     while unfit and problem.__cause__ is not None:  # transformers wraps what really happened
         problem = problem.__cause__

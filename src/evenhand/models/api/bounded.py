@@ -1,0 +1,68 @@
+"""An HTTP client whose answers end: each attempt has a total deadline, and each answer a size."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx2
+import openai
+
+ANSWER_BYTES = 2**20
+IMAGE_BYTES = 2**26  # a large picture as base64 text
+_IMAGES = "/images/generations"
+
+
+class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # its base is not typed here
+    """The HTTP client of ``openai``, for servers that never finish.
+
+    Its time-out is that between bytes: a server that sends a byte now and then would be waited for without
+    end, and one that never stops sending would fill the memory.
+
+    Args:
+        deadline: Seconds for an attempt, from its first byte to the last of the answer.
+        before: Awaited before each attempt; this does not count towards the deadline.
+        check: Called with each answer that is whole.
+    """
+
+    def __init__(
+        self,
+        deadline: float,
+        before: Callable[[httpx2.Request], Awaitable[None]],
+        check: Callable[[httpx2.Response], None],
+    ) -> None:
+        super().__init__(event_hooks={"response": [self._read]})
+        self._deadline, self._before, self._check = deadline, before, check
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """One attempt.
+
+        Args:
+            request: What is sent.
+            options: As of the class it is derived from.
+
+        Raises:
+            httpx2.ReadTimeout: The answer was not whole in time.
+            httpx2.RemoteProtocolError: The answer is too long, or none.
+        """
+        await self._before(request)
+        try:
+            async with asyncio.timeout(self._deadline):
+                answer: httpx2.Response = await super().send(request, **options)
+                return answer
+        except TimeoutError:
+            message = f"no whole answer within {self._deadline:g} s (deadline)"
+            raise httpx2.ReadTimeout(message, request=request) from None
+
+    async def _read(self, response: httpx2.Response) -> None:
+        """Read the answer as far as it may go."""
+        most = IMAGE_BYTES if response.request.url.path.endswith(_IMAGES) else ANSWER_BYTES
+        content = bytearray()
+        async for part in response.aiter_bytes():
+            content += part
+            if len(content) > most:
+                message = f"the answer is longer than {most // 2**20} MB"
+                raise httpx2.RemoteProtocolError(message, request=response.request)
+        response._content = bytes(content)  # where the class looks for an answer that was read
+        self._check(response)
