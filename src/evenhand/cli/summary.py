@@ -38,10 +38,12 @@ _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v")
 
 
 def print_summary(run: Run, out: Path | None) -> None:
-    """Per grouping: headline findings, the classes that stand out, contrasts; then what was dropped."""
+    """Warnings about the table; per grouping: headline findings, the classes that stand out, contrasts; then what was dropped."""
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
+    for warning in run.findings.warnings:
+        console.print(f"warning: {escape(one_line(warning.message))}")
     findings = run.findings.findings
     if has_settings(findings):
         print_settings(console, run)
@@ -52,8 +54,6 @@ def print_summary(run: Run, out: Path | None) -> None:
     else:
         _print_groupings(console, run)
     _print_dropped(console, run)
-    if run.manifest.get("repeated_ids"):
-        console.print(f"{run.manifest['repeated_ids']:,} rows repeat an id; every row counts")
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
