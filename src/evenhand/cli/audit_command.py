@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 
-from evenhand.cli.summary import print_summary
-from evenhand.core.errors import one_line
+from evenhand.cli.summary import print_summary, print_warnings
 from evenhand.runner.audit_engine import Progress, audit_table
 from evenhand.runner.gates import check_gate_names, check_gates
 
@@ -31,8 +29,7 @@ def run_audit(
     with progress(quiet) as say:
         run = audit_table(table, columns=columns, by=by, out=out, progress=say, **options)
     if quiet:
-        for warning in run.findings.warnings:
-            typer.echo(f"warning: {one_line(warning.message)}", err=True)
+        print_warnings(run)
     else:
         print_summary(run, out)
     check_gates(run.findings.findings, gates)

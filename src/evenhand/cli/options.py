@@ -59,6 +59,9 @@ RayAddress = Annotated[
 KeepAnswers = Annotated[
     bool, typer.Option("--keep-answers/--forget-answers", help="Reuse and keep the model's answers.")
 ]
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Go on if more than 5 % of the samples have no image file.")
+]
 TrustRemoteCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let the model's repository run its own code.")
 ]

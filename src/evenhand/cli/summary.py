@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -57,6 +58,12 @@ def print_summary(run: Run, out: Path | None) -> None:
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def print_warnings(run: Run) -> None:
+    """Warnings alone, on stderr: what a command says that is quiet otherwise."""
+    for warning in run.findings.warnings:
+        typer.echo(f"warning: {one_line(warning.message)}", err=True)
 
 
 def _print_groupings(console: Console, run: Run) -> None:
