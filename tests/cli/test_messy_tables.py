@@ -1,10 +1,11 @@
-"""Messy tables: what is wrong with labels, columns and rows is on the terminal, in the report and in findings."""
+"""Messy tables: what is wrong with labels, columns and rows is on the terminal, in report and findings."""
 
 from __future__ import annotations
 
 import json
 import unicodedata
 from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 
 import pandas
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InputError
 from tests.cli.test_audit import type_in
 
 OPTIONS = ["--truth", "truth", "--prediction", "prediction", "--by", "group"]
@@ -58,7 +60,9 @@ def refused(monkeypatch, capsys, path: object, *words: object) -> str:
 
 
 def finding(folder: Path, name: str) -> dict:
-    return next(f for f in json.loads((folder / "findings.json").read_text())["findings"] if f["name"] == name)
+    return next(
+        f for f in json.loads((folder / "findings.json").read_text())["findings"] if f["name"] == name
+    )
 
 
 def test_a_tidy_table_is_audited_without_a_warning(tmp_path, monkeypatch, capsys):
@@ -149,20 +153,24 @@ def test_a_map_file_renames_labels_and_groups(tmp_path, monkeypatch, capsys):
     assert finding(out, "accuracy")["value"] == pytest.approx(91 / 120)
 
 
-@pytest.mark.parametrize("text", ["NA", "N/A", "NaN", "None", "null", "-", "?", "na", "  "])
+WORDS = ("NA", "N/A", "NaN", "None", "null", "-", "?", "na", "  ")
+
+
 @pytest.mark.parametrize("column", [1, 2])
-def test_texts_that_mean_missing_are_named_and_left_out_by_missing(
-    text, column, tmp_path, monkeypatch, capsys
-):
+def test_texts_that_mean_missing_are_named_and_left_out_by_missing(column, tmp_path, monkeypatch, capsys):
     plain = "f" if column == 2 else "a"
-    path, out = csv(tmp_path / "t.csv", changed(FAIR, column, plain, plain, text)), tmp_path / "out"
+    messy = changed(FAIR, column, plain, plain, *WORDS)
+    path, out = csv(tmp_path / "t.csv", messy), tmp_path / "out"
     printed = audit(monkeypatch, capsys, path, "-o", out)
-    gone = sum(row[column] == plain for row in FAIR) // 2
-    assert f"({gone} rows)" in printed
+    gone = sum(row[column] in WORDS for row in messy)
     assert f"n is 120 with them as labels and {120 - gone} with them missing" in printed
-    assert "--missing" in printed
-    assert json.loads((out / "findings.json").read_text())["warnings"][0]["code"] == "missing_words"
-    printed = audit(monkeypatch, capsys, path, "-o", out, "--missing", text)
+    warning = json.loads((out / "findings.json").read_text())["warnings"][0]
+    assert warning["code"] == "missing_words"
+    counts = {one["value"]: one["count"] for one in warning["values"]}
+    assert counts == {word: sum(row[column] == word for row in messy) for word in WORDS}
+    assert all(f"--missing {word}" in warning["option"] for word in ("NA", "N/A", "None", "null", "'  '"))
+    texts = [word for text in WORDS for word in ("--missing", text)]
+    printed = audit(monkeypatch, capsys, path, "-o", out, *texts)
     assert "warning" not in printed
     assert finding(out, "accuracy")["n"] == 120 - gone
     assert f"{gone} rows with missing {'group' if column == 2 else 'prediction'}" in printed
@@ -184,9 +192,7 @@ def test_the_command_line_and_pandas_agree_once_missing_texts_are_named(tmp_path
 
 def test_python_takes_the_same_options(tmp_path):
     messy = changed(changed(FAIR, 2, "f", "f", "F "), 1, "b", "b", "bee")
-    predictions = eh.Predictions.read(
-        csv(tmp_path / "t.csv", messy), truth="truth", prediction="prediction"
-    )
+    predictions = eh.Predictions.read(csv(tmp_path / "t.csv", messy), truth="truth", prediction="prediction")
     run = eh.audit(predictions, by="group", map={"bee": "b"}, normalize=True)
     assert run.finding("accuracy").value == pytest.approx(91 / 120)
     assert [group.key for group in run.finding("accuracy").groups] == ["f", "m"] or len(
@@ -285,3 +291,35 @@ def test_audits_compared_sample_by_sample_keep_what_was_mapped(tmp_path, monkeyp
         assert type_in(monkeypatch, "audit", tmp_path / f"{name}.csv", *OPTIONS, *words) == 0
     assert type_in(monkeypatch, "compare", tmp_path / "one", tmp_path / "two") == 0
     assert "1 of 1 pairs on the same samples (120)" in capsys.readouterr().out
+
+
+def test_columns_of_one_name_in_a_frame_are_refused():
+    frame = pandas.DataFrame([["a", "b", "x", "y"]], columns=["truth", "prediction", "group", "group"])
+    with pytest.raises(InputError, match="rename them"):
+        eh.Predictions.from_frame(frame, truth="truth", prediction="prediction")
+
+
+def test_truths_and_predictions_of_two_kinds_agree_after_normalize():
+    frame = pl.DataFrame(
+        {"t": [True, False] * 20, "p": ["true", "False "] * 20, "g": ["a", "b", "b", "a"] * 10}
+    )
+    predictions = eh.Predictions.from_frame(frame, truth="t", prediction="p", normalize=True)
+    assert eh.metrics.accuracy(predictions, by="g").value == 1.0
+
+
+def test_labels_of_a_large_vocabulary_that_are_never_true_are_no_warning(tmp_path, monkeypatch, capsys):
+    long_tail = changed(FAIR, 1, "b", "b", "b", *(f"{letter * 3}" for letter in "cdefghijkl"))
+    assert "warning" not in audit(monkeypatch, capsys, csv(tmp_path / "t.csv", long_tail))
+
+
+def test_a_report_that_hides_small_cells_hides_the_counts_of_warnings(tmp_path):
+    messy = [*changed(FAIR, 2, "f", "f", "F"), ("a", "a", "NA"), ("a", "a", "NA"), ("a", "a", "NA")]
+    run = eh.audit(
+        eh.Predictions.read(csv(tmp_path / "t.csv", messy), truth="truth", prediction="prediction"),
+        by="group",
+    )
+    assert "'NA' (3 rows)" in unescape(run.html())
+    hidden = unescape(run.html(suppress=10))
+    assert "'NA' (3 rows)" not in hidden
+    assert "with them as labels" not in hidden
+    assert "missing words in 'group'; the counts are hidden" in hidden

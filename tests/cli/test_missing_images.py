@@ -66,7 +66,9 @@ def test_answers_that_prefer_nothing_are_counted(folder, monkeypatch, capsys):  
     assert f"in {tied} of 60 answers to 'predictions' all candidates have the same score" in printed
 
 
-@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: FirstImages(s, 2), lambda s: ChosenImages(s, [0, 2, 1])])
+@pytest.mark.parametrize(
+    "wrap", [lambda s: s, lambda s: FirstImages(s, 2), lambda s: ChosenImages(s, [0, 2, 1])]
+)
 def test_sources_say_which_files_are_not_there(wrap, tmp_path):
     (tmp_path / "0.png").write_bytes(b"x")
     source = wrap(ImageFiles([tmp_path / f"{index}.png" for index in range(3)]))

@@ -39,12 +39,14 @@ _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v")
 
 
 def print_summary(run: Run, out: Path | None) -> None:
-    """Warnings about the table; per grouping: headline findings, the classes that stand out, contrasts; then what was dropped."""
+    """Warnings; per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
     for warning in run.findings.warnings:
-        console.print(f"warning: {escape(one_line(warning.message))}")
+        console.print(
+            f"warning: {escape(one_line(warning.message))}", soft_wrap=True
+        )  # a command in it is whole
     findings = run.findings.findings
     if has_settings(findings):
         print_settings(console, run)

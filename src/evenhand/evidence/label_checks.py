@@ -21,7 +21,7 @@ MISSING_WORDS = frozenset(
     ("", "-", "--", "?", "na", "n/a", "nan", "-nan", "none", "null", "nil", "#n/a", "#na", "<na>")
 )
 _SHOWN = 6  # values of one kind in a message
-_COMPARED = 200  # of the labels never met, the most frequent are compared letter by letter
+_COMPARED = 60  # labels of either side, the most frequent, are compared letter by letter
 _ALIKE = 0.8  # share of equal letters from which two labels may be one
 _SURPRISING = 5  # rows from which a label that is never met says something by itself
 _FEW = 10  # labels never met; of more, those that resemble none are the long tail of a vocabulary
@@ -39,9 +39,7 @@ def check_labels(
     """
     counts = counts.of_first()
     rows = {
-        axis.name: dict(
-            zip(map(str, axis.levels), map(float, counts.level_counts(axis.name)), strict=True)
-        )
+        axis.name: dict(zip(map(str, axis.levels), map(float, counts.level_counts(axis.name)), strict=True))
         for axis in counts.axes
         if axis.name != "rank"
     }
@@ -125,7 +123,9 @@ def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[Tabl
     if not several:
         return
     several.sort(key=lambda values: -sum(one.count for one in values))
-    columns = [column for column, rows in sides.items() if any(one.value in rows for g in several for one in g)]
+    columns = [
+        column for column, rows in sides.items() if any(one.value in rows for g in several for one in g)
+    ]
     told = "; ".join(listed(values) for values in several[:_SHOWN])
     more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
     many = f"{len(several)} labels are" if len(several) > 1 else "one label is"
@@ -206,7 +206,8 @@ def _resemblance(one: str, other: str) -> float:
     if all(words) and (words[0] <= words[1] or words[1] <= words[0]):
         return 1.0
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return matcher.ratio() if matcher.quick_ratio() >= _ALIKE else 0.0
+    quick = matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE
+    return matcher.ratio() if quick else 0.0
 
 
 def _paired(pairs: Sequence[tuple[ValueCount, ValueCount]]) -> str:
@@ -234,5 +235,3 @@ def _unused(unused: Sequence[Renaming]) -> Iterable[TableWarning]:
             values=[ValueCount(value=one.old, count=0) for one in unused],
             option="--map",
         )
-
-

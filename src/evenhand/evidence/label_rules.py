@@ -1,4 +1,4 @@
-"""How labels are written: one form for spellings that mean the same, and rules that rename and merge labels."""
+"""How labels are written: one form for spellings that mean the same, and rules that rename and merge."""
 
 from __future__ import annotations
 
@@ -186,6 +186,9 @@ class LabelRules:
             shown = {form: max(sorted(texts), key=texts.__getitem__) for form, texts in rows.items()}
             for name in names:
                 new[name] = [None if one is None else shown[folded(str(one))] for one in new[name]]
+
+
+NO_RULES = LabelRules()
 
 
 def _one_kind(axes: Sequence[Axis], new: _Levels) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import narwhals as nw
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.evidence import counting, sources
 from evenhand.evidence.counts import Counts
-from evenhand.evidence.label_rules import LabelRules, MapLike, Relabelled
+from evenhand.evidence.label_rules import NO_RULES, LabelRules, MapLike, Relabelled
 from evenhand.evidence.labels import check_same_kind
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -43,7 +43,7 @@ class Predictions:
     rank: str | None = None
     confidence: str | None = None
     origin: sources.Origin | None = None
-    rules: LabelRules = LabelRules()
+    rules: LabelRules = NO_RULES
 
     @classmethod
     def read(
@@ -95,7 +95,7 @@ class Predictions:
         ``map``, ``normalize`` and ``missing`` rename and merge labels, as ``LabelRules.make`` takes them.
 
         Raises:
-            InputError: Not a frame, or truth and prediction are one column.
+            InputError: Not a frame, a column name that stands twice, or truth and prediction are one column.
             UnknownName: A column that does not exist, with the closest that do.
         """
         try:
@@ -104,6 +104,10 @@ class Predictions:
             given = f"{type(frame).__module__}.{type(frame).__name__}"
             raise InputError(
                 f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
+            ) from None
+        except nw.exceptions.DuplicateError as problem:
+            raise InputError(
+                f"several columns of the frame have one name; rename them: {one_line(problem)[:200]}"
             ) from None
         rules = LabelRules.make(map, normalize, missing)
         return cls(wrapped, truth, prediction, id, rank, confidence, rules=rules)

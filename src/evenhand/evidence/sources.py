@@ -218,7 +218,9 @@ def _local_files(text: str) -> list[Path]:
         files = [file for file in tables if file.suffix == ".parquet"]
         if not files:
             hint = f": {_glob_of(text, tables[0].suffix)}" if tables else ""
-            raise InputError(f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes{hint}")
+            raise InputError(
+                f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes{hint}"
+            )
         return files
     if path.is_file():
         return [path]

@@ -117,7 +117,7 @@ class ChosenImages:
 
     def absent(self) -> dict[int, str]:
         """As of the source; none where it does not lie in files."""
-        found = getattr(self.source, "absent", dict)()
+        found: dict[int, str] = getattr(self.source, "absent", dict)()
         return {index: found[each] for index, each in enumerate(self.chosen.tolist()) if each in found}
 
     def load(self, index: int) -> Pixels:

@@ -290,7 +290,7 @@ class FirstImages:
 
     def absent(self) -> dict[int, str]:
         """As of the source; none where it does not lie in files."""
-        found = getattr(self.source, "absent", dict)()
+        found: dict[int, str] = getattr(self.source, "absent", dict)()
         return {index: path for index, path in found.items() if index < self.count}
 
     def load(self, index: int) -> Pixels:

@@ -142,7 +142,9 @@ def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[Left
                 seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = None
         names = {finding.name for finding in chapter.findings}
         result += [
-            LeftOut(chapter.title, _why(reason, chapter, manifest), count, tuple(metrics), set(metrics) == names)
+            LeftOut(
+                chapter.title, _why(reason, chapter, manifest), count, tuple(metrics), set(metrics) == names
+            )
             for (reason, count), metrics in seen.items()
         ]
     return result
@@ -154,7 +156,9 @@ def _why(reason: str, chapter: Chapter, manifest: Mapping[str, Any]) -> str:
     if name == reason or name not in ("truth", "prediction", *chapter.by):
         return glossary.reason(reason)
     if manifest.get("kind") == "audit":
-        return f"no value in the column {quoted(manifest.get(name, name) if name not in chapter.by else name)}"
+        return (
+            f"no value in the column {quoted(manifest.get(name, name) if name not in chapter.by else name)}"
+        )
     if name in chapter.by:
         return f"{quoted(attribute(name))} is not annotated"
     return glossary.reason(f"missing_{name}" if not _of_pronouns(manifest) else reason)

@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.results import Finding, Findings
+from evenhand.evidence.counts import Counts
 from evenhand.evidence.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.saved_counts import SavedCounts, is_saved

@@ -1,4 +1,4 @@
-"""What an audit measures: counts under the user's rules for labels, and warnings about them and their table."""
+"""What an audit measures: counts under the user's rules for labels, and warnings about their table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import TableWarning
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.label_checks import check_labels
-from evenhand.evidence.label_rules import Changes, LabelRules, Renaming
+from evenhand.evidence.label_rules import NO_RULES, Changes, LabelRules, Renaming
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.row_checks import check_rows
 from evenhand.evidence.saved_counts import SavedCounts
@@ -32,7 +32,7 @@ class Audited:
 
     evidence: Evidence
     counts: Counts
-    rules: LabelRules = LabelRules()
+    rules: LabelRules = NO_RULES
     changes: Changes = field(default_factory=dict)
     unused: tuple[Renaming, ...] = ()
 
@@ -46,7 +46,9 @@ class Audited:
         names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
         if isinstance(evidence, Predictions):
             if rules and evidence.rules:
-                raise ParameterError("map, normalize and missing are given twice: to the predictions and here")
+                raise ParameterError(
+                    "map, normalize and missing are given twice: to the predictions and here"
+                )
             rules = rules or evidence.rules
             made = replace(evidence, rules=rules).relabelled(names)
         else:

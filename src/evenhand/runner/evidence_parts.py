@@ -70,10 +70,8 @@ class EvidenceParts:
                 kept.append(answer)
             else:
                 self._list(row, problem)
-        if KINDS[self.question.capability] in ("predictions", "scores") and kept:
-            scores = np.stack(kept)
-            if scores.ndim > 1 and scores.shape[1] > 1:
-                self.tied += int((scores == scores[:, :1]).all(axis=1).sum())
+        if KINDS[self.question.capability] in ("predictions", "scores"):
+            self.tied += _tied(kept)
         table = _TABLES[self.question.capability](self.question, rows, kept, self.facts)
         write_table(table, self.folder / f"part-{shard:05d}.parquet")
 
@@ -87,6 +85,14 @@ class EvidenceParts:
                 "temporary": is_temporary(problem),
             }
         )
+
+
+def _tied(answers: Sequence[Any]) -> int:
+    """Answers of several numbers that are all equal."""
+    scores = np.stack(answers) if answers else np.zeros((0, 2))
+    if scores.ndim < 2 or scores.shape[1] < 2:
+        return 0
+    return int((scores == scores[:, :1]).all(axis=1).sum())
 
 
 def tied_scores(table: pl.DataFrame) -> int:

@@ -32,7 +32,7 @@ def check_images(questions: Sequence[Question], *, allow_missing: bool) -> list[
         if question.images is None:
             continue
         samples.update(question.samples)
-        absent = getattr(question.images, "absent", dict)()
+        absent: dict[int, str] = getattr(question.images, "absent", dict)()
         paths |= {question.samples[index]: path for index, path in absent.items()}
     if not paths:
         return []
