@@ -183,12 +183,18 @@ class LabelRules:
                     if label is not None:
                         spellings = rows.setdefault(folded(str(label)), {})
                         spellings[str(label)] = spellings.get(str(label), 0) + n
-            shown = {form: max(sorted(texts), key=texts.__getitem__) for form, texts in rows.items()}
+            shown = {form: _most_frequent(texts) for form, texts in rows.items()}
             for name in names:
                 new[name] = [None if one is None else shown[folded(str(one))] for one in new[name]]
 
 
 NO_RULES = LabelRules()
+
+
+def _most_frequent(rows: Mapping[str, float]) -> str:
+    """The spelling of most rows, without the space around it; of equally frequent ones one without space."""
+    trimmed = {text: " ".join(text.strip(_INVISIBLE).split()) for text in sorted(rows)}
+    return trimmed[max(trimmed, key=lambda text: (rows[text], text == trimmed[text]))]
 
 
 def _one_kind(axes: Sequence[Axis], new: _Levels) -> None:
