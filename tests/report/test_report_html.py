@@ -142,7 +142,10 @@ def test_unknown_metrics_are_shown(realistic):
 
 def test_contrasts_dropped_and_limits_are_told(realistic):
     assert "paper mode 0.655 the paper’s listing applies Yates’s correction" in realistic.words
-    assert "missing perceived_gender 22 perceived gender every finding of this grouping" in realistic.words
+    assert (
+        "“perceived gender” is not annotated 22 perceived gender every finding of this grouping"
+        in realistic.words
+    )
     assert "associations, not causes" in realistic.words
     assert "question of context" in realistic.words
     assert "“perceived gender” is perceived" in realistic.words

@@ -166,7 +166,10 @@ def test_reasons_and_titles_fall_back_to_themselves():
 
 
 def test_left_out_says_of_which_findings(chapter):
-    found = {item.reason: item for item in left_out([chapter])}
-    assert found["missing perceived_gender"].everywhere
-    assert not found["class: constant"].everywhere
-    assert found["class: constant"].metrics == ("skewsize",)
+    found = {item.reason: item for item in left_out([chapter], {})}
+    assert found["“perceived gender” is not annotated"].everywhere
+    constant = found[glossary.reason("class: constant")]
+    assert not constant.everywhere
+    assert constant.metrics == ("skewsize",)
+    of_audit = {item.reason for item in left_out([chapter], {"kind": "audit"})}
+    assert "no value in the column “perceived_gender”" in of_audit

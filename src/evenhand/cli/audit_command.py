@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from evenhand.cli.summary import print_summary
+from evenhand.cli.summary import print_summary, print_warnings
 from evenhand.runner.audit_engine import Progress, audit_table
 from evenhand.runner.gates import check_gate_names, check_gates
 
@@ -28,7 +28,9 @@ def run_audit(
     check_gate_names(gates)
     with progress(quiet) as say:
         run = audit_table(table, columns=columns, by=by, out=out, progress=say, **options)
-    if not quiet:
+    if quiet:
+        print_warnings(run)
+    else:
         print_summary(run, out)
     check_gates(run.findings.findings, gates)
 

@@ -25,6 +25,16 @@ Evidence = Annotated[
 Image = Annotated[str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")]
 Truth = Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")]
 By = Annotated[list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")]
+Map = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE|OLD=NEW", help="Rename labels: CSV with columns old,new; may be repeated."),
+]
+Normalize = Annotated[
+    bool, typer.Option("--normalize", help="Merge labels that differ in case, space, Unicode form, 1 or 1.0.")
+]
+MissingTexts = Annotated[
+    list[str] | None, typer.Option("--missing", metavar="TEXT", help="A missing value; may be repeated.")
+]
 Parameters = Annotated[
     list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
 ]
@@ -48,6 +58,9 @@ RayAddress = Annotated[
 ]
 KeepAnswers = Annotated[
     bool, typer.Option("--keep-answers/--forget-answers", help="Reuse and keep the model's answers.")
+]
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Go on if more than 5 % of the samples have no image file.")
 ]
 TrustRemoteCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let the model's repository run its own code.")

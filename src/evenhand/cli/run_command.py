@@ -14,7 +14,7 @@ from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, Ta
 from rich.text import Text
 
 from evenhand.cli.pairs import parse_pairs
-from evenhand.cli.summary import print_summary
+from evenhand.cli.summary import print_summary, print_warnings
 from evenhand.core.errors import Incomplete
 from evenhand.runner.benchmark_engine import AskedRun, run
 from evenhand.runner.gates import check_gate_names, check_gates
@@ -60,7 +60,9 @@ def run_benchmark(
     note = (made.manifest.get("mitigation") or {}).get("note")
     if note:
         print(note, file=sys.stderr)
-    if not quiet:
+    if quiet:
+        print_warnings(made)
+    else:
         print_summary(made, folder)
         if applied is not None:
             print(f"Measured after {applied.short_name()}; the evidence there is as the model gave it.")

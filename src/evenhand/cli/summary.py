@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -39,10 +40,14 @@ _SIZES = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_median", "cramers_v_m
 
 
 def print_summary(run: Run, out: Path | None) -> None:
-    """Per grouping: headline findings, the classes that stand out, contrasts; then what was dropped."""
+    """Warnings; per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDTH)
+    for warning in run.findings.warnings:
+        console.print(
+            f"warning: {escape(one_line(warning.message))}", soft_wrap=True
+        )  # a command in it is whole
     findings = run.findings.findings
     if has_settings(findings):
         print_settings(console, run)
@@ -53,11 +58,15 @@ def print_summary(run: Run, out: Path | None) -> None:
     else:
         _print_groupings(console, run)
     _print_dropped(console, run)
-    if run.manifest.get("repeated_ids"):
-        console.print(f"{run.manifest['repeated_ids']:,} rows repeat an id; every row counts")
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def print_warnings(run: Run) -> None:
+    """Warnings alone, on stderr: what a command says that is quiet otherwise."""
+    for warning in run.findings.warnings:
+        typer.echo(f"warning: {one_line(warning.message)}", err=True)
 
 
 def _print_groupings(console: Console, run: Run) -> None:

@@ -210,12 +210,30 @@ class Finding(Model):
         raise KeyError(key)
 
 
+class ValueCount(Model):
+    """A value of a column and how many rows have it."""
+
+    value: str
+    count: float
+
+
+class TableWarning(Model):
+    """Something about a table that may make its findings wrong, and the option that mends it."""
+
+    code: str
+    columns: list[str] = Field(default_factory=list)
+    message: str
+    values: list[ValueCount] = Field(default_factory=list)
+    option: str | None = None
+
+
 class Findings(Model):
     """The content of findings.json. Holds no times and no host names: equal inputs give equal bytes."""
 
     schema_version: Annotated[str, Field(pattern=r"^\d+\.\d+$")] = SCHEMA_VERSION
     manifest_id: str
     findings: list[Finding]
+    warnings: list[TableWarning] = Field(default_factory=list)
 
     def _repr_html_(self) -> str:
         from evenhand.core.notebook import findings_html

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -13,7 +13,16 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.evidence.labels import MISSING, Axis, Codes, Encoder, check_same_words, plain_numbers
+from evenhand.evidence.labels import (
+    MISSING,
+    Axis,
+    Codes,
+    Encoder,
+    Label,
+    check_same_words,
+    kind_of,
+    plain_numbers,
+)
 from evenhand.files.atomic import atomic_path
 
 Integers = npt.NDArray[np.int64]
@@ -156,12 +165,32 @@ class Counts:
         sides = {"truth": truth, "prediction": prediction}
         plain = {name: plain_numbers(self.axis(name), column) for name, column in sides.items()}
         check_same_words(plain["truth"], plain["prediction"], truth, prediction)
-        axes = tuple(plain.get(axis.name, axis) for axis in self.axes)
-        if axes == self.axes:
-            return self
-        ordered = tuple(replace(axis, levels=tuple(sorted(set(axis.levels)))) for axis in axes)
-        codes = [_recode(axis, new, code) for axis, new, code in zip(axes, ordered, self.codes, strict=True)]
-        return _canonical(ordered, codes, self.n)
+        return self.relabelled({name: axis.levels for name, axis in plain.items()})
+
+    def relabelled(self, levels: Mapping[str, Sequence[Label | None]]) -> Counts:
+        """The same rows under other labels: cells whose labels became one add up.
+
+        Args:
+            levels: For some axes a label in place of each level, of one kind; None makes it missing.
+        """
+        axes, codes = list(self.axes), list(self.codes)
+        for position, axis in enumerate(self.axes):
+            new = tuple(levels.get(axis.name, axis.levels))
+            if new == axis.levels:
+                continue
+            labels = tuple(sorted({label for label in new if label is not None}))
+            code_of = {label: code for code, label in enumerate(labels)} | {None: MISSING}
+            table = np.array([*(code_of[label] for label in new), MISSING], dtype=np.int32)
+            axes[position] = Axis(axis.name, kind_of(labels), labels)
+            codes[position] = table[self.codes[position]]
+        return self if tuple(axes) == self.axes else _canonical(tuple(axes), codes, self.n)
+
+    def level_counts(self, name: str) -> npt.NDArray[np.number]:
+        """Rows with each level of one axis, in the order of its levels."""
+        codes, size = self.codes_of(name), len(self.axis(name).levels)
+        rows = np.zeros(size + 1, dtype=self.n.dtype)
+        np.add.at(rows, codes, self.n)  # MISSING takes the last entry
+        return rows[:size]
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both; axes must have the same names and kinds.

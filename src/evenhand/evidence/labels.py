@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,6 +34,12 @@ class Axis:
     name: str
     kind: Kind
     levels: tuple[Label, ...]
+
+
+def kind_of(levels: Sequence[Label]) -> Kind:
+    """The kind of labels that are all of one type."""
+    kinds: dict[type, Kind] = {str: "text", bool: "boolean", int: "integer", float: "number"}
+    return kinds[type(levels[0])] if levels else "missing"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.evidence import counting, sources
 from evenhand.evidence.counts import Counts
+from evenhand.evidence.label_rules import NO_RULES, LabelRules, MapLike, Relabelled
 from evenhand.evidence.labels import check_same_kind
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -32,6 +33,7 @@ class Predictions:
         rank: Column of ranks (1 = first) where each sample has several predictions.
         confidence: Column of confidences.
         origin: Where the rows came from, None for frames.
+        rules: What becomes of labels after they are counted.
     """
 
     frame: Frame
@@ -41,6 +43,7 @@ class Predictions:
     rank: str | None = None
     confidence: str | None = None
     origin: sources.Origin | None = None
+    rules: LabelRules = NO_RULES
 
     @classmethod
     def read(
@@ -52,21 +55,26 @@ class Predictions:
         id: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
+        map: MapLike | None = None,
+        normalize: bool = False,
+        missing: str | Sequence[str] = (),
     ) -> Predictions:
         """Read CSV, TSV, Parquet, JSONL or Arrow IPC: a file, a glob, ``s3://``, ``hf://`` and the like.
 
-        Nothing is loaded before it is counted. Labels of CSV and TSV are text.
+        Nothing is loaded before it is counted. Labels of CSV and TSV are text. ``map``, ``normalize`` and
+        ``missing`` rename and merge labels, as ``LabelRules.make`` takes them.
 
         Raises:
             InputError: No such file, an empty or broken one, an unknown format; truth and prediction are one
                 column.
             UnknownName: A column that does not exist, with the closest that do.
         """
+        rules = LabelRules.make(map, normalize, missing)
         with sources.reading(f"{str(path)!r}"):
             lazy, files = sources.scan(path)
             lazy.collect_schema()
             origin = sources.origin(path, files)
-        return cls(nw.from_native(lazy), truth, prediction, id, rank, confidence, origin)
+        return cls(nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules)
 
     @classmethod
     def from_frame(
@@ -78,11 +86,16 @@ class Predictions:
         id: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
+        map: MapLike | None = None,
+        normalize: bool = False,
+        missing: str | Sequence[str] = (),
     ) -> Predictions:
         """Take a frame of pandas, Polars, pyarrow, DuckDB, PySpark, Dask or anything narwhals knows.
 
+        ``map``, ``normalize`` and ``missing`` rename and merge labels, as ``LabelRules.make`` takes them.
+
         Raises:
-            InputError: Not a frame, or truth and prediction are one column.
+            InputError: Not a frame, a column name that stands twice, or truth and prediction are one column.
             UnknownName: A column that does not exist, with the closest that do.
         """
         try:
@@ -92,7 +105,12 @@ class Predictions:
             raise InputError(
                 f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
             ) from None
-        return cls(wrapped, truth, prediction, id, rank, confidence)
+        except nw.exceptions.DuplicateError as problem:
+            raise InputError(
+                f"several columns of the frame have one name; rename them: {one_line(problem)[:200]}"
+            ) from None
+        rules = LabelRules.make(map, normalize, missing)
+        return cls(wrapped, truth, prediction, id, rank, confidence, rules=rules)
 
     def __post_init__(self) -> None:
         for column in (self.truth, self.prediction, self.id, self.rank, self.confidence):
@@ -129,6 +147,8 @@ class Predictions:
         columns = self.columns
         if name not in columns:
             raise UnknownName("column", name, columns)
+        if self.origin is not None:
+            sources.check_once(self.origin, name, columns)
 
     def count(self, attributes: Sequence[str] = ()) -> Counts:
         """Count truth x attributes x prediction in one pass, where the table lives.
@@ -139,8 +159,19 @@ class Predictions:
             UnknownName: An attribute that is no column.
             InputError: Values that cannot be labels, or a table that cannot be read.
         """
+        return self.relabelled(attributes).counts
+
+    def relabelled(self, attributes: Sequence[str] = ()) -> Relabelled:
+        """As ``count``, with what the rules changed.
+
+        Raises:
+            UnknownName: An attribute that is no column.
+            InputError: Values that cannot be labels, or a table that cannot be read.
+            ParameterError: Groups of the truth or of the prediction, or a map that names another column.
+        """
         for attribute in attributes:
             self.check_column(attribute)
+            self._check_apart(attribute)
             if attribute in ("truth", "prediction", "prediction_b", "rank", "n"):
                 self._check_reserved(attribute)
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
@@ -150,23 +181,28 @@ class Predictions:
                 frame = self._first_ranks()
             sources.check_one_kind(self.origin.files if self.origin else (), list(columns.values()))
             counts = counting.count(frame, columns)
+        made = self.rules.apply(counts, columns)
+        counts = made.counts
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
-        return counts
+        return replace(made, counts=counts)
 
-    def repeated_ids(self) -> int | None:
-        """How many rows repeat an id that stands on an earlier row; None without ids, or when ranked.
-
-        Every row counts all the same: whether a repetition is a mistake, only its owner knows.
-        """
-        if self.id is None or self.rank is not None:
-            return None
-        ids = self.frame.select(nw.col(self.id).alias("id")).filter(~nw.col("id").is_null())
+    def repeated_values(self, column: str) -> int:
+        """How many rows repeat a value of a column that stands on an earlier row."""
+        ids = self.frame.select(nw.col(column).alias("id")).filter(~nw.col("id").is_null())
         counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
         eager = counts.collect("polars") if isinstance(counts, nw.LazyFrame) else counts
         found = eager.to_polars().row(0, named=True)
         return int(found["rows"]) - int(found["ids"])
+
+    def _check_apart(self, attribute: str) -> None:
+        for what, column in (("truth", self.truth), ("prediction", self.prediction)):
+            if attribute == column:
+                raise ParameterError(
+                    f"{attribute!r} is the column of the {what}, so each group would have a single {what}; "
+                    "name another column with --by"
+                )
 
     def _check_reserved(self, attribute: str) -> None:
         raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")

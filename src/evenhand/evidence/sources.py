@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,6 +90,43 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
         check_text(file)
     _check_separator(files[0])
     return reader([str(file) for file in files]), files
+
+
+def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
+    """Refuse a column of a text table whose name stands twice in the header: Polars would take the first.
+
+    Raises:
+        InputError: Says how often.
+    """
+    if not origin.is_text or f"{name}_duplicated_0" not in columns:
+        return
+    file = origin.files[0] if origin.files else Path(origin.path)
+    separator = _SEPARATORS[file.suffix.lower()]
+    header = pl.read_csv(file, has_header=False, n_rows=1, infer_schema=False, separator=separator)
+    times = header.row(0).count(name)
+    if times > 1:
+        raise InputError(
+            f"{times} columns are called {name!r} in the header of {str(file)!r}, so nobody knows which is "
+            "meant; rename them"
+        )
+
+
+def _check_one_format(text: str, files: Sequence[Path]) -> None:
+    """Refuse files of several formats: only those of one would be read."""
+    formats = Counter(file.suffix.lower() for file in files if file.suffix.lower() in _READERS)
+    if len(formats) > 1:
+        counts = ", ".join(f"{count} {suffix}" for suffix, count in sorted(formats.items()))
+        raise InputError(
+            f"{text!r} holds files of several formats ({counts}), which are not read together; choose one "
+            f"with a glob in quotes: {_glob_of(text, formats.most_common(1)[0][0])}"
+        )
+
+
+def _glob_of(text: str, suffix: str) -> str:
+    """A glob over the files of one format, to type."""
+    path = Path(text)
+    pattern = path / "**" / f"*{suffix}" if path.is_dir() else path.with_name(f"*{suffix}")
+    return f"'{pattern}'"
 
 
 def _check_separator(file: Path) -> None:
@@ -197,15 +235,21 @@ def _cause(problem: Any) -> str:
 def _local_files(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix == ".parquet")
+        tables = sorted(file for file in path.rglob("*") if file.suffix.lower() in _READERS)
+        _check_one_format(text, tables)
+        files = [file for file in tables if file.suffix == ".parquet"]
         if not files:
-            raise InputError(f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes")
+            hint = f": {_glob_of(text, tables[0].suffix)}" if tables else ""
+            raise InputError(
+                f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes{hint}"
+            )
         return files
     if path.is_file():
         return [path]
     files = [Path(name) for name in sorted(glob.glob(text, recursive=True)) if Path(name).is_file()]
     if not files:
         raise InputError(f"there is no file {text!r}; check the path, or give a glob in quotes")
+    _check_one_format(text, files)
     return files
 
 

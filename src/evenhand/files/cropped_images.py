@@ -115,6 +115,11 @@ class ChosenImages:
             found += self._of_source(int(places[first]), int(places[last - 1]) + 1)
         return [found[each] for each in inverse.tolist()]
 
+    def absent(self) -> dict[int, str]:
+        """As of the source; none where it does not lie in files."""
+        found: dict[int, str] = getattr(self.source, "absent", dict)()
+        return {index: found[each] for index, each in enumerate(self.chosen.tolist()) if each in found}
+
     def load(self, index: int) -> Pixels:
         """As of the source."""
         pixels: Pixels = self.source.load(int(self.chosen[index]))

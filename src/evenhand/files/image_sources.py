@@ -72,6 +72,11 @@ class ImageFiles:
             self._stamps[index] = 0 if isinstance(each, OSError) else hash(each[1])
         return [_unreadable(each) if isinstance(each, OSError) else each[0] for each in found]
 
+    def absent(self) -> dict[int, str]:
+        """Positions without a file, and where it should be."""
+        there = {path: os.path.lexists(path) for path in dict.fromkeys(self.paths)}
+        return {index: path for index, path in enumerate(self.paths) if not there[path]}
+
     def load(self, index: int) -> Pixels:
         """The decoded image, uint8 RGB, shape (H, W, 3).
 
@@ -282,6 +287,11 @@ class FirstImages:
         """As of the source."""
         found: Digests = self.source.digests(start, min(stop, self.count))
         return found
+
+    def absent(self) -> dict[int, str]:
+        """As of the source; none where it does not lie in files."""
+        found: dict[int, str] = getattr(self.source, "absent", dict)()
+        return {index: path for index, path in found.items() if index < self.count}
 
     def load(self, index: int) -> Pixels:
         """As of the source."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evenhand.core.results import Finding, Part
 from evenhand.report import glossary
 from evenhand.report.facets import facet_title, facets_of
-from evenhand.report.formats import attribute, shorten
+from evenhand.report.formats import attribute, quoted, shorten
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ class LeftOut:
     everywhere: bool
 
 
-def left_out(parts: Iterable[Chapter]) -> list[LeftOut]:
-    """Everything dropped, once per chapter, reason and count."""
+def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[LeftOut]:
+    """Everything dropped, once per chapter, reason and count, the reason in words."""
     result = []
     for chapter in parts:
         seen: dict[tuple[str, float], dict[str, None]] = {}
@@ -141,10 +142,31 @@ def left_out(parts: Iterable[Chapter]) -> list[LeftOut]:
                 seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = None
         names = {finding.name for finding in chapter.findings}
         result += [
-            LeftOut(chapter.title, reason, count, tuple(metrics), set(metrics) == names)
+            LeftOut(
+                chapter.title, _why(reason, chapter, manifest), count, tuple(metrics), set(metrics) == names
+            )
             for (reason, count), metrics in seen.items()
         ]
     return result
+
+
+def _why(reason: str, chapter: Chapter, manifest: Mapping[str, Any]) -> str:
+    """Why rows were left out; what misses a value is called as the user's table calls it."""
+    name = reason.removeprefix("missing ")
+    if name == reason or name not in ("truth", "prediction", *chapter.by):
+        return glossary.reason(reason)
+    if manifest.get("kind") == "audit":
+        return (
+            f"no value in the column {quoted(manifest.get(name, name) if name not in chapter.by else name)}"
+        )
+    if name in chapter.by:
+        return f"{quoted(attribute(name))} is not annotated"
+    return glossary.reason(f"missing_{name}" if not _of_pronouns(manifest) else reason)
+
+
+def _of_pronouns(manifest: Mapping[str, Any]) -> bool:
+    """Whether the truth is the perceived gender of a person."""
+    return str(manifest.get("benchmark") or "").startswith("visogender")
 
 
 def levels(parts: Iterable[Chapter]) -> list[str]:

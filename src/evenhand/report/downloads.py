@@ -70,7 +70,7 @@ def add_closing(
         data,
         "dropped",
         {
-            "reason": [glossary.reason(one.reason) for one in left_out],
+            "reason": [one.reason for one in left_out],
             "count": [one.count for one in left_out],
             "grouping": [one.chapter for one in left_out],
             "left out of": [", ".join(one.metrics) for one in left_out],

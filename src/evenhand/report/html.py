@@ -100,7 +100,7 @@ def render_html(content: RunContent, *, suppress: int = 0) -> str:
 
 def _closing(content: RunContent, parts: Sequence[chapters.Chapter], data: frames.PageData) -> dict[str, Any]:
     """The tables at the end of the page; what all static tables hold goes into ``data``."""
-    contrasts, left_out = chapters.contrasts(parts), chapters.left_out(parts)
+    contrasts, left_out = chapters.contrasts(parts), chapters.left_out(parts, content.manifest)
     definitions = rows.definitions(parts)
     downloads.add_closing(data, contrasts, left_out, definitions)
     if content.manifest.get("kind") == "compare":

@@ -72,7 +72,7 @@ def suppressed(content: RunContent, fewest: int) -> RunContent:
     hidden = HiddenFindings(content.findings.findings, fewest, known, content.evidence)
     return replace(
         content,
-        findings=content.findings.model_copy(update={"findings": hidden.findings}),
+        findings=_findings(content.findings, hidden),
         manifest=_manifest(content.manifest, fewest, hidden),
         tables={
             name: shown
@@ -102,8 +102,23 @@ def suppressed_findings(
     _check(fewest)
     if fewest == 0:
         return findings
-    hidden = HiddenFindings(findings.findings, fewest, None, cells or {})
-    return findings.model_copy(update={"findings": hidden.findings})
+    return _findings(findings, HiddenFindings(findings.findings, fewest, None, cells or {}))
+
+
+def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
+    """Findings with small counts hidden, and warnings without any count: theirs are of single labels."""
+    warnings = [
+        warning.model_copy(
+            update={
+                "message": f"{warning.code.replace('_', ' ')}"
+                + (f" in {', '.join(map(repr, warning.columns))}" if warning.columns else "")
+                + "; the counts are hidden, because cells of few rows are",
+                "values": [],
+            }
+        )
+        for warning in findings.warnings
+    ]
+    return findings.model_copy(update={"findings": hidden.findings, "warnings": warnings})
 
 
 def _check(fewest: int) -> None:
@@ -229,7 +244,7 @@ def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) 
         kept = _without_rows(kept, rows)
         if "rows" in kept:
             kept["rows"] = _HIDDEN
-    if hidden.changed and kept.get("warnings"):
+    if (hidden.changed or manifest.get("kind") == "audit") and kept.get("warnings"):
         kept["warnings"] = [one for one in kept["warnings"] if not any(map(str.isdigit, str(one)))]
     return kept
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -284,7 +284,8 @@ class _Work:
 
     def ask(self, plan: Plan, room: Path) -> Asked:
         """Ask the extractor, as any benchmark does."""
-        answers = ask_all(plan, self.source, room, self.options, self.progress)
+        lenient = replace(self.options, allow_missing=True)  # what cannot be read is counted by the fit
+        answers = ask_all(plan, self.source, room, lenient, self.progress)
         self.asked += sum(int(one["asked"]) for one in answers.account["questions"])
         return answers
 

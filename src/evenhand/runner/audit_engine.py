@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.results import Finding, Findings
 from evenhand.evidence.counts import Counts
+from evenhand.evidence.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.saved_counts import SavedCounts, is_saved
 from evenhand.evidence.spark_tables import read_spark, reading_spark
@@ -19,12 +20,12 @@ from evenhand.metrics.families import AUDIT, adjust_run
 from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
 from evenhand.metrics.suite import audit_grouping, check_groups
+from evenhand.runner.audited import Audited, Evidence
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run, check_out
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 Progress: TypeAlias = Callable[[str], None]
-Evidence: TypeAlias = Predictions | Counts | SavedCounts
 ENGINES = ("local", "spark")
 
 
@@ -40,6 +41,9 @@ def audit(
     adjustment: str = "holm",
     inference: str = "auto",
     seed: int = 0,
+    map: MapLike | None = None,
+    normalize: bool = False,
+    missing: str | Sequence[str] = (),
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -56,6 +60,9 @@ def audit(
         adjustment: ``holm``, ``bh`` or ``none``.
         inference: ``none`` for values only.
         seed: Of every random stream.
+        map: Old to new labels, a file of them, or ``OLD=NEW``, as ``LabelRules.make`` takes them.
+        normalize: Merge labels that differ in case, space, Unicode form or the form of a number only.
+        missing: Texts that are missing values.
         out: Folder to write the run to.
         progress: Called with what is being done.
 
@@ -65,22 +72,16 @@ def audit(
     Raises:
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
-    options = {
-        "mode": mode,
-        "mev": mev,
-        "mev_rule": mev_rule,
-        "rare": rare,
-        "alpha": alpha,
-        "adjustment": adjustment,
-        "inference": inference,
-    }
+    options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
+    options |= {"adjustment": adjustment, "inference": inference}
     groupings = _checked(by, options, seed, out)
+    rules = LabelRules.make(map, normalize, missing)
     say = progress or (lambda _: None)
     say("counting")
-    counts = counted(evidence, groupings)
-    check_groups(counts, groupings)
-    findings, mistakes = _measure(counts, groupings, {"seed": seed, **options}, say)
-    run = _assemble(evidence, counts, groupings, findings, mistakes, {"seed": seed, **options})
+    audited = Audited.of(evidence, groupings, rules)
+    check_groups(audited.counts, groupings)
+    findings, mistakes = _measure(audited.counts, groupings, {"seed": seed, **options}, say)
+    run = _assemble(audited, groupings, findings, mistakes, {"seed": seed, **options})
     if out is not None:
         say("writing")
         run.save(out)
@@ -97,15 +98,16 @@ def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None
 
 
 def _assemble(
-    evidence: Evidence,
-    counts: Counts,
+    audited: Audited,
     groupings: Sequence[tuple[str, ...]],
     findings: list[Finding],
     mistakes: pl.DataFrame,
     options: dict[str, Any],
 ) -> Run:
     """The run: findings with a manifest that says what was done."""
+    evidence, counts = audited.evidence, audited.counts
     table = evidence if isinstance(evidence, Predictions) else None
+    warnings, repeated = audited.warnings()
     settings: dict[str, Any] = {
         "kind": "audit",
         "benchmark": None,
@@ -115,13 +117,15 @@ def _assemble(
         "by": ["+".join(grouping) for grouping in groupings],
         "rows": counts.n_total,
         **options,
+        **audited.rules.settings(),
         "source": _source(evidence),
     }
     manifest = make_manifest({"predictions": counts}, settings)
-    manifest["repeated_ids"] = table.repeated_ids() if table else None
+    manifest |= {"repeated_ids": repeated, "warnings": [warning.message for warning in warnings]}
+    manifest |= {"relabelled": audited.changes} if audited.changes else {}
     manifest |= {"id": table.id, "rank": table.rank} if table else {}
     return Run(
-        Findings(manifest_id=manifest["manifest_id"], findings=findings),
+        Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings),
         manifest,
         {"predictions": counts},
         {"mistakes": mistakes},
@@ -187,14 +191,6 @@ def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(groupings))
 
 
-def counted(evidence: Evidence, groupings: Sequence[tuple[str, ...]]) -> Counts:
-    """Counts over every attribute that a grouping names."""
-    names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
-    if isinstance(evidence, Predictions):
-        return evidence.count(names)
-    return (evidence.counts if isinstance(evidence, SavedCounts) else evidence).project(names)
-
-
 def _measure(
     counts: Counts, groupings: Sequence[tuple[str, ...]], options: dict[str, Any], say: Progress
 ) -> tuple[list[Finding], pl.DataFrame]:
@@ -210,7 +206,7 @@ def _measure(
 
 
 def _source(evidence: Evidence) -> dict[str, Any] | None:
-    origin = None if isinstance(evidence, Counts) else evidence.origin
+    origin = None if not isinstance(evidence, Predictions | SavedCounts) else evidence.origin
     if origin is None:
         return None
     parts = {"parts": list(evidence.parts)} if isinstance(evidence, SavedCounts) else {}

@@ -225,11 +225,13 @@ class _Work:
         manifest = make_manifest(measured.counts, settings)
         asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
         manifest |= {"card": self.benchmark.card(), "asking": asking}
+        manifest |= {"warnings": [one.message for one in answers.warnings]} if answers.warnings else {}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
         findings = adjust_run(measured.findings, primaries_of(self.benchmark))
         findings = named(findings, self.benchmark.name, str(settings["model"]), dropped)
         findings = _warned(findings, settings)
-        return Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest
+        warnings = list(answers.warnings)
+        return Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings), manifest
 
 
 def named(

@@ -148,7 +148,14 @@ def _from_source(run: Run) -> pl.DataFrame | str:
     attributes = [name for one in run.manifest.get("by", []) for name in _attributes(run, one)]
     with sources.reading(repr(path)):
         wanted = [pl.col(name) for name in dict.fromkeys(attributes)]
-        return lazy.select(sample.alias("sample"), *renamed, *wanted).collect()
+        found = lazy.select(sample.alias("sample"), *renamed, *wanted).collect()
+    return _relabelled(found, run.manifest.get("relabelled") or {})
+
+
+def _relabelled(table: pl.DataFrame, changes: Mapping[str, Mapping[str, str | None]]) -> pl.DataFrame:
+    """The rows under the labels that the audit's rules gave them."""
+    named = {name: dict(new) for name, new in changes.items() if name in table.columns}
+    return table.with_columns(_text(name, table.schema[name]).replace(new) for name, new in named.items())
 
 
 def _attributes(run: Run, grouping: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +14,17 @@ import polars as pl
 from evenhand.benchmarks.declaration import Plan
 from evenhand.core.errors import UserError, exits_are_errors
 from evenhand.core.questions import Question
+from evenhand.core.results import TableWarning
 from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
 from evenhand.runner.answer_tables import TableSource
 from evenhand.runner.asked_through import AskedThrough
 from evenhand.runner.asking import BATCHES, Asking, Engine
-from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts
+from evenhand.runner.evidence_parts import UNANSWERED, EvidenceParts, tied_answers, tied_scores
 from evenhand.runner.lazy_model import LazyModel
 from evenhand.runner.local_engine import LocalEngine
+from evenhand.runner.missing_images import check_images
 from evenhand.runner.options import AskOptions
 from evenhand.runner.overlap import refuse_training_images
 from evenhand.runner.writing import write_table
@@ -40,12 +42,14 @@ class Asked:
         unanswered: Samples without an answer.
         facts: What the model says of itself.
         account: For the manifest: what was asked, what was known, what it cost.
+        warnings: About images that are not there, and answers that prefer nothing.
     """
 
     folder: Path
     unanswered: pl.DataFrame
     facts: Mapping[str, Any]
     account: dict[str, Any] = field(default_factory=dict)
+    warnings: Sequence[TableWarning] = ()
 
     def tables(self, plan: Plan) -> dict[str, pl.LazyFrame]:
         """The evidence of each question, lazy."""
@@ -73,6 +77,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     refuse_training_images(source, plan.questions)
     if isinstance(source, TableSource):
         return _from_tables(plan, source, folder / FOLDER)
+    warnings = check_images(plan.questions, allow_missing=options.allow_missing)
     evidence = folder / FOLDER
     through = AskedThrough.of(source)
     with (
@@ -95,6 +100,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
             if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
                 parts.write(0, 0, [])
             written += parts.unanswered
+            warnings += tied_answers(question, parts.tied)
             account.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(written, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
@@ -102,7 +108,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         usage = model.usage()
     _write_about(plan, unanswered, evidence)
     how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
-    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})})
+    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})}, warnings)
 
 
 def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
@@ -115,9 +121,11 @@ def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
 def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
     """Evidence from answers made elsewhere."""
     without = [pl.DataFrame(schema=UNANSWERED)]
-    account = []
+    account: list[dict[str, Any]] = []
+    warnings: list[TableWarning] = []
     for question in plan.questions:
         answers, unanswered = source.evidence(question)
+        warnings += tied_answers(question, tied_scores(answers))
         write_table(answers, evidence / question.name / "part-00000.parquet")
         without.append(unanswered)
         account.append(
@@ -126,7 +134,7 @@ def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
     everything = pl.concat(without)
     _refuse_silence(plan, everything)
     _write_about(plan, everything, evidence)
-    return Asked(evidence, everything, {}, {"questions": account, "engine": "table"})
+    return Asked(evidence, everything, {}, {"questions": account, "engine": "table"}, warnings)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import polars as pl
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.questions import Question
+from evenhand.core.results import TableWarning
 from evenhand.runner.answer_store import Answer, is_temporary
 from evenhand.runner.writing import write_table
 
@@ -50,12 +51,14 @@ class EvidenceParts:
         question: What was asked.
         facts: Labels of a classifier.
         unanswered: One row for each sample without an answer.
+        tied: Samples of which all candidates have one score, so that their order decides.
     """
 
     folder: Path
     question: Question
     facts: Callable[[], Mapping[str, Any]]
     unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
+    tied: int = field(default=0, init=False)
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
         """Write the part of one shard; samples without an answer are listed instead."""
@@ -67,6 +70,8 @@ class EvidenceParts:
                 kept.append(answer)
             else:
                 self._list(row, problem)
+        if KINDS[self.question.capability] in ("predictions", "scores"):
+            self.tied += _tied(kept)
         table = _TABLES[self.question.capability](self.question, rows, kept, self.facts)
         write_table(table, self.folder / f"part-{shard:05d}.parquet")
 
@@ -80,6 +85,37 @@ class EvidenceParts:
                 "temporary": is_temporary(problem),
             }
         )
+
+
+def _tied(answers: Sequence[Any]) -> int:
+    """Answers of several numbers that are all equal."""
+    scores = np.stack(answers) if answers else np.zeros((0, 2))
+    if scores.ndim < 2 or scores.shape[1] < 2:
+        return 0
+    return int((scores == scores[:, :1]).all(axis=1).sum())
+
+
+def tied_scores(table: pl.DataFrame) -> int:
+    """Samples of a table of scores of which all candidates have one score."""
+    if not {"sample", "candidate", "score"} <= set(table.columns):
+        return 0
+    spread = table.group_by("sample").agg(
+        several=pl.len() > 1, known=pl.col("score").is_not_null().all(), values=pl.col("score").n_unique()
+    )
+    return spread.filter(pl.col("several") & pl.col("known") & (pl.col("values") == 1)).height
+
+
+def tied_answers(question: Question, tied: int) -> list[TableWarning]:
+    """A warning where the answers to a question prefer none of the candidates."""
+    if not tied:
+        return []
+    told = f"in {tied:,} of {len(question):,} answers to {question.name!r} all candidates have the same score"
+    return [
+        TableWarning(
+            code="tied_scores",
+            message=f"{told}: such an answer prefers nothing, and a label taken from it is an accident",
+        )
+    ]
 
 
 def _problem(answer: Answer, question: Question) -> NotAnswered | None:

@@ -25,6 +25,7 @@ class AskOptions:
         engine: ``local`` or ``ray``.
         address: Of a Ray cluster; None: one on this machine.
         keep_answers: Keep answers in ``$EVENHAND_HOME/answers`` for later runs, and use those kept.
+        allow_missing: Go on where more than 5 % of the samples have no image file.
     """
 
     device: str = "auto"
@@ -35,6 +36,7 @@ class AskOptions:
     engine: str = "local"
     address: str | None = None
     keep_answers: bool = True
+    allow_missing: bool = False
 
     def __post_init__(self) -> None:
         check_choice("engine", self.engine, ENGINES)
