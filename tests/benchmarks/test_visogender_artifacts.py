@@ -21,6 +21,7 @@ from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.run_folder import Run
 from evenhand.runner.artifact_engine import artifact, write_artifact
+from evenhand.runner.options import AskOptions
 from evenhand.runner.run_artifacts import artifact_tables
 from tests.benchmarks.visogender_release import release, sample_of
 from tests.conftest import SHARED
@@ -87,7 +88,7 @@ def runs(data, tmp_path_factory) -> dict[str, list[Path]]:
         benchmark: [
             asked(folder, data, benchmark, "1", tags={"imagenet_zero_shot": "63.2"}),
             asked(folder, data, benchmark, "2", tags={"training": "web"}),
-            asked(folder, part, benchmark, "3"),
+            asked(folder, part, benchmark, "3", options=AskOptions(allow_missing=True)),
         ]
         for benchmark in ("resolution", "retrieval")
     }
