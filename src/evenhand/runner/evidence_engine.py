@@ -14,6 +14,7 @@ import polars as pl
 from evenhand.benchmarks.declaration import Plan
 from evenhand.core.errors import UserError
 from evenhand.core.questions import Question
+from evenhand.models.own_code import ObjectSource
 from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
@@ -76,7 +77,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     evidence = folder / FOLDER
     through = AskedThrough.of(source)
     with (
-        _store(through.source, folder, options) as store,
+        _store(through.source, folder, options) as (store, not_kept),
         closing(LazyModel(through.source, store)) as model,
     ):
         engine = make_engine(model, options)
@@ -97,9 +98,11 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         _refuse_silence(plan, unanswered)
         facts = through.facts(model)
         usage = model.usage()
+        not_kept = not_kept or store.changes()
     _write_about(plan, unanswered, evidence)
     how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
-    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})})
+    more = {"usage": usage, "not_kept": not_kept}
+    return Asked(evidence, unanswered, facts, how | {name: value for name, value in more.items() if value})
 
 
 def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
@@ -127,12 +130,20 @@ def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
 
 
 @contextmanager
-def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[AnswerStore]:
-    """The model's answers: kept for later runs, or only while this one is made."""
-    temporary = folder / "answers.sqlite"
-    store = AnswerStore.of_model(source.identity()) if options.keep_answers else AnswerStore(temporary)
+def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[tuple[AnswerStore, str]]:
+    """The model's answers, and why they are kept only while this run is made, if that is not as asked for."""
+    why, store = "", None
+    if options.keep_answers:
+        why = source.not_kept() if isinstance(source, ObjectSource) else ""
+        if not why:
+            store = AnswerStore.of_model(source.identity())
+            why = store.changes()
+    if store is None or why:
+        if store is not None:
+            store.close()
+        store = AnswerStore(folder / "answers.sqlite")
     try:
-        yield store
+        yield store, why
     finally:
         store.close()
         for leftover in folder.glob("answers.sqlite*"):
@@ -154,9 +165,12 @@ def _account(question: Question, asking: Asking, engine: Engine, unanswered: int
         "capability": question.capability,
         "rows": len(question),
         "asked": asking.asked,
+        "reused": asking.reused.total(),
         "batch": asking.batch,
         "unanswered": unanswered,
     }
+    if asking.reused:
+        account["reused_of"] = dict(sorted(asking.reused.items()))
     halved = getattr(engine, "halved", {}).get(question.name)
     return account | ({"halved_to": halved} if halved else {})
 
