@@ -54,6 +54,7 @@ class ObjectSource:
         self._place = where if where and not where.endswith(".py") else _place(self._sources, model)
         self._attributes = {} if made or isinstance(model, HasIdentity) else self._compared(model)
         self._read = list(read)
+        self._held = ""  # the arrays when it was last asked
 
     def identity(self) -> dict[str, str]:
         """As declared by the object, with its class, name, source, files, arrays and attributes."""
@@ -75,8 +76,7 @@ class ObjectSource:
             raise UserError(
                 f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
             )
-        code = [*declared, *self._state.sources]
-        learnt = [file for file in self._learnt_from() if file not in code]
+        code, learnt = [*declared, *self._state.sources], self._learnt_from()
         parts = _hashes(code + learnt[:_LISTED], self.uri)
         if more := _hashes(learnt[_LISTED:], self.uri):
             parts[f"sha256 of {len(more)} more files"] = sha256_text("\n".join(sorted(more.values())))
@@ -87,8 +87,9 @@ class ObjectSource:
         return read_state(self._model, self._sources, self._module)
 
     def _learnt_from(self) -> list[Path]:
-        """Files that it read or names."""
-        return [file for file in sorted({*self._read, *self._state.files}) if file.is_file()]
+        """Files that it read or names, beside its code and those that it lists."""
+        listed = {*self._sources, *self._state.sources, *_files(self._model)}
+        return [file for file in sorted({*self._read, *self._state.files} - listed) if file.is_file()]
 
     def _declared(self) -> bool:
         """Whether the user says which model it is."""
@@ -100,7 +101,7 @@ class ObjectSource:
             return ""
         if self._state.left_out:
             return self._state.left_out
-        if self._state.sha256 or self._learnt_from():
+        if self._state.sha256 or any(file.suffix != ".py" for file in self._learnt_from()):
             return ""
         return "it has no version, and it neither holds arrays nor reads files that would show a new training"
 
@@ -112,12 +113,14 @@ class ObjectSource:
         """
         if self._declared():
             return ""
-        new = [file.name for file in opened.data() if file not in self._learnt_from()]
+        known = {*self._learnt_from(), *_files(self._model), *self._sources, *self._state.sources}
+        now = read_state(self._model, self._sources, self._module)
+        before, self._held = self._held or self._state.sha256, now.sha256
+        read = opened.data()
+        new = [file.name for file in (*read, *now.files) if file not in known]
         if new:
             return f"it reads {new[0]} only when it is asked"
-        now = read_state(self._model, self._sources, self._module)
-        known = {*self._learnt_from(), *_files(self._model)}
-        if now.sha256 != self._state.sha256 or not {*now.files} <= known:
+        if now.sha256 != before and not read:  # else it has loaded what is known
             return "its arrays change when it is asked"
         return ""
 

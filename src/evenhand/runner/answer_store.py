@@ -119,7 +119,7 @@ class AnswerStore:
         return "" if row is None else str(json.loads(row[0]))
 
     def put_changes(self, how: str) -> None:
-        """Keep that the model became another one by being asked: these answers are of no use to later runs."""
+        """Keep that the model became another one by being asked: no later run can use these answers."""
         self.put_facts({_CHANGES: how})
 
     def put_facts(self, facts: Mapping[str, Any]) -> None:

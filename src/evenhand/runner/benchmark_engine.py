@@ -38,6 +38,7 @@ from evenhand.runner.manifest import make_manifest
 from evenhand.runner.mitigating import Applied
 from evenhand.runner.options import AskOptions
 from evenhand.runner.outcome import Run, check_out
+from evenhand.runner.reused import reuse_notes
 from evenhand.runner.run_artifacts import artifact_tables
 
 
@@ -70,6 +71,10 @@ class AskedRun(Run):
         again = self.unanswered.filter("temporary")
         return dict(again["reason"].value_counts(sort=True).iter_rows())
 
+    def reuse_notes(self) -> list[str]:
+        """How many answers were reused, of which day, and how to ask again; empty where none were."""
+        return reuse_notes(str(self.manifest["model"]), self.manifest["asking"])
+
     def write_extras(self, folder: Path) -> None:
         """Copy the evidence, unless it was made in that very folder."""
         if self.evidence_folder != folder / FOLDER:
@@ -92,8 +97,9 @@ def run(
 ) -> AskedRun:
     """Ask a model a benchmark's questions, measure the answers, and write the run.
 
-    What the model answered before, in any run, is not asked again. A run that was stopped goes on where it
-    was: call the same again.
+    What the model answered before, in any run, is not asked again: ``run.reuse_notes()`` says how many
+    answers were reused, and ``AskOptions(keep_answers=False)`` asks again. A run that was stopped goes on
+    where it was: call the same again.
 
     Args:
         benchmark: Its name, or ``file.py:object``.
@@ -221,7 +227,8 @@ class _Work:
             **extra,
         }
         manifest = make_manifest(measured.counts, settings)
-        asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
+        more = {"notes": dict(plan.notes), "further": self.further.asked}
+        asking = answers.account | {name: value for name, value in more.items() if value}
         manifest |= {"card": self.benchmark.card(), "asking": asking}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
         findings = named(measured.findings, self.benchmark.name, str(settings["model"]), dropped)

@@ -30,6 +30,7 @@ from evenhand.runner.writing import write_table
 
 Progress = Callable[[str, int, int], None]
 FOLDER = "evidence"
+_TEMPORARY = "answers.sqlite"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     evidence = folder / FOLDER
     through = AskedThrough.of(source)
     with (
-        _store(through.source, folder, options) as (store, not_kept),
+        _store(through.source, folder, options) as (store, unfit),
         closing(LazyModel(through.source, store)) as model,
     ):
         engine = make_engine(model, options)
@@ -98,7 +99,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         _refuse_silence(plan, unanswered)
         facts = through.facts(model)
         usage = model.usage()
-        not_kept = not_kept or store.changes()
+        not_kept = unfit or (store.changes() if options.keep_answers else "")
     _write_about(plan, unanswered, evidence)
     how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
     more = {"usage": usage, "not_kept": not_kept}
@@ -131,22 +132,18 @@ def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
 
 @contextmanager
 def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[tuple[AnswerStore, str]]:
-    """The model's answers, and why they are kept only while this run is made, if that is not as asked for."""
-    why, store = "", None
-    if options.keep_answers:
-        why = source.not_kept() if isinstance(source, ObjectSource) else ""
-        if not why:
-            store = AnswerStore.of_model(source.identity())
-            why = store.changes()
-    if store is None or why:
-        if store is not None:
-            store.close()
-        store = AnswerStore(folder / "answers.sqlite")
+    """The model's answers, and why they last for this run only although they were to be kept."""
+    why = source.not_kept() if options.keep_answers and isinstance(source, ObjectSource) else ""
+    lasting = options.keep_answers and not why
+    store = AnswerStore.of_model(source.identity()) if lasting else AnswerStore(folder / _TEMPORARY)
+    if why := why or store.changes():
+        store.close()
+        store = AnswerStore(folder / _TEMPORARY)
     try:
         yield store, why
     finally:
         store.close()
-        for leftover in folder.glob("answers.sqlite*"):
+        for leftover in folder.glob(f"{_TEMPORARY}*"):
             leftover.unlink()
 
 
