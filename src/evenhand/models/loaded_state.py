@@ -75,8 +75,8 @@ def read_state(model: Any, sources: Iterable[Path] = (), module: ModuleType | No
 def array_text(value: Any) -> str:
     """Dtype, shape and sha256 of an array without objects in it."""
     flat = np.ascontiguousarray(value).reshape(-1)
-    content = hashlib.sha256(flat.view(np.uint8) if flat.dtype.itemsize else b"").hexdigest()
-    return f"{value.dtype.str}{value.shape}{content}"
+    content: Any = flat.view(np.uint8) if flat.dtype.itemsize else b""
+    return f"{value.dtype.str}{value.shape}{hashlib.sha256(content).hexdigest()}"
 
 
 class _Walk:

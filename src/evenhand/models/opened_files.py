@@ -86,7 +86,7 @@ def _data_file(path: str) -> Path | None:
 @cache
 def _library_folders() -> tuple[str, ...]:
     own = Path(__file__).parent.parent
-    folders = {os.path.realpath(path) for path in (*map(sysconfig.get_path, _LIBRARIES), own)}
+    folders = {os.path.realpath(sysconfig.get_paths()[name]) for name in _LIBRARIES} | {str(own.resolve())}
     return tuple(folder + os.sep for folder in sorted(folders))
 
 
