@@ -302,6 +302,7 @@ def test_answers_of_a_store_without_days_are_reused_and_said_so(folder) -> None:
     (store,) = (folder.parent / "home" / "answers").glob("*.sqlite")
     with closing(sqlite3.connect(store)) as connection:  # as it was made before days were kept
         connection.execute("alter table answers drop column day")
+        connection.execute("alter table answers drop column run")
         connection.commit()
     again = ask(model)
     assert counts(again) == (0, ROWS)

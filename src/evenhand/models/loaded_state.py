@@ -144,12 +144,11 @@ class _Walk:
             yield from self._of_module(value)
         elif isinstance(value, Mapping):
             yield from ((_name(key), part) for key, part in value.items())
-        elif isinstance(value, list | tuple | deque):
-            yield from ((str(place), part) for place, part in enumerate(value))
+        elif isinstance(value, list | tuple | deque | np.ndarray):
+            parts = value.flat if isinstance(value, np.ndarray) else value
+            yield from ((str(place), part) for place, part in enumerate(parts))
         elif isinstance(value, set | frozenset):
             yield from (("", part) for part in value)
-        elif isinstance(value, np.ndarray):
-            yield from ((str(place), part) for place, part in enumerate(value.flat))
         else:
             yield from self._of_object(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,9 +23,11 @@ Answer = Floats | str | NotAnswered
 
 _SCHEMA = """
 create table if not exists answers
-    (key blob primary key, kind text not null, value blob not null, day text not null default '');
+    (key blob primary key, kind text not null, value blob not null,
+    day text not null default '', run integer not null default 0);
 create table if not exists facts (name text primary key, value text not null) without rowid;
 """
+_INSERT = "insert or ignore into answers (key, kind, value, day, run) values (?, ?, ?, ?, ?)"
 _AT_ONCE = 500  # keys in one select
 _CHANGES = "changes"  # a fact of the store, not of the model
 _DECODING = "decoded/1"  # changes when the pixels of an image file would
@@ -63,11 +66,8 @@ class AnswerStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = connect(path, _SCHEMA)
-        with telling(path):
-            columns = [row[1] for row in self._connection.execute("pragma table_info(answers)")]
-            if "day" not in columns:  # made before days were kept
-                self._connection.execute("alter table answers add column day text not null default ''")
-            (self._last,) = self._connection.execute("select coalesce(max(rowid), 0) from answers").fetchone()
+        self._run = secrets.randbits(62)  # tells answers that are put here from those of others
+        self._add_columns()
 
     @classmethod
     def of_model(cls, identity: Mapping[str, str]) -> Self:
@@ -89,22 +89,21 @@ class AnswerStore:
 
         Returns:
             Key to the day on which it was answered, in UTC as YYYY-MM-DD, empty where that was not kept; None
-            for answers that came since the store was opened.
+            for answers that were put through this object.
         """
         found: dict[bytes, str | None] = {}
         for start in range(0, len(keys), _AT_ONCE):
-            for key, day, row in self._select("key, day, rowid", keys[start : start + _AT_ONCE]):
-                found[key] = day if row <= self._last else None
+            for key, day, run in self._select("key, day, run", keys[start : start + _AT_ONCE]):
+                found[key] = None if run == self._run else day
         return found
 
     def put(self, answers: Mapping[bytes, Answer]) -> None:
         """Keep answers, all or none; a temporary failure is no answer and is not kept."""
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
-        rows = [(key, *_encode(answer), day) for key, answer in answers.items() if not is_temporary(answer)]
+        last = (day, self._run)
+        rows = [(key, *_encode(answer), *last) for key, answer in answers.items() if not is_temporary(answer)]
         with telling(self._path), transaction(self._connection):
-            self._connection.executemany(
-                "insert or ignore into answers (key, kind, value, day) values (?, ?, ?, ?)", rows
-            )
+            self._connection.executemany(_INSERT, rows)
 
     def facts(self) -> dict[str, Any]:
         """What the model said of itself: labels, logit scale; empty before it was first loaded."""
@@ -131,6 +130,14 @@ class AnswerStore:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+    def _add_columns(self) -> None:
+        """Bring a store that was made before days were kept up to date."""
+        with telling(self._path), transaction(self._connection):
+            here = {row[1] for row in self._connection.execute("pragma table_info(answers)")}
+            if not {"day", "run"} <= here:
+                self._connection.execute("alter table answers add column day text not null default ''")
+                self._connection.execute("alter table answers add column run integer not null default 0")
 
     def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
         marks = ",".join("?" * len(keys))

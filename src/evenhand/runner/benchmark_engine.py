@@ -97,9 +97,8 @@ def run(
 ) -> AskedRun:
     """Ask a model a benchmark's questions, measure the answers, and write the run.
 
-    What the model answered before, in any run, is not asked again: ``run.reuse_notes()`` says how many
-    answers were reused, and ``AskOptions(keep_answers=False)`` asks again. A run that was stopped goes on
-    where it was: call the same again.
+    What the model answered before, in any run, is not asked again; ``run.reuse_notes()`` says what was
+    reused. A run that was stopped goes on where it was: call the same again.
 
     Args:
         benchmark: Its name, or ``file.py:object``.
