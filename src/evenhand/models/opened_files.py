@@ -57,8 +57,10 @@ class OpenedFiles:
             self._opened.add(path)
 
     def data(self) -> list[Path]:
-        """The files that may hold what a model learnt; code of libraries and of the system is left out."""
-        return data_files(self._opened)
+        """The files that may hold what a model learnt: no code, nothing of libraries and the system."""
+        found = data_files(self._opened)
+        code = _loaded_code({path.name for path in found})
+        return [path for path in found if path not in code]
 
 
 def data_files(paths: Iterable[str | Path]) -> list[Path]:
@@ -81,6 +83,12 @@ def _data_file(path: str) -> Path | None:
     if is_library(place) or place.startswith(os.path.realpath(home()) + os.sep):
         return None
     return Path(place) if os.path.isfile(place) else None
+
+
+def _loaded_code(names: set[str]) -> set[Path]:
+    """Files of these names that modules came from: libraries read the code of their callers."""
+    files = [getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())]
+    return {Path(os.path.realpath(file)) for file in files if file and os.path.basename(file) in names}
 
 
 @cache
