@@ -8,7 +8,8 @@ import sys
 import uuid
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path, PurePath
 from types import ModuleType
@@ -25,6 +26,24 @@ from evenhand.models.opened_files import OpenedFiles
 from evenhand.models.source import LoadOptions, ModelSource
 
 _LISTED = 16  # files that a model reads; more are told by one hash
+
+
+@contextmanager
+def watched(source: ModelSource, note: Callable[[str], None]) -> Iterator[None]:
+    """Watch whether the user's own model becomes another one by being asked; other models do not.
+
+    Args:
+        source: Who is asked.
+        note: Called with how it changed, if it did.
+    """
+    if not hasattr(source, "changed_by_asking"):
+        yield
+        return
+    source.identity()  # what it is before it is asked
+    with OpenedFiles(this_thread=True) as opened:
+        yield
+    if how := source.changed_by_asking(opened):
+        note(how)
 
 
 class ObjectSource:
@@ -105,7 +124,7 @@ class ObjectSource:
             return ""
         return "it has no version, and it neither holds arrays nor reads files that would show a new training"
 
-    def changed(self, opened: OpenedFiles) -> str:
+    def changed_by_asking(self, opened: OpenedFiles) -> str:
         """How it became another model than its identity says, by being asked; empty where it did not.
 
         Args:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.capabilities import CAPABILITIES, capabilities_of
 from evenhand.core.errors import UserError
-from evenhand.models.opened_files import OpenedFiles
 from evenhand.models.own_code import ObjectSource, check_labels
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
@@ -50,16 +48,9 @@ class LazyModel:
         """Keep what the model says of itself."""
         self._store.put_facts(facts)
 
-    @contextmanager
-    def first_asked(self) -> Iterator[None]:
-        """See whether the user's own model becomes another one by being asked, and keep that it does."""
-        if not isinstance(self.source, ObjectSource):
-            yield
-            return
-        with OpenedFiles(this_thread=True) as opened:
-            yield
-        how = self.source.changed(opened)
-        if how and not self._store.changes():
+    def note_changes(self, how: str) -> None:
+        """Keep that the model became another one by being asked, before any of those answers is kept."""
+        if not self._store.changes():
             self._store.put_changes(how)
 
     def facts(self) -> Mapping[str, Any]:

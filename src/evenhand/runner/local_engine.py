@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.questions import Question
+from evenhand.models.own_code import watched
 from evenhand.runner.answer_store import Answer
 from evenhand.runner.answering import Answering
 from evenhand.runner.asking import ToAsk
@@ -43,7 +44,7 @@ class LocalEngine:
         with closing(with_images(question, model, marked, self.workers)) as ready:
             for place, (to_ask, batch, failed) in enumerate(ready):
                 answers: dict[int, Answer] = dict(failed)
-                with nullcontext() if place else self.model.first_asked():
+                with nullcontext() if place else watched(self.model.source, self.model.note_changes):
                     answers.update(zip(batch.rows, answering.ask(batch), strict=True))
                 if answering.halved:
                     self.halved[question.name] = answering.piece
