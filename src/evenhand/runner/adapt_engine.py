@@ -290,7 +290,7 @@ class _Work:
         """Ask the extractor, as any benchmark does."""
         answers = ask_all(plan, self.source, room, self.options, self.progress)
         if not (self.asked or self.notes):  # later seeds reuse what the first one asked for
-            self.notes = reuse_notes(self.source.uri, answers.account)
+            self.notes = reuse_notes(answers.account)
         self.asked += sum(int(one["asked"]) for one in answers.account["questions"])
         return answers
 

@@ -73,7 +73,7 @@ class AskedRun(Run):
 
     def reuse_notes(self) -> list[str]:
         """How many answers were reused, of which day, and how to ask again; empty where none were."""
-        return reuse_notes(str(self.manifest["model"]), self.manifest["asking"])
+        return reuse_notes(self.manifest["asking"])
 
     def write_extras(self, folder: Path) -> None:
         """Copy the evidence, unless it was made in that very folder."""

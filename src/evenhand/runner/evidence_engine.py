@@ -101,7 +101,12 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         usage = model.usage()
         not_kept = unfit or (store.changes() if options.keep_answers else "")
     _write_about(plan, unanswered, evidence)
-    how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
+    how = {
+        "model": through.source.uri,
+        "questions": account,
+        "engine": options.engine,
+        "workers": options.n_workers(),
+    }
     more = {"usage": usage, "not_kept": not_kept}
     return Asked(evidence, unanswered, facts, how | {name: value for name, value in more.items() if value})
 

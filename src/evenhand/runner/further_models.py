@@ -44,5 +44,5 @@ class FurtherModels:
         plan = Plan(pl.DataFrame({"sample": list(question.samples)}), [question])
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             asked = ask_all(plan, source, Path(folder), self.options, self.progress)
-            self.asked.append({"model": source.uri, **asked.account})
+            self.asked.append(asked.account)
             return asked.tables(plan)[question.name].collect()

@@ -9,19 +9,17 @@ from typing import Any
 _DAYS = 3  # that are named
 
 
-def reuse_notes(model: str, asking: Mapping[str, Any]) -> list[str]:
+def reuse_notes(asking: Mapping[str, Any]) -> list[str]:
     """Lines for the user; none where every answer was asked for and all are kept.
 
     Args:
-        model: Whose answers they are.
         asking: ``asking`` of a run's manifest.
     """
-    accounts = [{"model": model, **asking}, *asking.get("further", ())]
-    return [line for one in accounts for line in _lines(str(one["model"]), one)]
+    return [line for one in (asking, *asking.get("further", ())) for line in _lines(one)]
 
 
-def _lines(model: str, asking: Mapping[str, Any]) -> Iterator[str]:
-    questions = asking.get("questions", ())
+def _lines(asking: Mapping[str, Any]) -> Iterator[str]:
+    model, questions = asking.get("model"), asking.get("questions", ())
     days: Counter[str] = Counter()
     for question in questions:
         days.update(question.get("reused_of") or {})
