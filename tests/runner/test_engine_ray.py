@@ -127,3 +127,25 @@ def test_images_listed_in_parquet_give_the_findings_of_the_local_engine(tmp_path
 def test_a_model_that_exits_in_a_worker_is_an_error_of_the_model() -> None:
     with pytest.raises(UserError, match=r"the model .*:Exiting' called sys\.exit\(0\)"):
         ask(uri("Exiting"), n=100)
+
+
+LAZY = """
+import numpy as np
+from pathlib import Path
+class Lazy:
+    mean, weight = np.array([0.5]), None
+    def embed_images(self, images):
+        if self.weight is None:
+            self.weight = np.load(Path(__file__).with_name("weight" + ".npy"))
+        return np.stack(images).reshape(len(images), -1) @ self.weight
+"""
+
+
+def test_a_model_that_loads_its_weights_when_it_is_asked_is_asked_in_each_run(tmp_path) -> None:
+    np.save(tmp_path / "weight.npy", np.ones((192, 2)))
+    (tmp_path / "lazy.py").write_text(LAZY)
+    given = {"model": f"{tmp_path / 'lazy.py'}:Lazy", "parameters": {"n": "16", "ask": "embeds_images"}}
+    for _ in range(2):
+        run = eh.run(uri("PATTERNS"), options=AskOptions(engine="ray", workers=1), **given)
+        assert run.manifest["asking"]["questions"][0]["asked"] == 16
+        assert "weight.npy only when it is asked" in run.manifest["asking"]["not_kept"]

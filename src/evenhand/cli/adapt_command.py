@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,8 @@ def adapt_model(
             options=AskOptions(**options),
             progress=progress,
         )
+    for line in made[0].notes:
+        print(line, file=sys.stderr)
     if not quiet:
         print_adapted(made)
 

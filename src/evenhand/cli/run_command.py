@@ -58,8 +58,8 @@ def run_benchmark(
             progress=progress,
         )
     note = (made.manifest.get("mitigation") or {}).get("note")
-    if note:
-        print(note, file=sys.stderr)
+    for line in [*([note] if note else []), *made.reuse_notes()]:
+        print(line, file=sys.stderr)
     if quiet:
         print_warnings(made)
     else:

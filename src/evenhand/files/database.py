@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.files.private import private_file
 
 _WAIT = 60.0  # seconds to wait for another writer
 
 
 def connect(path: Path, schema: str) -> sqlite3.Connection:
-    """Open or make a database.
+    """Open or make a database that only its owner may read.
 
     Args:
         path: Its file; missing folders are made.
@@ -26,7 +27,12 @@ def connect(path: Path, schema: str) -> sqlite3.Connection:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     # SQLite does not wait for others while a new file becomes one with a write-ahead log
-    with telling(path), FileLock(f"{path}.lock"):
+    lock = Path(f"{path}.lock")
+    private_file(lock)
+    with telling(path), FileLock(lock, mode=0o600):
+        for part in (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm"))):
+            if part is path or part.exists():  # new ones get the rights of the database itself
+                private_file(part)
         connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         connection.execute("pragma journal_mode = wal")
         # after a power loss the file is whole, though the last commits may be gone: they are asked again

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import inspect
 import sys
 import uuid
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path, PurePath
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of, half_met
 from evenhand.core.errors import EvenhandError, UserError, one_line
-from evenhand.core.registry import load_object
+from evenhand.core.registry import USER_MODULES, load_object
 from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.models.loaded_state import LoadedState, array_text, attributes_of, read_state
+from evenhand.models.opened_files import OpenedFiles
 from evenhand.models.source import LoadOptions, ModelSource
+
+_LISTED = 16  # files that a model reads; more are told by one hash
+
+
+@contextmanager
+def watched(source: ModelSource, note: Callable[[str], None]) -> Iterator[None]:
+    """Watch whether the user's own model becomes another one by being asked; other models do not.
+
+    Args:
+        source: Who is asked.
+        note: Called with how it changed, if it did.
+    """
+    if not hasattr(source, "changed_by_asking"):
+        yield
+        return
+    source.identity()  # what it is before it is asked
+    with OpenedFiles(this_thread=True) as opened:
+        yield
+    if how := source.changed_by_asking(opened):
+        note(how)
 
 
 class ObjectSource:
@@ -27,39 +51,97 @@ class ObjectSource:
 
     Its identity is what its own ``identity()`` says, and what tells two of the user's models apart even so:
     its class, its name in the URI, and the sha256 of the files that define it, or instead its ``version`` and
-    the place of its code, where it has a version. Weights are hashed where ``files`` lists them. The
-    attributes of an instance count too, unless it has ``identity()``. Where they cannot be compared (a
-    network, say), an object given in Python shares its answers with no other object and no other process.
+    the place of its code, where it has a version. A model that has neither is known by what it holds and
+    reads: the sha256 of its arrays, and of the files that were opened while it was made or that it names.
+    Files that ``files`` lists always count. The attributes of an instance count too, unless it has
+    ``identity()``. Where they cannot be compared (a network, say), an object given in Python shares its
+    answers with no other object and no other process.
 
     Args:
         model: The object.
         uri: How the user named it.
         made: Whether it was made here from its class, so that its code says all about it.
+        read: Files that were read while it was imported and made.
     """
 
-    def __init__(self, model: Any, uri: str, *, made: bool = False) -> None:
+    def __init__(self, model: Any, uri: str, *, made: bool = False, read: Sequence[Path] = ()) -> None:
         self._model, self.uri = model, uri
         where, colon, name = uri.removeprefix("py:").rpartition(":")
         self._name = name if colon else ""
         self._sources = _sources(model, where)  # now: a file of the same name would take the module's place
+        self._module = _module(where) if colon else None
         self._place = where if where and not where.endswith(".py") else _place(self._sources, model)
-        self._state = {} if made or isinstance(model, HasIdentity) else self._compared(model)
+        self._attributes = {} if made or isinstance(model, HasIdentity) else self._compared(model)
+        self._read = list(read)
+        self._held = ""  # the arrays when it was last asked
 
     def identity(self) -> dict[str, str]:
-        """As declared by the object, with its class, name, source, files and attributes."""
+        """As declared by the object, with its class, name, source, files, arrays and attributes."""
         parts = {"class": type(self._model).__qualname__}
         if self._name:
             parts["object"] = self._name
-        if hasattr(self._model, "version"):
-            parts[f"version in {self._place}"] = str(self._model.version)
-        else:
-            if not self._sources and not isinstance(self._model, HasIdentity):
-                raise UserError(
-                    f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
-                )
-            parts |= _hashes([*self._sources, *_files(self._model)], self.uri)
-        parts |= self._state
+        parts |= self._code | self._attributes
         return parts | (self._model.identity() if isinstance(self._model, HasIdentity) else {})
+
+    @cached_property
+    def _code(self) -> dict[str, str]:
+        """Its version, or else its source and what it was trained to, as they were before it was asked."""
+        if hasattr(self._model, "version"):
+            return {f"version in {self._place}": str(self._model.version)}
+        declared = [*self._sources, *_files(self._model)]
+        if isinstance(self._model, HasIdentity):
+            return _hashes(declared, self.uri)
+        if not self._sources:
+            raise UserError(
+                f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
+            )
+        code, learnt = [*declared, *self._state.sources], self._learnt_from()
+        parts = _hashes(code + learnt[:_LISTED], self.uri)
+        if more := _hashes(learnt[_LISTED:], self.uri):
+            parts[f"sha256 of {len(more)} more files"] = sha256_text("\n".join(sorted(more.values())))
+        return parts | ({"sha256 of arrays": self._state.sha256} if self._state.sha256 else {})
+
+    @cached_property
+    def _state(self) -> LoadedState:
+        return read_state(self._model, self._sources, self._module)
+
+    def _learnt_from(self) -> list[Path]:
+        """Files that it read or names, beside its code and those that it lists."""
+        listed = {*self._sources, *self._state.sources, *_files(self._model)}
+        return [file for file in sorted({*self._read, *self._state.files} - listed) if file.is_file()]
+
+    def _declared(self) -> bool:
+        """Whether the user says which model it is."""
+        return hasattr(self._model, "version") or isinstance(self._model, HasIdentity)
+
+    def not_kept(self) -> str:
+        """Why its answers are of no use to later runs; empty where they are kept."""
+        if self._declared() or _files(self._model):
+            return ""
+        if self._state.left_out:
+            return self._state.left_out
+        if self._state.sha256 or any(file.suffix != ".py" for file in self._learnt_from()):
+            return ""
+        return "it has no version, and it neither holds arrays nor reads files that would show a new training"
+
+    def changed_by_asking(self, opened: OpenedFiles) -> str:
+        """How it became another model than its identity says, by being asked; empty where it did not.
+
+        Args:
+            opened: What it read meanwhile.
+        """
+        if self._declared():
+            return ""
+        known = {*self._learnt_from(), *_files(self._model), *self._sources, *self._state.sources}
+        now = read_state(self._model, self._sources, self._module)
+        before, self._held = self._held or self._state.sha256, now.sha256
+        read = opened.data()
+        new = [file.name for file in (*read, *now.files) if file not in known]
+        if new:
+            return f"it reads {new[0]} only when it is asked"
+        if now.sha256 != before and not read:  # else it has loaded what is known
+            return "its arrays change when it is asked"
+        return ""
 
     def capabilities(self) -> Sequence[str]:
         """What its methods and attributes meet."""
@@ -126,9 +208,7 @@ def plain_state(model: Any, *, only_constants: bool) -> str | None:
     Returns:
         None where an attribute cannot be written so.
     """
-    names = [slot for kind in type(model).__mro__ for slot in _slots(kind)]
-    values = {name: getattr(model, name) for name in names if hasattr(model, name)}
-    values |= getattr(model, "__dict__", {})
+    values = attributes_of(model)
     written = []
     for name in sorted(values):
         if only_constants and isinstance(values[name], list | dict | set | frozenset):
@@ -148,18 +228,11 @@ def _written(value: Any) -> str | None:
     if isinstance(value, PurePath):
         return f"path:{str(value)!a}"
     if isinstance(value, np.ndarray | np.generic):
-        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-        return None if value.dtype.hasobject else f"array:{value.dtype.str}{value.shape}{content}"
+        return None if value.dtype.hasobject else f"array:{array_text(value)}"
     if type(value) in (dict, list, tuple):
         parts = [_written(one) for one in (value.items() if isinstance(value, dict) else value)]
         return None if None in parts else f"{type(value).__name__}:[{','.join(map(str, parts))}]"
     return None
-
-
-def _slots(kind: type) -> list[str]:
-    slots = kind.__dict__.get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 _TOKENS: dict[int, tuple[weakref.ref[Any], str]] = {}
@@ -174,6 +247,11 @@ def _token(model: Any) -> str:
     with contextlib.suppress(TypeError):  # an object of slots that cannot be referred to: new each time
         _TOKENS[id(model)] = (weakref.ref(model), token)
     return token
+
+
+def _module(where: str) -> ModuleType | None:
+    """Where a URI's object was looked up."""
+    return sys.modules.get(f"{USER_MODULES}{Path(where).stem}" if where.endswith(".py") else where)
 
 
 def _sources(model: Any, where: str) -> list[Path]:
@@ -214,6 +292,9 @@ def _hashes(files: Sequence[Path], uri: str) -> dict[str, str]:
     return parts
 
 
+_READ: dict[str, set[Path]] = {}  # by URI: what is imported already is not read once more
+
+
 def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
     """``file.py:object`` or ``py:module:object``; a class is called without arguments.
 
@@ -221,18 +302,14 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
         UserError: Nothing by that name, a constructor that fails, or an object without any capability.
     """
     del options  # the user's code decides on its own device and precision
-    found = load_object(uri.removeprefix("py:"))
-    made = isinstance(found, type)
-    if made:
-        try:
-            found = found()
-        except EvenhandError:
-            raise
-        except Exception as problem:
-            cause = one_line(f"{type(problem).__name__}: {problem}")
-            message = f"{uri!r} could not be made: {cause}; it is called without arguments"
-            raise UserError(message) from problem
-    source = ObjectSource(found, uri, made=made)
+    with OpenedFiles() as opened:
+        found = load_object(uri.removeprefix("py:"))
+        made = isinstance(found, type)
+        if made:
+            found = _made(found, uri)
+    read = _READ.setdefault(uri, set())
+    read.update(opened.data())
+    source = ObjectSource(found, uri, made=made, read=sorted(read))
     if not source.capabilities():
         halves = list(source.half_met().values())
         if halves:
@@ -243,3 +320,15 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
             "(evenhand.core.capabilities)"
         )
     return source
+
+
+def _made(kind: type, uri: str) -> Any:
+    """An instance of the user's class."""
+    try:
+        return kind()
+    except EvenhandError:
+        raise
+    except Exception as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")
+        message = f"{uri!r} could not be made: {cause}; it is called without arguments"
+        raise UserError(message) from problem

@@ -45,6 +45,7 @@ from evenhand.runner.lasting_uris import lasting_uri
 from evenhand.runner.options import AskOptions
 from evenhand.runner.overlap import refuse_evaluation_images
 from evenhand.runner.recipes import FINE_TUNING, METHODS, PROBE, ZERO_SHOT, read_recipe
+from evenhand.runner.reused import reuse_notes
 from evenhand.runner.training_images import TrainingImages, read_training, readable_rows
 from evenhand.runner.writing import telling_where, write_table
 
@@ -63,11 +64,13 @@ class Adapted:
         folder: Where it lies.
         card: How it was made: method, recipe, classes, images, how well it fits.
         asked: Images that the extractor had to be asked about; the others' vectors were known.
+        notes: How many vectors were reused, of which day, and how to ask again.
     """
 
     folder: Path
     card: Mapping[str, Any]
     asked: int = 0
+    notes: Sequence[str] = ()
 
     @property
     def uri(self) -> str:
@@ -227,6 +230,7 @@ class _Work:
     options: AskOptions
     progress: Progress
     asked: int = 0
+    notes: Sequence[str] = ()
     unreadable: list[str] = field(default_factory=list)
     _read: TrainingImages | None = None
 
@@ -234,7 +238,7 @@ class _Work:
         """The model of one seed, in its folder."""
         with atomic_folder(target, entries=ENTRIES, markers=MARKERS) as folder, telling_where(target):
             self.write(folder, seed)
-        return Adapted(target, read_card(target), self.asked)
+        return Adapted(target, read_card(target), self.asked, self.notes)
 
     def write(self, folder: Path, seed: int) -> None:
         """Fit with a seed and write the folder."""
@@ -286,6 +290,8 @@ class _Work:
         """Ask the extractor, as any benchmark does."""
         lenient = replace(self.options, allow_missing=True)  # what cannot be read is counted by the fit
         answers = ask_all(plan, self.source, room, lenient, self.progress)
+        if not (self.asked or self.notes):  # later seeds reuse what the first one asked for
+            self.notes = reuse_notes(answers.account)
         self.asked += sum(int(one["asked"]) for one in answers.account["questions"])
         return answers
 

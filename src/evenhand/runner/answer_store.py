@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
+import secrets
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,14 +17,19 @@ from evenhand.core.capabilities import Floats, NotAnswered
 from evenhand.core.questions import Question
 from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
+from evenhand.files.private import private_folder
 
 Answer = Floats | str | NotAnswered
 
 _SCHEMA = """
-create table if not exists answers (key blob primary key, kind text not null, value blob not null);
+create table if not exists answers
+    (key blob primary key, kind text not null, value blob not null,
+    day text not null default '', run integer not null default 0);
 create table if not exists facts (name text primary key, value text not null) without rowid;
 """
+_INSERT = "insert or ignore into answers (key, kind, value, day, run) values (?, ?, ?, ?, ?)"
 _AT_ONCE = 500  # keys in one select
+_CHANGES = "changes"  # a fact of the store, not of the model
 _DECODING = "decoded/1"  # changes when the pixels of an image file would
 
 
@@ -53,17 +60,21 @@ class AnswerStore:
     """A database of answers by key. Several processes may use one; the first answer to a key stays.
 
     Args:
-        path: Its file.
+        path: Its file. Only its owner may read it: answers may be about people.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = connect(path, _SCHEMA)
+        self._run = secrets.randbits(62)  # tells answers that are put here from those of others
+        self._add_columns()
 
     @classmethod
     def of_model(cls, identity: Mapping[str, str]) -> Self:
         """The store of a model, under ``$EVENHAND_HOME/answers``."""
-        return cls(home() / "answers" / f"{fingerprint(identity)[:32]}.sqlite")
+        folder = home() / "answers"
+        private_folder(folder)
+        return cls(folder / f"{fingerprint(identity)[:32]}.sqlite")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
         """What is known."""
@@ -73,24 +84,42 @@ class AnswerStore:
                 found[key] = _decode(kind, value)
         return found
 
-    def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys that have an answer."""
-        found: set[bytes] = set()
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
+        """Those of the keys that have an answer.
+
+        Returns:
+            Key to the day on which it was answered, in UTC as YYYY-MM-DD, empty where that was not kept; None
+            for answers that were put through this object.
+        """
+        found: dict[bytes, str | None] = {}
         for start in range(0, len(keys), _AT_ONCE):
-            found |= {row[0] for row in self._select("key", keys[start : start + _AT_ONCE])}
+            for key, day, run in self._select("key, day, run", keys[start : start + _AT_ONCE]):
+                found[key] = None if run == self._run else day
         return found
 
     def put(self, answers: Mapping[bytes, Answer]) -> None:
         """Keep answers, all or none; a temporary failure is no answer and is not kept."""
-        rows = [(key, *_encode(answer)) for key, answer in answers.items() if not is_temporary(answer)]
+        day = datetime.datetime.now(datetime.UTC).date().isoformat()
+        last = (day, self._run)
+        rows = [(key, *_encode(answer), *last) for key, answer in answers.items() if not is_temporary(answer)]
         with telling(self._path), transaction(self._connection):
-            self._connection.executemany("insert or ignore into answers values (?, ?, ?)", rows)
+            self._connection.executemany(_INSERT, rows)
 
     def facts(self) -> dict[str, Any]:
         """What the model said of itself: labels, logit scale; empty before it was first loaded."""
         with telling(self._path):
             rows = self._connection.execute("select name, value from facts").fetchall()
-        return {name: json.loads(value) for name, value in rows}
+        return {name: json.loads(value) for name, value in rows if name != _CHANGES}
+
+    def changes(self) -> str:
+        """How the model became another one by being asked; empty where it did not."""
+        with telling(self._path):
+            row = self._connection.execute("select value from facts where name = ?", [_CHANGES]).fetchone()
+        return "" if row is None else str(json.loads(row[0]))
+
+    def put_changes(self, how: str) -> None:
+        """Keep that the model became another one by being asked: no later run can use these answers."""
+        self.put_facts({_CHANGES: how})
 
     def put_facts(self, facts: Mapping[str, Any]) -> None:
         """Keep what the model says of itself."""
@@ -101,6 +130,14 @@ class AnswerStore:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+    def _add_columns(self) -> None:
+        """Bring a store that was made before days were kept up to date."""
+        with telling(self._path), transaction(self._connection):
+            here = {row[1] for row in self._connection.execute("pragma table_info(answers)")}
+            if not {"day", "run"} <= here:
+                self._connection.execute("alter table answers add column day text not null default ''")
+                self._connection.execute("alter table answers add column run integer not null default 0")
 
     def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
         marks = ",".join("?" * len(keys))

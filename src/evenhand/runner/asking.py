@@ -8,7 +8,7 @@ have asked.
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -80,6 +80,7 @@ class Asking:
         sink: Gets the answers of each shard once all are there; shards may come in any order.
         progress: Called with rows done and rows in all.
         asked: Rows that had to be asked.
+        reused: Rows whose answer was known before, by the day on which it was given.
     """
 
     question: Question
@@ -88,6 +89,7 @@ class Asking:
     sink: Sink
     progress: Progress
     asked: int = field(default=0, init=False)
+    reused: Counter[str] = field(default_factory=Counter, init=False)
     _done: int = field(default=0, init=False)
     _open: dict[int, _Shard] = field(default_factory=dict, init=False)
     _temporary: dict[bytes, NotAnswered] = field(default_factory=dict, init=False)
@@ -136,6 +138,7 @@ class Asking:
         texts = [digest if isinstance(digest, str) else "" for digest in digests]
         keys = keys_of(self.question, start, texts)
         known = self.store.known(keys)
+        self.reused.update(day for key in keys if (day := known.get(key)) is not None)
         batches = []
         for first in range(start, stop, self.batch):
             last = min(first + self.batch, stop)

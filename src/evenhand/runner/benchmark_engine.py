@@ -40,6 +40,7 @@ from evenhand.runner.manifest import make_manifest
 from evenhand.runner.mitigating import Applied
 from evenhand.runner.options import AskOptions
 from evenhand.runner.outcome import Run, check_out
+from evenhand.runner.reused import reuse_notes
 from evenhand.runner.run_artifacts import artifact_tables
 
 
@@ -72,6 +73,10 @@ class AskedRun(Run):
         again = self.unanswered.filter("temporary")
         return dict(again["reason"].value_counts(sort=True).iter_rows())
 
+    def reuse_notes(self) -> list[str]:
+        """How many answers were reused, of which day, and how to ask again; empty where none were."""
+        return reuse_notes(self.manifest["asking"])
+
     def write_extras(self, folder: Path) -> None:
         """Copy the evidence, unless it was made in that very folder."""
         if self.evidence_folder != folder / FOLDER:
@@ -94,8 +99,8 @@ def run(
 ) -> AskedRun:
     """Ask a model a benchmark's questions, measure the answers, and write the run.
 
-    What the model answered before, in any run, is not asked again. A run that was stopped goes on where it
-    was: call the same again.
+    What the model answered before, in any run, is not asked again; ``run.reuse_notes()`` says what was
+    reused. A run that was stopped goes on where it was: call the same again.
 
     Args:
         benchmark: Its name, or ``file.py:object``.
@@ -223,7 +228,8 @@ class _Work:
             **extra,
         }
         manifest = make_manifest(measured.counts, settings)
-        asking = {**answers.account, "notes": dict(plan.notes)} if plan.notes else answers.account
+        more = {"notes": dict(plan.notes), "further": self.further.asked}
+        asking = answers.account | {name: value for name, value in more.items() if value}
         manifest |= {"card": self.benchmark.card(), "asking": asking}
         manifest |= {"warnings": [one.message for one in answers.warnings]} if answers.warnings else {}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)

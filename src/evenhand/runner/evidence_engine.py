@@ -15,6 +15,7 @@ from evenhand.benchmarks.declaration import Plan
 from evenhand.core.errors import UserError, exits_are_errors
 from evenhand.core.questions import Question
 from evenhand.core.results import TableWarning
+from evenhand.models.own_code import ObjectSource
 from evenhand.models.resolve import require
 from evenhand.models.source import ModelSource
 from evenhand.runner.answer_store import AnswerStore
@@ -31,6 +32,7 @@ from evenhand.runner.writing import write_table
 
 Progress = Callable[[str, int, int], None]
 FOLDER = "evidence"
+_TEMPORARY = "answers.sqlite"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     through = AskedThrough.of(source)
     with (
         exits_are_errors(f"the model {source.uri!r}"),
-        _store(through.source, folder, options) as store,
+        _store(through.source, folder, options) as (store, unfit),
         closing(LazyModel(through.source, store)) as model,
     ):
         engine = make_engine(model, options)
@@ -106,9 +108,17 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         _refuse_silence(plan, unanswered)
         facts = through.facts(model)
         usage = model.usage()
+        not_kept = unfit or (store.changes() if options.keep_answers else "")
     _write_about(plan, unanswered, evidence)
-    how = {"questions": account, "engine": options.engine, "workers": options.n_workers()}
-    return Asked(evidence, unanswered, facts, {**how, **({"usage": usage} if usage else {})}, warnings)
+    how = {
+        "model": through.source.uri,
+        "questions": account,
+        "engine": options.engine,
+        "workers": options.n_workers(),
+    }
+    more = {"usage": usage, "not_kept": not_kept}
+    account_of = how | {name: value for name, value in more.items() if value}
+    return Asked(evidence, unanswered, facts, account_of, warnings)
 
 
 def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
@@ -138,15 +148,19 @@ def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
 
 
 @contextmanager
-def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[AnswerStore]:
-    """The model's answers: kept for later runs, or only while this one is made."""
-    temporary = folder / "answers.sqlite"
-    store = AnswerStore.of_model(source.identity()) if options.keep_answers else AnswerStore(temporary)
+def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[tuple[AnswerStore, str]]:
+    """The model's answers, and why they last for this run only although they were to be kept."""
+    why = source.not_kept() if options.keep_answers and isinstance(source, ObjectSource) else ""
+    lasting = options.keep_answers and not why
+    store = AnswerStore.of_model(source.identity()) if lasting else AnswerStore(folder / _TEMPORARY)
+    if why := why or store.changes():
+        store.close()
+        store = AnswerStore(folder / _TEMPORARY)
     try:
-        yield store
+        yield store, why
     finally:
         store.close()
-        for leftover in folder.glob("answers.sqlite*"):
+        for leftover in folder.glob(f"{_TEMPORARY}*"):
             leftover.unlink()
 
 
@@ -165,9 +179,12 @@ def _account(question: Question, asking: Asking, engine: Engine, unanswered: int
         "capability": question.capability,
         "rows": len(question),
         "asked": asking.asked,
+        "reused": asking.reused.total(),
         "batch": asking.batch,
         "unanswered": unanswered,
     }
+    if asking.reused:
+        account["reused_of"] = dict(sorted(asking.reused.items()))
     halved = getattr(engine, "halved", {}).get(question.name)
     return account | ({"halved_to": halved} if halved else {})
 

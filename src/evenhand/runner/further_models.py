@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,10 +23,12 @@ class FurtherModels:
     Attributes:
         options: How it is loaded and asked.
         progress: Called with the question's name, rows done, and rows in all.
+        asked: Who was asked, and how, for the manifest.
     """
 
     options: AskOptions
     progress: Progress
+    asked: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     def __call__(self, model: str, question: Question) -> pl.DataFrame:
         """The evidence of a question; samples without an answer are left out.
@@ -41,4 +44,5 @@ class FurtherModels:
         plan = Plan(pl.DataFrame({"sample": list(question.samples)}), [question])
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             asked = ask_all(plan, source, Path(folder), self.options, self.progress)
+            self.asked.append(asked.account)
             return asked.tables(plan)[question.name].collect()

@@ -48,6 +48,11 @@ class LazyModel:
         """Keep what the model says of itself."""
         self._store.put_facts(facts)
 
+    def note_changes(self, how: str) -> None:
+        """Keep that the model became another one by being asked, before any of those answers is kept."""
+        if not self._store.changes():
+            self._store.put_changes(how)
+
     def facts(self) -> Mapping[str, Any]:
         """Labels, logit scale and the like; the model is loaded only if they are not known."""
         known = self._store.facts()

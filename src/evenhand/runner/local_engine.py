@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.questions import Question
+from evenhand.models.own_code import watched
 from evenhand.runner.answer_store import Answer
 from evenhand.runner.answering import Answering
 from evenhand.runner.asking import ToAsk
@@ -41,9 +42,10 @@ class LocalEngine:
         answering = Answering(model, question)
         marked = ((to_ask, list(to_ask.readable)) for to_ask in _chain(first, coming))
         with closing(with_images(question, model, marked, self.workers)) as ready:
-            for to_ask, batch, failed in ready:
+            for place, (to_ask, batch, failed) in enumerate(ready):
                 answers: dict[int, Answer] = dict(failed)
-                answers.update(zip(batch.rows, answering.ask(batch), strict=True))
+                with nullcontext() if place else watched(self.model.source, self.model.note_changes):
+                    answers.update(zip(batch.rows, answering.ask(batch), strict=True))
                 if answering.halved:
                     self.halved[question.name] = answering.piece
                 yield to_ask, answers

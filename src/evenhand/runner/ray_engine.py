@@ -11,8 +11,9 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import EvenhandError, MissingExtra, UserError, exits_are_errors, one_line
 from evenhand.core.questions import Question
 from evenhand.core.registry import USER_MODULES
-from evenhand.models.own_code import ObjectSource
+from evenhand.models.opened_files import OpenedFiles
+from evenhand.models.own_code import ObjectSource, watched
 from evenhand.models.resolve import resolve
 from evenhand.models.source import LoadOptions, ModelSource
 from evenhand.runner.answer_store import Answer
@@ -54,26 +56,31 @@ class Asker:
         try:
             if rows:
                 self._check_died(row["index"], rows)
+            changes: list[str] = []
             with exits_are_errors(f"the model {self._source.uri!r}"):
-                answering, answers = self._answered(rows)
+                answering, answers = self._answered(rows, changes)
         except EvenhandError as problem:
-            return {"index": row["index"], "problem": str(problem), "facts": "", "answers": [], "piece": 0}
+            empty = {"facts": "", "changes": "", "answers": [], "piece": 0}
+            return {"index": row["index"], "problem": str(problem), **empty}
         return {
             "index": row["index"],
             "problem": "",
             "facts": json.dumps(facts_of(answering.model)) if row["index"] == 0 else "",
+            "changes": changes[0] if changes else "",
             "answers": _packed(rows, answers),
             "piece": answering.piece if answering.halved else 0,
         }
 
-    def _answered(self, rows: list[int]) -> tuple[Answering, dict[int, Answer]]:
-        """Who answered, and the answers."""
+    def _answered(self, rows: list[int], changes: list[str]) -> tuple[Answering, dict[int, Answer]]:
+        """Who answered, and the answers; ``changes`` gets why a model became another one by being asked."""
+        watching = watched(self._source, changes.append) if self._answering is None else nullcontext()
         if self._answering is None:  # here and not before, so that its messages arrive
             self._answering = Answering(self._source.load(), self._question)
         model = self._answering.model
         _, batch, failed = next(with_images(self._question, model, [(None, rows)], _READERS))
         answers: dict[int, Answer] = dict(failed)
-        answers.update(zip(batch.rows, self._answering.ask(batch), strict=True))
+        with watching:
+            answers.update(zip(batch.rows, self._answering.ask(batch), strict=True))
         return self._answering, answers
 
     def _check_died(self, index: int, rows: Sequence[int]) -> None:
@@ -111,17 +118,27 @@ class NamedSource:
     uri: str
     options: LoadOptions
 
+    @cached_property
+    def _here(self) -> ObjectSource:
+        source = resolve(self.uri, self.options)
+        assert isinstance(source, ObjectSource)  # noqa: S101 - only such sources are sent by their name
+        return source
+
     def identity(self) -> dict[str, str]:
         """As resolved here."""
-        return resolve(self.uri, self.options).identity()
+        return self._here.identity()
 
     def capabilities(self) -> Sequence[str]:
         """As resolved here."""
-        return resolve(self.uri, self.options).capabilities()
+        return self._here.capabilities()
 
     def load(self) -> Any:
         """The model, made here."""
-        return resolve(self.uri, self.options).load()
+        return self._here.load()
+
+    def changed_by_asking(self, opened: OpenedFiles) -> str:
+        """As of the model that was made here."""
+        return self._here.changed_by_asking(opened)
 
 
 @dataclass(eq=False)
@@ -189,6 +206,8 @@ class RayEngine:
             raise UserError(str(row["problem"]))
         if row["facts"]:
             self.model.remember(json.loads(row["facts"]))
+        if row["changes"]:
+            self.model.note_changes(row["changes"])
         if row["piece"]:
             self.halved[question.name] = min(row["piece"], self.halved.get(question.name, row["piece"]))
         return planned[row["index"]], dict(_unpacked(one) for one in row["answers"])

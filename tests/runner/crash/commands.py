@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -55,6 +56,13 @@ def evidence_bytes(out: Path) -> dict[str, bytes]:
     """Every file of evidence, and the findings."""
     files = [*sorted((out / "evidence").rglob("*.parquet")), out / "findings.json"]
     return {str(file.relative_to(out)): file.read_bytes() for file in files}
+
+
+def nothing_but_reuse(err: str) -> None:
+    """Assert that stderr is empty, or one line that says how many answers were reused."""
+    assert re.fullmatch(
+        r"([\d,]+ of [\d,]+ answers of .+ are reused: .+; --forget-answers asks again\n)?", err
+    )
 
 
 def one_line_of(err: str, *words: str) -> None:

@@ -1,0 +1,44 @@
+"""What a run says of answers that it did not ask for: how many, of which day, and how to ask again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_DAYS = 3  # that are named
+
+
+def reuse_notes(asking: Mapping[str, Any]) -> list[str]:
+    """Lines for the user; none where every answer was asked for and all are kept.
+
+    Args:
+        asking: ``asking`` of a run's manifest.
+    """
+    return [line for one in (asking, *asking.get("further", ())) for line in _lines(one)]
+
+
+def _lines(asking: Mapping[str, Any]) -> Iterator[str]:
+    model, questions = asking.get("model"), asking.get("questions", ())
+    days: Counter[str] = Counter()
+    for question in questions:
+        days.update(question.get("reused_of") or {})
+    if days:
+        rows = sum(question["rows"] for question in questions)
+        yield (
+            f"{days.total():,} of {rows:,} answers of {model} are reused: {_listed(days)}; "
+            "--forget-answers asks again"
+        )
+    if why := asking.get("not_kept"):
+        yield (
+            f"answers of {model} are asked for anew in each run: {why}; to reuse them, give its class "
+            "version = '1' and raise it whenever its answers change"
+        )
+
+
+def _listed(days: Mapping[str, int]) -> str:
+    """When they were given, the last days first."""
+    last_first = sorted(days.items(), reverse=True)
+    earlier = sum(count for _, count in last_first[_DAYS:])
+    named = [f"{count:,} of {day or 'an unknown day'}" for day, count in last_first[:_DAYS]]
+    return ", ".join([*named, *([f"{earlier:,} of earlier days"] if earlier else [])])
