@@ -231,7 +231,11 @@ def _planted_accuracy(rng: np.random.Generator) -> Choices:
 
 def _hits(data: Choices, outcome: int) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[Any]]:
     values, unit = data.outcomes()
-    return values[:, outcome] / unit, (data.table["truth"] == "feminine").to_numpy(), data.table["unit"].to_numpy()
+    return (
+        values[:, outcome] / unit,
+        (data.table["truth"] == "feminine").to_numpy(),
+        data.table["unit"].to_numpy(),
+    )
 
 
 def _proportions(data: Choices, outcome: int) -> float:
@@ -264,7 +268,9 @@ def _mantel_haenszel(data: Choices) -> float:
 Two = tuple[Choices, Choices]
 
 
-def _two(rng: np.random.Generator, people: People, rates: tuple[float, float], icc: float, cluster: bool) -> Two:
+def _two(
+    rng: np.random.Generator, people: People, rates: tuple[float, float], icc: float, cluster: bool
+) -> Two:
     """Two models that agree on half of the rows."""
     common = rng.random(people.unit.size)
     count = int(people.unit.max()) + 1
@@ -272,7 +278,9 @@ def _two(rng: np.random.Generator, people: People, rates: tuple[float, float], i
     for rate in rates:
         right = _rates(rng, rate, icc, count)[people.unit]
         own = np.where(rng.random(common.size) < 0.5, common, rng.random(common.size))
-        chosen = np.where(own < right, people.second, np.where(rng.random(common.size) < 0.3, 2, 1 - people.second))
+        chosen = np.where(
+            own < right, people.second, np.where(rng.random(common.size) < 0.3, 2, 1 - people.second)
+        )
         both.append(people.choices(chosen, cluster=cluster, strata=cluster))
     return both[0], both[1]
 
@@ -288,11 +296,12 @@ def _mcnemar(data: Two) -> float:
 
 
 def _differences(step: float, **more: Any) -> list[Case]:
-    return [
-        Case(f"resolution_difference of {name}", partial(_difference, name), truth, truth == 0,
-             **(more if name == "resolution_accuracy" else {}))
-        for name, truth in (("resolution_accuracy", step), ("resolution_gap", 0.0), ("misgendering_rate", None))
-    ]  # fmt: skip
+    cases = []
+    for name, truth in (("resolution_accuracy", step), ("resolution_gap", 0.0), ("misgendering_rate", None)):
+        options = more if name == "resolution_accuracy" else {}
+        call = partial(_difference, name)
+        cases.append(Case(f"resolution_difference of {name}", call, truth, truth == 0, **options))
+    return cases
 
 
 _ROWS = _balanced((150,), (1, 1))
