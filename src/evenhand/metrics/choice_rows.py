@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.clustered import FEWEST, Cells
-from evenhand.stats.exchange import Exchange, UnitRows, exchange
+from evenhand.stats.exchange import Exchange, UnitRows, exchange, likeness
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
@@ -100,10 +100,20 @@ class Rows:
             rates = Rates.of_rows(np.bincount(group, hits, 2), np.bincount(group, minlength=2))
             return replace(rates, size=np.where(rates.size < FEWEST, 0.0, rates.size))
         _, code = np.unique(self.cluster, return_inverse=True)
-        cells, place = np.unique(code * 2 + group, return_inverse=True)
-        sizes = np.bincount(place).astype(np.float64)
-        sums = np.bincount(place, hits).astype(np.float64)
-        return Rates.of_clusters(Cells(sums, sizes, sizes, cells // 2, cells % 2, 2).means())
+        place, cell = np.unique(code * 2 + group, return_inverse=True)
+        sizes = np.bincount(cell).astype(np.float64)
+        sums = np.bincount(cell, hits).astype(np.float64)
+        rates = Rates.of_clusters(Cells(sums, sizes, sizes, place // 2, place % 2, 2).means())
+        if not 0 < hits.mean() < 1:
+            return rates
+        # a gender without a hit, or without a miss, shows not how alike the samples of its clusters are:
+        # those of both genders do
+        squares = np.bincount(place % 2, sizes**2, 2)
+        counts = np.maximum(self.sizes, 1)
+        alike = likeness(UnitRows(hits, group, 2, code))
+        size = counts / (1 + (squares / counts - 1) * alike)
+        hidden = (rates.size > 0) & ((rates.value <= 0) | (rates.value >= 1))
+        return replace(rates, size=np.where(hidden, np.maximum(size, rates.size), rates.size))
 
     def exchanged(self, weight: Weight, rng: np.random.Generator) -> Exchanged | None:
         """Genders exchanged at random; None where nothing can change places.
