@@ -8,10 +8,13 @@ import pytest
 from scipy import stats
 
 from evenhand import metrics
+from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
-from evenhand.stats.choices import Chance, combined, exchanged_gap, random_rates, rate
-from evenhand.stats.paired import flip_p_value, paired_difference
+from evenhand.metrics.choice_rows import GAP, MEAN, Rows
+from evenhand.stats.changes import Flips
+from evenhand.stats.differences import mean_limits, normal_quantile
+from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
 from tests.metrics.resolution_evidence import choices, drawn_scores, naive_rates, people, random_scores
 from tests.properties.metric_table import check_finding
 
@@ -81,7 +84,7 @@ def test_parts_equal_a_loop_over_groups(name):
     assert [group.key for group in by_sector.groups] == ["s0", "s1"]
     tested = [part for part in by_sector.parts if part.p_value is not None]
     assert all(part.p_adjusted >= part.p_value for part in tested)
-    assert len(tested) == 2
+    assert len(tested) == (0 if name == "neutral_rate" else 2)
 
 
 def test_outcomes_add_up():
@@ -113,7 +116,7 @@ def test_exchanging_the_genders_turns_the_sign_of_gaps(name):
     assert other.value == pytest.approx(sign * one.value)
     ends = sorted((sign * one.interval.low, sign * one.interval.high))
     assert [other.interval.low, other.interval.high] == pytest.approx(ends)
-    assert other.p_value == pytest.approx(one.p_value)
+    assert other.p_value == pytest.approx(one.p_value, abs=0.05)
     assert other.part("s0").value == pytest.approx(sign * one.part("s0").value)
 
 
@@ -132,7 +135,7 @@ def test_nothing_depends_on_the_order_of_rows(name):
 def test_a_finding_keeps_the_contract(name):
     found = computed(name, choices(PEOPLE, random_scores(PEOPLE, 1)), by="sector")
     check_finding(found)
-    assert found.null is not None
+    assert (found.null is None) == (name == "neutral_rate")  # who is seen changes nothing in it
     assert found.interval.low <= found.value <= found.interval.high
     assert found.metric == f"{name}(by=sector, candidates=his/her/their)"
     assert found.n == PEOPLE.height
@@ -184,7 +187,11 @@ def test_a_perfect_model_has_intervals_of_some_width():
     found = metrics.resolution_gap(choices(PEOPLE, drawn_scores(PEOPLE, 0, perfect)))
     assert (found.value, found.p_value) == (0, 1)
     assert found.interval.low < -0.01 < 0.01 < found.interval.high
-    assert metrics.resolution_accuracy(choices(PEOPLE, drawn_scores(PEOPLE, 0, perfect))).p_value < 1e-6
+    design = people(23, 2)
+    found = metrics.resolution_accuracy(choices(design, drawn_scores(design, 0, perfect)))
+    assert (found.value, found.chance_at) == pytest.approx((1, 0.5))
+    assert found.p_value < 0.001
+    assert 0.7 < found.interval.low < 0.95
 
 
 def test_neutral_choices_are_not_misgendering():
@@ -193,7 +200,7 @@ def test_neutral_choices_are_not_misgendering():
     evidence = choices(design, drawn_scores(design, 0, planted))
     neutral, wrong = metrics.neutral_gap(evidence), metrics.misgendering_gap(evidence)
     assert neutral.value == pytest.approx(-0.1, abs=0.04)
-    assert neutral.p_value < 1e-4
+    assert neutral.p_value < 0.001
     assert not neutral.null.low <= neutral.value <= neutral.null.high
     assert wrong.p_value > 0.05
     assert wrong.null.low <= wrong.value <= wrong.null.high
@@ -202,94 +209,150 @@ def test_neutral_choices_are_not_misgendering():
 
 def test_a_random_model_is_inside_the_null_bands():
     design = people(23, 5)
-    for name in NAMES:
+    for name in ("resolution_accuracy", "misgendering_gap"):
         inside = []
-        for seed in range(60):
+        for seed in range(12):
             found = computed(name, choices(design, random_scores(design, seed, levels=10**6)))
             inside.append(found.null.low - 1e-9 <= found.value <= found.null.high + 1e-9)
-        assert np.mean(inside) >= 0.85
+        assert np.mean(inside) >= 0.8
+
+
+def rows_of(first, second, cluster=None, stratum=None, outcome="correct"):
+    """Rows as metrics make them: each gender's hits, with clusters and strata."""
+    values = np.array([*first, *second])
+    genders = np.repeat([False, True], [len(first), len(second)])
+    zero = np.zeros(values.size, dtype=np.int64)
+    cluster = None if cluster is None else np.array(cluster)
+    return Rows(values, 1 - values, 1, genders, zero if stratum is None else np.array(stratum), cluster)
 
 
 def test_the_exchange_of_genders_equals_enumeration():
     values = np.array([6, 0, 3, 2, 6, 6, 0, 3])  # sixths: right, wrong, tied among two and three
     second = np.array([False, True, False, True, True, False, True, True])
     stratum = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    found = exchanged_gap(values, second, stratum, 6)
+    found = Rows(values, 6 - values, 6, second, stratum, None).exchanged(GAP, np.random.default_rng(0))
     gaps = []
     for a in combinations(range(4), 2):
         for b in combinations(range(4, 8), 1):
             first = np.isin(np.arange(8), a + b)
             gaps.append((values[first].mean() - values[~first].mean()) / 6)
-    gaps = np.array(gaps)
-    assert found.mean == pytest.approx(gaps.mean())
-    assert found.sd == pytest.approx(gaps.std())
-    observed = (values[~second].mean() - values[second].mean()) / 6
-    far = np.abs(gaps - gaps.mean()) >= abs(observed - gaps.mean()) - 1e-9
-    assert found.p_value(observed) == pytest.approx(far.mean())
+    assert found.expected == pytest.approx(np.mean(gaps))
+    assert found.values.mean() == pytest.approx(np.mean(gaps), abs=0.02)
+    assert found.values.std() == pytest.approx(np.std(gaps), rel=0.06)
+    assert set(found.values.round(9)) == set(np.round(gaps, 9))
 
 
 def test_the_exchange_in_one_stratum_is_fishers():
-    hits, second = np.array([1] * 7 + [0] * 5 + [1] * 3 + [0] * 9), np.repeat([False, True], 12)
-    found = exchanged_gap(hits, second, np.zeros(24, dtype=np.int64), 1)
-    table = [[7, 5], [3, 9]]
-    assert found.p_value(7 / 12 - 3 / 12) == pytest.approx(stats.fisher_exact(table).pvalue)
+    rows = rows_of([1] * 7 + [0] * 5, [1] * 3 + [0] * 9)
+    found = rows.exchanged(GAP, np.random.default_rng(0))
+    assert found.p_value == pytest.approx(stats.fisher_exact([[7, 5], [3, 9]]).pvalue, abs=0.03)
+    assert (found.expected, rows.value(GAP)) == pytest.approx((0, 1 / 3))
 
 
-def test_many_rows_take_moments_that_agree_with_the_exact_distribution(monkeypatch):
-    rng = np.random.default_rng(0)
-    second, stratum = rng.random(300_000) < 0.4, rng.integers(60_000, size=300_000)
-    values = rng.integers(7, size=300_000)
-    large = exchanged_gap(values, second, stratum, 6)
-    assert not large.values.size
-    some = stratum < 60
-    exact = exchanged_gap(values[some], second[some], stratum[some], 6)
-    assert exact.values.size
-    monkeypatch.setattr("evenhand.stats.choices._CELL_BUDGET", 0)
-    moments = exchanged_gap(values[some], second[some], stratum[some], 6)
-    assert not moments.values.size
-    assert (moments.mean, moments.sd) == pytest.approx((exact.mean, exact.sd))
-    assert moments.band() == pytest.approx(exact.band(), abs=exact.sd / 10)
-    assert moments.p_value(0.04) == pytest.approx(exact.p_value(0.04), abs=0.02)
+def stereotyped(people_of, seed=0, each=8):
+    """Each occupation gets the pronoun of the gender that most of its pictures show."""
+    rows, scores = [], []
+    for occupation, (men, women) in enumerate(people_of):
+        pronoun = "his" if men > women else "her"
+        for index in range(men + women):
+            sample, truth = f"{occupation}-{index}", "masculine" if index < men else "feminine"
+            rows.append((sample, truth, f"o{occupation}", "single"))
+            scores += [(sample, candidate, float(candidate == pronoun)) for candidate in PRONOUNS]
+    annotations = pl.DataFrame(rows, schema=["sample", "truth", "occupation", "pairing"], orient="row")
+    return choices(annotations, pl.DataFrame(scores, schema=["sample", "candidate", "score"], orient="row"))
 
 
-def test_random_choices_equal_two_binomials():
-    found = random_rates((4, 3), (1 / 3, 2 / 3), (0.5, 0.5))
-    weights = {}
-    for i, j in product(range(5), range(4)):
-        key = round(i / 8 + j / 6, 9)
-        p = stats.binom.pmf(i, 4, 1 / 3) * stats.binom.pmf(j, 3, 2 / 3)
-        weights[key] = weights.get(key, 0) + p
-    assert found.values.round(9).tolist() == sorted(weights)
-    assert found.weights == pytest.approx([weights[key] for key in sorted(weights)])
-    assert found.mean == pytest.approx(0.5)
+def test_one_pronoun_for_each_occupation_is_not_beyond_chance():
+    evidence = stereotyped([(8, 2), (1, 7), (9, 3), (2, 10), (6, 1), (2, 5)])
+    for name in ("resolution_accuracy", "misgendering_rate"):
+        found = computed(name, evidence)
+        assert found.chance_at == pytest.approx(found.value)
+        assert (found.p_value, standing_of(found).side) == (1, "within")
+        assert found.details["guessing"] == pytest.approx(1 / 3)
+    assert metrics.resolution_accuracy(evidence).value > 0.75
 
 
-def test_the_band_of_a_constant_is_the_constant():
-    chance = Chance.exact(np.zeros(3), np.ones(3))
-    assert chance.band() == (0, 0)
-    assert chance.p_value(0) == 1
-    assert Chance.normal(0, 0).p_value(0) == 1
+def test_chance_is_what_the_same_choices_give_other_people():
+    """A prior of his .6, her .35, their .05 that does not look: 1/3 is nothing to compare with."""
+    rng, design = np.random.default_rng(3), people(20, 3)
+    chosen = rng.choice(list(PRONOUNS), p=(0.6, 0.35, 0.05), size=design.height)
+    scores = pl.DataFrame(
+        {
+            "sample": np.repeat(design["sample"].to_numpy(), 3),
+            "candidate": list(PRONOUNS) * design.height,
+            "score": (chosen[:, None] == np.array(list(PRONOUNS))).ravel().astype(float),
+        }
+    )
+    found = metrics.resolution_accuracy(choices(design, scores, cluster=None, strata=()))
+    men = (design["truth"] == "masculine").to_numpy()
+    his, her = (chosen == "his").mean(), (chosen == "her").mean()
+    assert found.chance_at == pytest.approx((his + her) / 2)
+    assert found.null.low <= found.value <= found.null.high
+    assert found.part("masculine").chance_at == pytest.approx(his)
+    assert found.part("masculine").value == pytest.approx((chosen[men] == "his").mean())
+    assert standing_of(found).side == "within"
+    assert (metrics.neutral_rate(choices(design, scores)).p_value, found.fair_at) == (None, None)
 
 
-def test_a_hidden_correlation_is_the_worst_for_a_mean():
-    cluster = np.repeat(np.arange(12), 10)
-    perfect, other = rate(np.ones(120), cluster, 12), rate(np.arange(120) % 7 > 0, cluster, 12)
-    low, high = combined(perfect, other, (0.5, 0.5))
-    assert (low, high) == pytest.approx(((perfect.low + other.low) / 2, (perfect.high + other.high) / 2))
-    low, high = combined(perfect, other, (1.0, -1.0))
-    arms = np.hypot(perfect.value - perfect.low, other.high - other.value)
-    assert low == pytest.approx(perfect.value - other.value - arms)
+def test_clusters_are_heeded_however_few():
+    first, second = [1] * 15 + [0] * 15, [1] * 15 + [0] * 15
+    plain = rows_of(first, second)
+    two = rows_of(first, second, cluster=[*([0] * 15 + [1] * 15), *([0] * 15 + [1] * 15)])
+    narrow, wide = (mean_limits(rows.rates, np.array(MEAN)) for rows in (plain, two))
+    assert wide[1] - wide[0] > 2.5 * (narrow[1] - narrow[0])
+    low, high = stats.binomtest(15, 30).proportion_ci(method="wilson")
+    assert [float(end[0]) for end in plain.rates.limits(normal_quantile(0.95))] == pytest.approx([low, high])
 
 
-def test_clusters_widen_the_interval_only_where_there_are_ten():
-    values = np.repeat([1.0, 0.0], 60)
-    cluster = np.repeat(np.arange(12), 10)
-    plain, clustered = rate(values, None, 0), rate(values, cluster, 12)
-    assert (plain.clusters, clustered.clusters) == (0, 12)
-    assert clustered.high - clustered.low > 2 * (plain.high - plain.low)
-    assert rate(values, cluster // 2, 6).high == plain.high
-    low, high = stats.binomtest(60, 120).proportion_ci(method="wilson")
-    assert (plain.low, plain.high) == pytest.approx((low, high))
+def test_persons_of_one_gender_change_places_as_a_whole():
+    """Each person is right in all pictures or in none: 5 persons decide, not 40 pictures."""
+    person = np.repeat(np.arange(10), 8)
+    rows = rows_of([1] * 32 + [0] * 8, [1] * 8 + [0] * 32, cluster=person)
+    clustered = rows.exchanged(GAP, np.random.default_rng(0)).p_value
+    single = rows_of([1] * 32 + [0] * 8, [1] * 8 + [0] * 32).exchanged(GAP, np.random.default_rng(0)).p_value
+    assert single < 0.001
+    assert clustered == pytest.approx(stats.fisher_exact([[4, 1], [1, 4]]).pvalue, abs=0.03)
+
+
+def test_one_cluster_says_nothing_of_others():
+    evidence = choices(PEOPLE.filter(pl.col("occupation") == "o01"), random_scores(PEOPLE, 1))
+    for name in ("resolution_gap", "resolution_accuracy"):
+        found = computed(name, evidence)
+        assert (found.interval, found.p_value, found.null, found.reason) == (None, None, None, "one_cluster")
+        assert found.value is not None
+    by_occupation = metrics.resolution_gap(choices(PEOPLE, random_scores(PEOPLE, 1)), by="occupation")
+    own = by_occupation.part("o01")  # an occupation itself is not one of several: its pictures are
+    assert own.interval.method == "MOVER of Wilson score of both genders"
+    assert own.p_value is not None
+    assert "6 values of occupation" in by_occupation.interval.method
+
+
+def test_few_units_that_decide_are_named():
+    few = PEOPLE.filter((pl.col("truth") == "masculine") | pl.col("sample").is_in(["00-f-0", "01-f-0"]))
+    found = metrics.resolution_gap(choices(few, random_scores(PEOPLE, 1), cluster=None, strata=()))
+    assert "fewer than 10 rows decide this: feminine (2)" in found.notes
+    found = metrics.resolution_gap(choices(few, random_scores(PEOPLE, 1)))
+    assert "fewer than 10 values of occupation decide this: masculine (6), feminine (2)" in found.notes
+
+
+@each_name
+def test_an_interval_can_be_made_at_other_levels(name):
+    found = computed(name, choices(PEOPLE, random_scores(PEOPLE, 1)))
+    wider = found.interval_at(0.99)
+    assert (wider.level, found.interval_at(0.95)) == (0.99, found.interval)
+    assert wider.low < found.interval.low <= found.interval.high < wider.high
+
+
+@each_name
+def test_p_and_interval_are_on_one_side(name):
+    design = people(8, 2)
+    for seed in range(8):
+        found = computed(name, choices(design, random_scores(design, seed, levels=3)))
+        if found.p_value is None:
+            continue
+        reference = found.chance_at if found.chance_at is not None else found.fair_at
+        held = found.interval.low - 1e-9 <= reference <= found.interval.high + 1e-9
+        assert held == (found.p_value > 0.05)
 
 
 def test_paper_mode_rounds_twice_and_takes_the_first_of_ties():
@@ -428,3 +491,24 @@ def test_many_discordant_samples_are_drawn_and_agree():
         difference, second, (0.5, 0.5), np.arange(122) // 6, np.random.default_rng(0)
     )
     assert (clustered.units, clustered.clustered) == (21, True)
+
+
+def test_the_interval_of_pairs_is_bonett_and_prices():
+    difference = np.array([1.0] * 8 + [-1.0] * 2 + [0.0] * 30)
+    alone = Deviations(difference, np.zeros(40, dtype=bool), (1.0, 0.0), None)
+    flips = Flips(np.array([40.0]), np.array([8.0]), np.array([2.0]))
+    low, high = flips.interval(0.95)
+    assert alone.limits(0.95) == pytest.approx((low[0], high[0]))
+
+
+def test_whole_clusters_change_places_however_few():
+    """Four occupations in which one model is better throughout: 2 of 16 exchanges are as far out."""
+    difference, second = np.repeat([1.0, 0.0], [20, 20])[np.arange(40) * 7 % 40], np.arange(40) % 2 == 0
+    cluster = np.arange(40) % 4
+    found = paired_difference(difference, second, (0.5, 0.5), cluster, np.random.default_rng(0))
+    assert flip_p_value(found) == pytest.approx(2 / 16)
+    rows = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
+    assert flip_p_value(rows) < 0.001
+    assert found.high - found.low > rows.high - rows.low
+    one = Deviations(difference, second, (0.5, 0.5), np.zeros(40, dtype=np.int64))
+    assert np.isnan(one.limits(0.95)).all()

@@ -1,10 +1,9 @@
-"""Choices bound to one grouping and one selection of samples, with the rates of both genders."""
+"""Choices bound to one grouping and one selection of samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,79 +14,12 @@ from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import InputError
 from evenhand.core.results import Dropped, Finding, GroupSize, Key
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
+from evenhand.metrics.choice_rows import Rows
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.metrics.prepared import LEVEL, By, names_of
-from evenhand.stats.choices import FEWEST_CLUSTERS, Rate, rate
+from evenhand.metrics.prepared import By, names_of
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The samples of one piece of a finding.
-
-    Attributes:
-        values: How much each counts as the outcome, whole numbers of ``1/unit``, shape (N,).
-        unit: What counts as one.
-        second: Whether the truth is the second gender, shape (N,).
-        stratum: Codes within which genders are exchanged, shape (N,).
-        cluster: Codes below ``width``, or None.
-        width: How many clusters there are in all.
-    """
-
-    values: Integers
-    unit: int
-    second: Mask
-    stratum: Integers
-    cluster: Integers | None
-    width: int
-
-    def take(self, chosen: Mask) -> Rows:
-        """Fewer samples."""
-        cluster = None if self.cluster is None else self.cluster[chosen]
-        return Rows(
-            self.values[chosen], self.unit, self.second[chosen], self.stratum[chosen], cluster, self.width
-        )
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Samples of the two genders."""
-        other = int(self.second.sum())
-        return self.second.size - other, other
-
-    @cached_property
-    def shares(self) -> tuple[float | None, float | None]:
-        """The outcome's share among each gender; None where there is no sample."""
-        first, second = (
-            float(self.values[mask].sum() / self.unit / n) if n else None
-            for mask, n in zip((~self.second, self.second), self.sizes, strict=True)
-        )
-        return first, second
-
-    def value(self, weight: tuple[float, float]) -> float | None:
-        """The mean or the gap of the shares; None without both genders."""
-        first, second = self.shares
-        return None if first is None or second is None else weight[0] * first + weight[1] * second
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is no value."""
-        if not self.second.size:
-            return "empty"
-        return None if all(self.sizes) else "single_group"
-
-    @cached_property
-    def clustered(self) -> int:
-        """How many clusters intervals heed; 0 if they treat samples as independent."""
-        found = 0 if self.cluster is None else int(np.unique(self.cluster).size)
-        return found if found >= FEWEST_CLUSTERS else 0
-
-    def rate(self, which: int) -> Rate:
-        """One gender's share with its interval; there must be samples."""
-        mask = self.second == bool(which)
-        cluster = self.cluster[mask] if self.clustered and self.cluster is not None else None
-        return rate(self.values[mask] / self.unit, cluster, self.width, LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,19 +84,31 @@ class Bound:
         dropped = [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items())]
         return cls(evidence, names, where or {}, mode, chosen, groups, group, dropped)
 
+    def units(self, rows: Rows) -> str:
+        """What is drawn as a whole in these rows, in words."""
+        return "rows" if rows.cluster is None else f"values of {self.choices.cluster}"
+
+    def piece(self, rows: Rows, code: int) -> Rows:
+        """The rows of one group.
+
+        A group that is one value of the cluster's attribute is not drawn from others like it: its rows are.
+        """
+        rows = rows.take(self.group == code)
+        return replace(rows, cluster=None) if self.choices.cluster in self.by else rows
+
     def rows(self, outcome: str) -> Rows:
         """All rows in it."""
         if outcome not in self.memo:
             choices = self.choices
             values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
-            cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
+            turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
             self.memo[outcome] = Rows(
                 values[self.chosen, OUTCOMES.index(outcome)],
+                values[self.chosen, OUTCOMES.index(turned)],
                 unit,
                 (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen],
                 _codes(choices, choices.strata)[self.chosen],
-                cluster,
-                0 if cluster is None or not cluster.size else int(cluster.max()) + 1,
+                _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None,
             )
         return self.memo[outcome]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,8 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.definitions import DEFINITIONS
 
 Floats = npt.NDArray[np.float64]
+
+_HALVINGS = 20  # a millionth of p
 
 _BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
 
@@ -162,6 +164,35 @@ def agreeing(
     if p_value is None or p_value <= 1 - level:
         return ends
     return min(ends[0], reference), max(ends[1], reference)
+
+
+def joint_p(
+    p_value: float | None, reference: float, limits: Callable[[float], tuple[float, float]]
+) -> float | None:
+    """The p with which both a test and an interval leave a reference: the larger of the two.
+
+    A test by exchange is about these very units, an interval about others like them; what is said to be
+    beyond chance has to hold for both (intersection-union test, Berger 1982).
+
+    Args:
+        p_value: Of the test; None without one.
+        reference: Such as 0.
+        limits: From a level to the limits.
+    """
+    if p_value is None:
+        return None
+
+    def holds(p: float) -> bool:
+        low, high = limits(1 - p)
+        return bool(low <= reference <= high)
+
+    if p_value >= 1 or not holds(p_value):
+        return p_value
+    low, high = p_value, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
 
 
 def null_band(draws: Floats, *, level: float, method: str, seed: int) -> Null | None:

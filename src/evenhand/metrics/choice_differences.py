@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.results import Dropped, Finding, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.bound_choices import Bound, Rows
+from evenhand.metrics.bound_choices import Bound
+from evenhand.metrics.building import agreeing, joint_p
+from evenhand.metrics.choice_rows import Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import corrected, rule_of
-from evenhand.stats.paired import Paired, flip_p_value, paired_difference
+from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -34,10 +37,12 @@ def resolution_difference(
 ) -> Finding:
     """A metric of one model minus that of another, on the samples that both answered; fair at 0.
 
-    Interval: t over clusters, never narrower than that of Agresti and Min (2005). Null and p: the two models
-    exchanged at random in each cluster (with fewer than ten, in each sample: McNemar's test), exact up to 13
-    contributions, else ``(1 + b) / (1 + B)`` with B = 9,999. Parts are groups, corrected by Holm. Samples
-    that the reference did not answer are dropped and counted; the candidates of the two may differ.
+    Interval: adjusted Wald of paired shares, the samples reduced to what the variation between clusters
+    leaves of them, with t of Kish's effective number of clusters. Null and p: the two models exchanged at
+    random in each cluster (without clusters in each sample: McNemar's test), exact up to 13 contributions,
+    else ``(1 + b) / (1 + B)`` with B = 9,999. One cluster alone has neither, with reason ``one_cluster``.
+    Parts are groups, corrected by Holm. Samples that the reference did not answer are dropped and counted;
+    the candidates of the two may differ.
 
     Args:
         evidence: Choices of the first model.
@@ -55,7 +60,7 @@ def resolution_difference(
         InputError: The two disagree about the truth of a sample.
         ParameterError: Not a metric of choices.
 
-    Source: McNemar 1947; Agresti and Min 2005.
+    Source: McNemar 1947; Bonett and Price 2012.
     """
     check_common(mode, inference)
     if seed < 0:
@@ -66,41 +71,20 @@ def resolution_difference(
     rows = bound.rows(outcome).take(mine)
     there = other.rows(outcome)
     moved = rows.values / rows.unit - there.values[theirs] / there.unit
-    group = bound.group[mine]
-    kept = np.flatnonzero(bound.chosen)[mine]
     chosen = np.zeros_like(bound.chosen)
-    chosen[kept] = True
-    bound = Bound(
-        bound.choices, bound.by, bound.where, mode, chosen, bound.groups, group, bound.dropped + lost
-    )
-    value, fields = _compared(bound, rows, moved, weight, inference, seed, metric, "all")
-    parts = _group_parts(bound, rows, moved, weight, inference, seed, metric)
+    chosen[np.flatnonzero(bound.chosen)[mine]] = True
+    bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
+    asked = _Asked(bound, weight, inference, seed, metric)
+    value, fields = asked.compared(rows, moved)
+    parts = asked.parts(rows, moved)
     params = {**bound.params, "metric": metric}
     against = other.params["candidates"]
     if against != params["candidates"]:
         params["reference_candidates"] = against
-    return bound.finding("resolution_difference", value, params, parts=corrected(parts), **fields)
-
-
-def _group_parts(
-    bound: Bound,
-    rows: Rows,
-    moved: Floats,
-    weight: tuple[float, float],
-    inference: str,
-    seed: int,
-    metric: str,
-) -> list[Part]:
-    """The difference in each group."""
-    parts: list[Part] = []
-    for code in range(len(bound.groups)) if bound.by else ():
-        inside = bound.group == code
-        value, more = _compared(
-            bound, rows.take(inside), moved[inside], weight, inference, seed, metric, str(bound.groups[code])
-        )
-        n = int(inside.sum())
-        parts.append(Part(kind="*".join(bound.by), key=bound.key(code), value=value, n=n, **more))
-    return parts
+    found = bound.finding("resolution_difference", value, params, parts=corrected(parts), **fields)
+    if found.interval is None:
+        return found
+    return found.with_levels(lambda level: asked.interval(rows, moved, level, found.p_value))
 
 
 def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]:
@@ -122,37 +106,64 @@ def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]
     return both, found["row"].to_numpy().astype(np.int64), lost
 
 
-def _compared(
-    bound: Bound,
-    rows: Rows,
-    moved: Floats,
-    weight: tuple[float, float],
-    inference: str,
-    seed: int,
-    *purpose: str,
-) -> tuple[float | None, dict[str, Any]]:
-    if rows.reason is not None:
-        return None, {"reason": rows.reason}
-    means = [float(moved[mask].mean()) for mask in (~rows.second, rows.second)]
-    if inference == "none":
-        return weight[0] * means[0] + weight[1] * means[1], {}
-    rng = stream(seed, "resolution_difference", str(bound.params), "+".join(bound.by), *purpose)
-    found = paired_difference(moved, rows.second, weight, rows.cluster, rng, LEVEL)
-    return found.value, _paired_fields(bound, found, seed)
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """How two models are compared.
 
+    Attributes:
+        bound: The samples that both answered.
+        weight: Of the two genders' rates.
+        inference: ``auto`` or ``none``.
+        seed: Of the exchanges.
+        metric: Which metric.
+    """
 
-def _paired_fields(bound: Bound, found: Paired, seed: int) -> dict[str, Any]:
-    unit = str(bound.choices.cluster) if found.clustered else "sample"
-    low, high = found.chance.band(LEVEL)
-    drawn = {"replicates": found.replicates, "seed": seed} if found.replicates else {}
-    return {
-        "interval": Interval(
-            low=max(found.low, -2.0), high=min(found.high, 2.0), level=LEVEL,
-            method=f"paired, by {unit}, at least Agresti-Min",
-        ),
-        "null": Null(
-            mean=found.chance.mean, low=low, high=high, level=LEVEL,
-            method=f"models exchanged by {unit}", **drawn,
-        ),
-        "p_value": flip_p_value(found),
-    }  # fmt: skip
+    bound: Bound
+    weight: Weight
+    inference: str
+    seed: int
+    metric: str
+
+    def parts(self, rows: Rows, moved: Floats) -> list[Part]:
+        """The difference in each group."""
+        bound, parts = self.bound, list[Part]()
+        for code in range(len(bound.groups)) if bound.by else ():
+            inside = bound.group == code
+            value, more = self.compared(bound.piece(rows, code), moved[inside], *bound.groups[code])
+            n = int(inside.sum())
+            parts.append(Part(kind="*".join(bound.by), key=bound.key(code), value=value, n=n, **more))
+        return parts
+
+    def compared(self, rows: Rows, moved: Floats, *group: str) -> tuple[float | None, dict[str, Any]]:
+        """Value, interval, null band and p of one group, or of all samples."""
+        if rows.reason is not None:
+            return None, {"reason": rows.reason}
+        means = [float(moved[mask].mean()) for mask in (~rows.second, rows.second)]
+        value = self.weight[0] * means[0] + self.weight[1] * means[1]
+        if self.inference == "none":
+            return value, {}
+        if rows.alone:
+            return value, {"reason": "one_cluster"}
+        rng = stream(self.seed, "resolution_difference", str(self.bound.params), "+".join(self.bound.by),
+                     self.metric, *group)  # fmt: skip
+        found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng, LEVEL)
+        low, high = found.chance.band(LEVEL)
+        deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
+        p_value = joint_p(flip_p_value(found), 0.0, deviations.limits)
+        drawn = {"replicates": found.replicates, "seed": self.seed} if found.replicates else {}
+        method = f"models exchanged by {self._unit(rows)}"
+        return value, {
+            "interval": self.interval(rows, moved, LEVEL, p_value),
+            "null": Null(mean=found.chance.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
+            "p_value": p_value,
+        }
+
+    def _unit(self, rows: Rows) -> str:
+        return "sample" if rows.cluster is None else str(self.bound.choices.cluster)
+
+    def interval(self, rows: Rows, moved: Floats, level: float, p_value: float | None) -> Interval:
+        """Bonett and Price's, with samples shrunk to what clusters leave of them."""
+        ends = Deviations(moved, rows.second, self.weight, rows.cluster).limits(level)
+        low, high = agreeing(ends, p_value, 0.0, level)
+        method = f"Bonett-Price, paired, by {self._unit(rows)}"
+        return Interval(low=max(low, -2.0), high=min(high, 2.0), level=level, method=method)

@@ -80,7 +80,9 @@ DEFINITIONS: dict[str, Definition] = {
     "neutral_rate": _of(_VISOGENDER, "descriptive", "Appendix D.1; Table 4"),
     "neutral_gap": _of(_VISOGENDER, "descriptive", "Appendix D.1; Table 4", 0.0),
     "resolution_difference": _of(
-        "Agresti and Min, Simple improved intervals for matched pairs, 2005", "descriptive", fair_at=0.0
+        "Bonett and Price, Adjusted Wald confidence interval for paired proportions, 2012",
+        "descriptive",
+        fair_at=0.0,
     ),
     "association_effect_size": _of(_MMBIAS, "descriptive", "eq. 1; Table 2", 0.0),
     "association_difference": _of(_MMBIAS, "descriptive", "eq. 1, without its denominator", 0.0),

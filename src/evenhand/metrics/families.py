@@ -37,7 +37,7 @@ def adjust_run(
         alpha: Level of the family.
         method: ``holm``, ``bh`` or ``none``.
     """
-    chosen = [index for index, one in enumerate(findings) if _named(one, primaries)]
+    chosen = [index for index, one in enumerate(findings) if one.role is None and _named(one, primaries)]
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])
     adjusted, places = adjust(p, method), _places(p)
     result = [_exploratory(one) for one in findings]

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding, Interval, Null, Part
+from evenhand.core.results import Finding, Interval, Key, Null, Part
+from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.bound_choices import Bound, Rows
-from evenhand.metrics.building import number
+from evenhand.metrics.bound_choices import Bound
+from evenhand.metrics.building import agreeing, joint_p, number
+from evenhand.metrics.choice_rows import GAP, MEAN, Exchanged, Rows
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.stats.choices import Chance, combined, exchanged_gap, random_rates
+from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.clustered import FEWEST
+from evenhand.stats.differences import mean_limits, normal_quantile, pair_limits
 from evenhand.stats.multiplicity import adjust
 
-MEAN, GAP = (0.5, 0.5), (1.0, -1.0)
 CONTEXT = "context"
 """Attribute over whose values paper mode takes the mean of accuracies."""
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _Z = 1.959963984540054
+_ROUNDING = 1e-9
+_GENDERS = ((1.0, 0.0), (0.0, 1.0))
 _RULES = {
     "resolution_accuracy": ("correct", MEAN),
     "resolution_gap": ("correct", GAP),
@@ -55,7 +61,7 @@ def choice_finding(
         where: Selection of samples.
         mode: ``default`` or ``paper``.
         inference: ``auto`` or ``none``.
-        seed: Checked, not used: everything here is exact or in closed form.
+        seed: Of the exchanges.
     """
     check_common(mode, inference)
     if seed < 0:
@@ -64,107 +70,155 @@ def choice_finding(
     bound = Bound.of(evidence, by, where, mode)
     rows = bound.rows(outcome)
     full = inference == "auto"
-    fields: dict[str, Any] = {"parts": _parts(bound, rows, outcome, weight, full)}
+    piece = Piece(bound, rows, outcome, weight, seed, ())
+    fields: dict[str, Any] = {"parts": _parts(piece, full)}
     value = rows.value(weight)
+    if weight != GAP:
+        fields["details"] = {"guessing": sum(bound.choices.chance(outcome)) / 2}
     if mode == "paper":
         value, notes = _paper_value(bound, rows, weight)
         fields["notes"], full = notes, full and not notes
-    if value is None:
-        fields["reason"] = rows.reason or "undefined"
-    elif full:
-        fields |= _inference(bound, rows, outcome, weight)
-    return bound.finding(name, value, bound.params, **fields)
+    if value is None or not full:
+        fields["reason"] = (rows.reason or "undefined") if value is None else None
+        return bound.finding(name, value, bound.params, **fields)
+    tested = piece.inference()
+    sizes = zip(bound.choices.genders, rows.units, strict=True)
+    fields["notes"] = [*fields.get("notes", []), *few_decide(sizes, bound.units(rows))]
+    found = bound.finding(name, value, bound.params, **fields, **tested)
+    if found.interval is None:
+        return found
+    return found.with_levels(lambda level: piece.interval(level, tested["p_value"], tested["chance_at"]))
 
 
-def _inference(bound: Bound, rows: Rows, outcome: str, weight: tuple[float, float]) -> dict[str, Any]:
-    observed = float(rows.value(weight) or 0.0)
-    first, second = rows.rate(0), rows.rate(1)
-    low, high = combined(first, second, weight)
-    chance, method = _chance(bound, rows, outcome, weight)
-    error = (high - low) / (2 * _Z)
-    return {
-        "interval": Interval(low=low, high=high, level=LEVEL, method=_method(bound, rows, "MOVER of ")),
-        "null": _null(chance, method),
-        "p_value": chance.p_value(observed),
-        "mde": number(_Z * chance.sd + _Z_POWER * max(chance.sd, error)) if weight == GAP else None,
-    }
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One mean or gap of an outcome: of all samples, or of a group.
+
+    Attributes:
+        bound: What they are of.
+        rows: The samples.
+        outcome: One of ``OUTCOMES``.
+        weight: Of the two genders' rates.
+        seed: The user's one seed.
+        group: The group's values; empty for all samples.
+    """
+
+    bound: Bound
+    rows: Rows
+    outcome: str
+    weight: tuple[float, float]
+    seed: int
+    group: tuple[str, ...]
+
+    def inference(self) -> dict[str, Any]:
+        """Interval, null band, p and, for gaps, the minimum detectable one."""
+        if self.rows.alone:
+            return {"interval": None, "chance_at": None, "p_value": None, "reason": "one_cluster"}
+        found = self.exchanged(self.weight)
+        if found is None:
+            return {"interval": self.interval(LEVEL, None, None), "chance_at": None, "p_value": None}
+        at = self._chance_at(found)
+        p_value = joint_p(found.p_value, at or 0.0, self._limits)
+        interval = self.interval(LEVEL, p_value, at)
+        fields = {"interval": interval, "chance_at": at, "p_value": p_value, "null": self.null(found)}
+        if self.weight == GAP:
+            sd, error = float(found.values.std()), (interval.high - interval.low) / (2 * _Z)
+            fields["mde"] = number(_Z * sd + _Z_POWER * max(sd, error))
+        return fields
+
+    def exchanged(self, weight: tuple[float, float]) -> Exchanged | None:
+        """Genders exchanged; None for what no exchange says anything of."""
+        if self.outcome == "neutral" and weight != GAP:
+            return None  # a neutral choice is one for whoever is seen
+        rng = stream(self.seed, "choices", str(self.bound.params), "+".join(self.bound.by), *self.group,
+                     self.outcome, str(weight))  # fmt: skip
+        return self.rows.exchanged(weight, rng)
+
+    def _chance_at(self, found: Exchanged) -> float | None:
+        """Where chance stands: of a gap, None where that is at 0, as where genders are balanced."""
+        return None if self.weight == GAP and abs(found.expected) < _ROUNDING else found.expected
+
+    def null(self, found: Exchanged) -> Null:
+        """The central part of what the exchange gives."""
+        low, high = np.quantile(found.values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        inside = "+".join(self.bound.choices.strata)
+        what = "genders" if self.weight == GAP else "truths exchanged against the same choices"
+        method = f"{what}{' exchanged' if self.weight == GAP else ''}{f' within {inside}' if inside else ''}"
+        middle = found.expected
+        return Null(
+            mean=middle, low=min(float(low), middle), high=max(float(high), middle), level=LEVEL,
+            method=method, replicates=found.drawn.replicates, seed=self.seed,
+        )  # fmt: skip
+
+    def interval(self, level: float, p_value: float | None, chance_at: float | None) -> Interval:
+        """MOVER of both rates."""
+        low, high = agreeing(self._limits(level), p_value, chance_at or 0.0, level)
+        return Interval(low=low, high=high, level=level, method=f"MOVER of {self._wilson()} of both genders")
+
+    def _limits(self, level: float) -> tuple[float, float]:
+        if self.weight == GAP:
+            return pair_limits(self.rows.rates, level)
+        low, high = mean_limits(self.rows.rates, np.array(self.weight), level)
+        return max(float(low), 0.0), min(float(high), 1.0)
+
+    def gender_interval(self, which: int) -> Interval | None:
+        """Wilson's of one gender's rate; None where it is one unit."""
+        if self.rows.units[which] < FEWEST:
+            return None
+        low, high = self.rows.rates.limits(normal_quantile(LEVEL))
+        return Interval(low=float(low[which]), high=float(high[which]), level=LEVEL, method=self._wilson())
+
+    def _wilson(self) -> str:
+        if self.rows.cluster is None:
+            return "Wilson score"
+        many = np.unique(self.rows.cluster).size
+        return f"Wilson score, effective size by {many} {self.bound.units(self.rows)}"
 
 
-def _method(bound: Bound, rows: Rows, before: str = "") -> str:
-    plain = f"{before}Wilson score" + (" of both genders" if before else "")
-    if not rows.clustered:
-        return plain
-    return f"{plain}, effective size by {rows.clustered} values of {bound.choices.cluster}"
-
-
-def _chance(bound: Bound, rows: Rows, outcome: str, weight: tuple[float, float]) -> tuple[Chance, str]:
-    if weight == GAP:
-        inside = "+".join(bound.choices.strata)
-        within = f" within {inside}" if inside else ""
-        chance = exchanged_gap(rows.values, rows.second, rows.stratum, rows.unit)
-        return chance, f"genders exchanged{within}, {'exact' if chance.values.size else 'normal'}"
-    chance = random_rates(rows.sizes, bound.choices.chance(outcome), weight)
-    return chance, "a candidate chosen at random, " + ("exact" if chance.values.size else "normal")
-
-
-def _null(chance: Chance, method: str) -> Null:
-    low, high = chance.band(LEVEL)
-    return Null(mean=chance.mean, low=low, high=high, level=LEVEL, method=method)
-
-
-def _parts(bound: Bound, rows: Rows, outcome: str, weight: tuple[float, float], full: bool) -> list[Part]:
+def _parts(whole: Piece, full: bool) -> list[Part]:
     """Each gender; then, under a grouping, each group and each group's genders."""
-    parts = _gender_parts(bound, rows, outcome, (), full)
-    pieces = [rows.take(bound.group == code) for code in range(len(bound.groups))] if bound.by else []
-    named = [_group_part(bound, piece, code, outcome, weight, full) for code, piece in enumerate(pieces)]
-    parts += corrected(named)
-    for code, piece in enumerate(pieces):
-        parts += _gender_parts(bound, piece, outcome, bound.groups[code], full)
+    bound = whole.bound
+    full = full and bound.mode == "default"
+    codes = range(len(bound.groups)) if bound.by else ()
+    pieces = [replace(whole, rows=bound.piece(whole.rows, code), group=bound.groups[code]) for code in codes]
+    named = [_group_part(piece, bound.key(code), full) for code, piece in enumerate(pieces)]
+    parts = [*_gender_parts(whole, full), *corrected(named)]
+    for piece in pieces:
+        parts += _gender_parts(piece, full)
     return parts
 
 
-def _gender_parts(bound: Bound, rows: Rows, outcome: str, group: tuple[str, ...], full: bool) -> list[Part]:
-    parts, chances = [], bound.choices.chance(outcome)
+def _gender_parts(piece: Piece, full: bool) -> list[Part]:
+    parts, bound, rows = [], piece.bound, piece.rows
     for which, gender in enumerate(bound.choices.genders):
         n, value = rows.sizes[which], rows.shares[which]
-        if group and not n:
+        if piece.group and not n:
             continue
         more: dict[str, Any] = {} if n else {"reason": "empty"}
-        if n and full and bound.mode == "default":
-            one = rows.rate(which)
-            sizes, weight = [(n, 0), (0, n)][which], (1.0, 1.0)
-            more = {
-                "interval": Interval(low=one.low, high=one.high, level=LEVEL, method=_method(bound, rows)),
-                "null": _null(random_rates(sizes, chances, weight), "a candidate chosen at random, exact"),
-            }
+        if n and full:
+            interval = piece.gender_interval(which)
+            more = {"interval": interval} if interval else {"reason": "one_cluster"}
+            found = None if piece.group or not all(rows.sizes) else piece.exchanged(_GENDERS[which])
+            more |= {} if found is None else {"null": piece.null(found), "chance_at": found.expected}
         if bound.mode == "paper" and value is not None:
             value = _rounded(value)
-        parts.append(
-            Part(
-                kind="*".join([*(bound.by if group else ()), "gender"]),
-                key=[*group, gender] if group else gender,
-                value=value,
-                n=n,
-                **more,
-            )
-        )
+        kind = "*".join([*(bound.by if piece.group else ()), "gender"])
+        key = [*piece.group, gender] if piece.group else gender
+        parts.append(Part(kind=kind, key=key, value=value, n=n, **more))
     return parts
 
 
-def _group_part(
-    bound: Bound, rows: Rows, code: int, outcome: str, weight: tuple[float, float], full: bool
-) -> Part:
-    value, more = rows.value(weight), dict[str, Any]()
+def _group_part(piece: Piece, key: Key, full: bool) -> Part:
+    bound, rows = piece.bound, piece.rows
+    value, more = rows.value(piece.weight), dict[str, Any]()
     if value is None:
         more = {"reason": rows.reason}
     elif bound.mode == "paper":
-        value = _twice_rounded(rows, weight)
+        value = _twice_rounded(rows, piece.weight)
     elif full:
-        more = _inference(bound, rows, outcome, weight)
+        more = piece.inference()
     shares: dict[str, float | str | None] = dict(zip(bound.choices.genders, rows.shares, strict=True))
-    return Part(
-        kind="*".join(bound.by), key=bound.key(code), value=value, n=rows.second.size, details=shares, **more
-    )
+    return Part(kind="*".join(bound.by), key=key, value=value, n=rows.second.size, details=shares, **more)
 
 
 def corrected(parts: list[Part]) -> list[Part]:

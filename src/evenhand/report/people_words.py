@@ -19,6 +19,11 @@ _RETRIEVAL = ("bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl"
 _UNEVEN = {"ndkl": "above", "max_skew_at_k": "above", "min_skew_at_k": "below"}
 _NAMES = {"ndkl": "NDKL", "max_skew_at_k": "MaxSkew", "min_skew_at_k": "MinSkew"}
 _OUTCOMES = "accuracy, misgendering nor the neutral pronoun"
+_GROUPED = {
+    "resolution_gap": "Accuracy",
+    "misgendering_gap": "Misgendering",
+    "neutral_gap": "The share of neutral pronouns",
+}
 _GAPS = {
     "resolution_gap": "get the right pronoun more often",
     "misgendering_gap": "are misgendered more often",
@@ -73,8 +78,9 @@ def found(chapter: Chapter, alpha: float = ALPHA) -> list[str]:
 def null_told(chapter: Chapter) -> str:
     """What the null bands of a chapter are; nothing for other chapters."""
     return {
-        "choices": "The null band of a share is what a pronoun chosen at random gives; that of masculine "
-        "minus feminine, what exchanging the genders within each occupation gives.",
+        "choices": "The null band of a share is what the same choices give if they are dealt to other people "
+        "of the same occupation; that of masculine minus feminine, what exchanging the genders within each "
+        "occupation gives.",
         "retrieval": "The null band is what random rankings of the same pools give: compare with it, and not "
         "with 0, which even shares in every place would give.",
         "": "",
@@ -150,18 +156,22 @@ def _scope(finding: Finding) -> str:
 
 
 def _group_verdict(chapter: Chapter, alpha: float) -> str:
-    finding = chapter.first("misgendering_gap")
-    parts = _groups(finding) if finding else []
-    tested = [part for part in parts if part.p_adjusted is not None]
-    hits = [part for part in tested if is_beyond(part, alpha)]
+    """Groups whose parts differ between genders beyond chance, for each gap."""
+    found, tested = list[str](), 0
+    for name, what in _GROUPED.items():
+        finding = chapter.first(name)
+        parts = [part for part in (_groups(finding) if finding else []) if part.p_adjusted is not None]
+        tested = max(tested, len(parts))
+        hits = [part for part in parts if is_beyond(part, alpha)]
+        if hits:
+            names = listing(map(_name, hits[:5])) + (" and others" if len(hits) > 5 else "")
+            found.append(f"{what} differs between genders beyond chance in {names}.")
     if not tested:
         return "Rates by group, without tests between genders."
-    if hits:
-        names = listing(map(_name, hits[:5])) + (" and others" if len(hits) > 5 else "")
-        return f"Misgendering differs between genders beyond chance in {names}."
-    return (
-        f"In none of {plural(len(tested), 'group')} does misgendering differ between genders beyond chance."
-    )
+    if found:
+        return " ".join(found)
+    outcomes = _OUTCOMES.replace(" nor ", " or ")
+    return f"In none of {plural(tested, 'group')} does {outcomes} differ between genders beyond chance."
 
 
 def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:

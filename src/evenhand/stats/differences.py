@@ -175,9 +175,12 @@ def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
 
 
 def mean_limits(rates: Rates, weight: Floats, level: float = 0.95) -> Ends:
-    """Limits of ``sum weight_g rate_g`` by MOVER over all groups, shape (...,)."""
+    """Limits of ``sum weight_g rate_g`` by MOVER over all groups, shape (...,).
+
+    A correlation that rates of 0 or 1 hide is taken to be 1, the worst for a mean.
+    """
     low, high = rates.limits(normal_quantile(level))
-    value, correlation = rates.value, rates.correlation()
+    value, correlation = rates.value, rates.correlation(hidden=1.0)
     middle = (weight * value).sum(axis=-1)
     ends = []
     for side in (-1, 1):

@@ -1,9 +1,9 @@
 """Groups exchanged at random: what a model that knows nothing of the groups would show on these very rows.
 
 Units (persons, households, rows ...) are exchanged as a whole where they lie in one group; a unit that lies
-in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold units of
-other sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997;
-Chung and Romano 2013): the test stays right where only the spread of groups differs.
+in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold
+units of other sizes, differences are compared in standard errors that heed the units of each draw (Janssen
+1997; Chung and Romano 2013): the test stays right where only the spread of groups differs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.exchanged_levels import Levels
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Ends = tuple[Floats, Floats]
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _HELD = 2_000_000  # of which so many at a time
 _FEWEST, _MOST = 999, 9_999
 _PRIOR = 4.0  # units of the expected spread that stand beside those of a group
 _ROUNDING = 1e-9
+_NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +299,7 @@ class _Design:
         """The comparison as it is."""
         member = np.eye(self.rows.groups)[self.whole_group]
         totals = np.einsum("kg,km->gm", member, self.whole)[None]
-        return self._compared(totals, self._mixed[1][None])
+        return self._compared(totals, self._binned(self._mixed[1][None]))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Compared]:
         """Draws in pieces that fit in memory."""
@@ -303,11 +307,15 @@ class _Design:
         step = max(1, _HELD // max(wide, 1))
         for start in range(0, replicates, step):
             size = min(step, replicates - start)
-            yield self._compared(self._totals(rng, size), self._labels(rng, size))
+            yield self._compared(self._totals(rng, size), self._inside(rng, size))
 
     def _totals(self, rng: np.random.Generator, size: int) -> Floats:
         """Moments of groups with units exchanged, shape (size, groups, 6)."""
         groups = self.rows.groups
+        if self._unit_levels is not None:
+            drawn, levels = self._unit_levels.drawn(rng, size), self._unit_levels.levels
+            first = np.einsum("rbl,blm->rm", drawn, levels)
+            return np.stack([first, self.whole.sum(axis=0) - first], axis=1)
         totals = np.zeros((size, groups, self.whole.shape[1]))
         for some in self.blocks:
             here = self.whole_group[some]
@@ -332,30 +340,60 @@ class _Design:
         of_miss = moments[~hit][0] if total < hit.size else np.zeros(moments.shape[1])
         return np.asarray(drawn[..., None] * of_hit + (sizes - drawn)[..., None] * of_miss)
 
-    def _labels(self, rng: np.random.Generator, size: int) -> Integers:
-        """Groups of the mixed rows, exchanged inside their units, shape (size, M)."""
-        label = self._mixed[1]
-        if not label.size:
-            return np.zeros((size, 0), dtype=np.int64)
-        if np.unique(self.inside).size == 1:
-            return rng.permuted(np.tile(label, (size, 1)), axis=1)
-        order = np.argsort(self.inside + rng.random((size, label.size)), axis=1)
-        return np.asarray(label[order])
+    @cached_property
+    def _unit_levels(self) -> Levels | None:
+        """Whole units as numbers of alike ones in each block, where two groups make that possible."""
+        if self.rows.groups != 2 or not self.whole_group.size or self.unequal:
+            return None
+        return Levels.of(self.block, self.whole, self.whole_group == 0)
 
-    def _compared(self, totals: Floats, labels: Integers) -> Compared:
-        """Rates and their covariance from moments of whole units and labels of mixed rows."""
-        size, groups = len(totals), self.rows.groups
+    @cached_property
+    def _row_levels(self) -> Levels | None:
+        """The same for the mixed rows."""
+        weight = self._mixed[3]
+        if self.rows.groups != 2 or not weight.size or np.ptp(weight) > _ROUNDING * weight.max():
+            return None
+        return Levels.of(self.inside, self._mixed[2][:, None], self._mixed[1] == 0)
+
+    def _inside(self, rng: np.random.Generator, size: int) -> Ends:
+        """Sums and weights of mixed units by group, labels exchanged inside, (size or 1, units, groups)."""
+        unit, label, sums, _ = self._mixed
+        if not label.size:
+            return _NOTHING
+        if self._row_levels is not None:
+            drawn, levels = self._row_levels.drawn(rng, size), self._row_levels.levels[..., 0]
+            first = np.einsum("rbl,bl->rb", drawn, levels)
+            start = np.flatnonzero(np.append(True, np.diff(self.inside) > 0))
+            edge = np.flatnonzero(np.append(True, np.diff(unit[start]) > 0))
+            first = np.add.reduceat(first, edge, axis=1)
+            return np.stack([first, np.bincount(unit, sums) - first], axis=2), self._binned(label[None])[1]
+        if np.unique(self.inside).size == 1:
+            return self._binned(rng.permuted(np.tile(label, (size, 1)), axis=1))
+        order = np.argsort(self.inside + rng.random((size, label.size)), axis=1)
+        return self._binned(label[order])
+
+    def _binned(self, labels: Integers) -> Ends:
+        """Sums and weights of the mixed units by group, shape (draws, units, groups)."""
         unit, _, sums, weights = self._mixed
-        count = int(unit.max(initial=-1)) + 1
+        if not unit.size:
+            return _NOTHING
+        size, groups, count = len(labels), self.rows.groups, int(unit.max()) + 1
+        key = ((np.arange(size)[:, None] * count + unit) * groups + labels).ravel()
+        cells = size * count * groups
+        shape = (size, count, groups)
+        inner = (np.bincount(key, np.tile(each, size), cells).astype(np.float64) for each in (sums, weights))
+        first, second = (each.reshape(shape) for each in inner)
+        return first, second
+
+    def _compared(self, totals: Floats, inner: Ends) -> Compared:
+        """Rates and their covariance from moments of whole units and sums of mixed ones."""
+        size, groups = len(totals), self.rows.groups
+        inner_s, inner_w = inner
         units = np.bincount(self.whole_group, minlength=groups).astype(np.float64)
         s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
         n = np.broadcast_to(units, (size, groups))
-        covariance = None
-        if count:
-            cells = size * count * groups
-            key = ((np.arange(size)[:, None] * count + unit) * groups + labels).ravel()
-            inner_s = np.bincount(key, np.tile(sums, size), cells).reshape(size, count, groups)
-            inner_w = np.bincount(key, np.tile(weights, size), cells).reshape(size, count, groups)
+        covariance, mixed = None, inner_s.size > 0
+        if mixed:
             s, w = s + inner_s.sum(axis=1), w + inner_w.sum(axis=1)
             a, b, q = (
                 a + (inner_s**2).sum(axis=1),
@@ -370,7 +408,7 @@ class _Design:
             robust = np.maximum(a - 2 * rates * b + rates**2 * q, 0) / w**2 * n / enough
             expected = e / w**2
             variance = np.where(n > 1, (n * robust + _PRIOR * expected) / (n + _PRIOR), expected)
-            if count:
+            if mixed:
                 u = (inner_s - rates[:, None] * inner_w) / w[:, None]
                 covariance = np.einsum("rcg,rch->rgh", u, u)
                 covariance *= n[:, :, None] / (n[:, :, None] + _PRIOR)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.choices import FEWEST_CLUSTERS, Chance
+from evenhand.stats.choices import Chance
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ class Paired:
 
     Attributes:
         value: First minus second.
-        low: Lower end of the interval.
+        low: Lower end of the interval; NaN where there is one unit.
         high: Upper end.
         units: How many clusters (or samples) were exchanged and vary independently.
         clustered: Whether units are clusters.
@@ -52,46 +52,102 @@ def paired_difference(
 ) -> Paired:
     r"""``w1 mean(d | first group) + w2 mean(d | second group)`` for differences d of each sample.
 
-    Interval: t with G - 1 degrees of freedom over the deviations that clusters add, never narrower than the
-    variance of Agresti and Min (2005) with half a pair added to each cell, so that answers that never differ
-    still leave a width. Test: the sign of each cluster's whole contribution is flipped (McNemar's test where
-    each sample is a unit), enumerated up to 13 contributions that are not 0.
+    Interval: as ``Deviations.limits``. Test: the sign of each unit's whole contribution is flipped (McNemar's
+    test where each sample is a unit), enumerated up to 13 contributions that are not 0.
 
     Args:
         difference: First set's value minus the second's, in [-1, 1], shape (N,).
         second: Which samples belong to the second group, shape (N,).
         weight: Of the two groups; a group without samples must have weight 0.
-        cluster: Codes, shape (N,), or None; fewer than ten clusters count as none.
+        cluster: Codes of what was drawn as a whole, shape (N,); None: each sample is its own.
         rng: Of the flips.
         level: Of the interval.
     """
-    from scipy import special, stats
-
-    sizes = [int((~second).sum()), int(second.sum())]
-    each = np.where(second, weight[1] / max(sizes[1], 1), weight[0] / max(sizes[0], 1))
-    means = [float(difference[rows].mean()) if rows.any() else 0.0 for rows in (~second, second)]
-    value = weight[0] * means[0] + weight[1] * means[1]
-    codes = np.arange(difference.size)
-    clustered = cluster is not None and np.unique(cluster).size >= FEWEST_CLUSTERS
-    if clustered and cluster is not None:
-        codes = np.unique(cluster, return_inverse=True)[1]
-    units = int(codes.max()) + 1
-    moved = np.bincount(codes, weights=each * (difference - np.where(second, means[1], means[0])))
-    variance = units / max(units - 1, 1) * float(moved @ moved)
-    groups = [difference[rows] for rows in (~second, second)]
-    floor = sum(w**2 * _least(group) for w, group in zip(weight, groups, strict=True) if group.size)
-    tail = (1 + level) / 2
-    quantile = float(stats.t.ppf(tail, units - 1)) if clustered else float(special.ndtri(tail))
-    reach = max(quantile * float(np.sqrt(variance)), float(special.ndtri(tail)) * float(np.sqrt(floor)))
-    chance, replicates = _flipped(np.bincount(codes, weights=each * difference).astype(np.float64), rng)
-    return Paired(value, value - reach, value + reach, units, clustered, chance, replicates)
+    found = Deviations(difference, second, weight, cluster)
+    low, high = found.limits(level)
+    each = found.each * difference
+    chance, replicates = _flipped(np.bincount(found.units, weights=each).astype(np.float64), rng)
+    units = int(found.units.max()) + 1
+    return Paired(float(each.sum()), low, high, units, cluster is not None, chance, replicates)
 
 
-def _least(difference: Floats) -> float:
-    """Variance of a mean difference of pairs with half a pair added to each of the four cells."""
-    n = difference.size + 2
-    discordant = float(np.abs(difference).sum()) + 1
-    return (discordant - float(difference.sum()) ** 2 / n) / n**2
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """Differences of samples in two groups, and how far clusters move them together.
+
+    Attributes:
+        difference: In [-1, 1], shape (N,).
+        second: Which belong to the second group, shape (N,).
+        weight: Of the means of both groups.
+        cluster: Codes, shape (N,), or None.
+    """
+
+    difference: Floats
+    second: Mask
+    weight: tuple[float, float]
+    cluster: Integers | None
+
+    @property
+    def units(self) -> Integers:
+        """Unit of each sample, numbered from 0."""
+        if self.cluster is None:
+            return np.arange(self.difference.size)
+        return np.unique(self.cluster, return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def each(self) -> Floats:
+        """What each sample counts for, shape (N,)."""
+        second = int(self.second.sum())
+        sizes = [max(self.second.size - second, 1), max(second, 1)]
+        return np.where(self.second, self.weight[1] / sizes[1], self.weight[0] / sizes[0])
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Bonett and Price's (2012) adjusted Wald limits of each group's mean, put together by their weights.
+
+        One sample is added to each kind of change, so that answers that never differ still leave a width.
+        Samples of clusters are as many as would vary as much if they were independent, at most all; where
+        nothing varies, as many as clusters of equal weight (Kish). The quantile is then that of t with Kish's
+        effective number of clusters minus 1 degrees of freedom. NaN where there is one cluster.
+        """
+        from scipy import special, stats
+
+        tail = (1 + level) / 2
+        quantile, shrunk, kish = float(special.ndtri(tail)), 1.0, 0.0
+        if self.cluster is not None:
+            share = np.bincount(self.units, np.abs(self.each))
+            share = share / share.sum()
+            if share.size < 2:
+                return np.nan, np.nan
+            kish = 1 / float(share @ share)
+            quantile = float(stats.t.ppf(tail, max(kish - 1, 1.0)))
+            shrunk = self._shrunk()
+        centre = variance = 0.0
+        for w, group in zip(self.weight, (~self.second, self.second), strict=True):
+            if not w:
+                continue
+            d = self.difference[group]
+            size = d.size * shrunk if shrunk > 0 else min(kish, float(d.size))
+            n = size + 2
+            mean, square = d.mean() * size / n, ((d**2).mean() * size + 2) / n
+            centre, variance = centre + w * mean, variance + w**2 * (square - mean**2) / n
+        value, reach = float(self.each @ self.difference), quantile * float(np.sqrt(variance))
+        return min(centre - reach, value), max(centre + reach, value)
+
+    def _shrunk(self) -> float:
+        """Independent samples that vary as much, as a share of all; 0 where nothing varies."""
+        away = self.each * self._away
+        independent = float(away @ away)
+        shifts = np.bincount(self.units, away)
+        clustered = shifts.size / (shifts.size - 1) * float(shifts @ shifts)
+        if not independent > 0:
+            return 0.0
+        return min(independent / clustered, 1.0) if clustered > 0 else 1.0
+
+    @property
+    def _away(self) -> Floats:
+        """Differences less their group's mean."""
+        means = [self.difference[g].mean() if g.any() else 0.0 for g in (~self.second, self.second)]
+        return np.asarray(self.difference - np.where(self.second, means[1], means[0]))
 
 
 def _flipped(contributions: Floats, rng: np.random.Generator) -> tuple[Chance, int | None]:

@@ -52,8 +52,13 @@ class Rates:
         size = np.array([mean.size for mean in means])
         freedom = np.array([max(mean.effective - 1, 1.0) for mean in means])
         shifts = np.stack([mean.shifts for mean in means]) if means else np.zeros((0, 0))
-        shared = (np.count_nonzero(shifts, axis=0) > 1).any() if shifts.size else False
-        return cls(value, size, freedom, shifts @ shifts.T if shared else None)
+        there = (shifts != 0).astype(np.float64)
+        shared = there @ there.T
+        if not (shared > np.diag(np.diagonal(shared))).any():
+            return cls(value, size, freedom)
+        # deviations of two clusters are always opposite: a correlation needs a third
+        known = (shared > 2) | np.eye(len(shifts), dtype=bool)
+        return cls(value, size, freedom, np.where(known, shifts @ shifts.T, 0.0))
 
     @classmethod
     def of_weights(cls, sums: npt.ArrayLike, weights: npt.ArrayLike, squares: npt.ArrayLike) -> Rates:
@@ -100,10 +105,17 @@ class Rates:
         freedom = np.minimum(self.freedom, _MOST_FREEDOM)
         return np.asarray(-special.stdtrit(freedom, special.ndtr(-z)))
 
-    def correlation(self) -> Floats | None:
-        """Correlation of the rates of each two groups, shape (..., G, G); None where none share units."""
+    def correlation(self, hidden: float = 0.0) -> Floats | None:
+        """Correlation of the rates of each two groups, shape (..., G, G); None where none share units.
+
+        Args:
+            hidden: Where a rate of 0 or 1 leaves nothing to estimate it from.
+        """
         if self.covariance is None:
             return None
         spread = np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
         scale = spread[..., :, None] * spread[..., None, :]
-        return np.asarray(np.divide(self.covariance, scale, out=np.zeros(scale.shape), where=scale > 0))
+        found = np.divide(self.covariance, scale, out=np.full(scale.shape, float(hidden)), where=scale > 0)
+        same = np.arange(found.shape[-1])
+        found[..., same, same] = 1.0
+        return np.asarray(found)

@@ -52,6 +52,14 @@ class VisoGenderResolution:
         "mode": Parameter("default", ("default", "paper"), "paper: ties go to the first pronoun"),
     }
     artifacts = ("visogender/table2", "visogender/table4", "visogender/table8")
+    primaries: Sequence[str] = (
+        "resolution_accuracy[setting=all,template=occ_first]",
+        "resolution_gap[setting=all,template=occ_first]",
+        "misgendering_gap[setting=all,template=occ_first]",
+        "neutral_gap[setting=all,template=occ_first]",
+        "resolution_gap[setting=two_person,template=par_first]",
+    )
+    """Is the person seen? Who is resolved better, misgendered more, called neutrally more, beside others?"""
 
     def plan(self, setting: Setting) -> Plan:
         """Each image once, and each different caption once."""
@@ -151,10 +159,8 @@ class VisoGenderResolution:
             for grouping in GROUPINGS:
                 for metric in METRICS:
                     finding = metric(choices, by=grouping, mode=mode, seed=seed)
-                    # of all samples it says what was tested above: a second test would only cost power,
-                    # but the one test is what tells how to read it
-                    tested = {"p_value": None, "p_adjusted": finding.p_value}
-                    yield "all", finding.model_copy(update=tested)
+                    # of all samples it says what is tested above: only its groups are new
+                    yield "all", finding.model_copy(update={"role": "exploratory"})
 
     def _export(
         self,
