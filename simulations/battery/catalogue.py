@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from simulations.battery.design import Design
+from simulations.battery.labels import DESIGNS as LABELS
 
-DESIGNS: tuple[Design, ...] = ()
+DESIGNS: tuple[Design, ...] = (*LABELS,)
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
