@@ -153,7 +153,7 @@ class Asked(GroupQuestion):
         if self.bound.cluster is None:
             return "Wilson score"
         count = np.unique(self.bound.cluster).size
-        return f"Wilson score, effective size by {count} values of {self.bound.matches.cluster}, t quantile"
+        return f"Wilson score, effective size by {count} values of {self.bound.matches.cluster}"
 
     @property
     def units(self) -> str:

@@ -278,6 +278,15 @@ class _Design:
         return bool(self.whole_group.size and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
 
     @cached_property
+    def binary(self) -> bool:
+        """Whether units are of one weight and hit or miss altogether, all in one group each.
+
+        Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
+        that all miss would be next to nothing.
+        """
+        return not self.mixed_rows.size and _alike(self.whole)
+
+    @cached_property
     def blocks(self) -> list[Integers]:
         """Units of one group by the stratum within which they are exchanged."""
         order = np.argsort(self.block, kind="stable")
@@ -369,7 +378,8 @@ class _Design:
             enough = np.maximum(n - 1, 1)
             robust = np.maximum(a - 2 * rates * b + rates**2 * q, 0) / w**2 * n / enough
             expected = e / w**2
-            variance = np.where(n > 1, (n * robust + _PRIOR * expected) / (n + _PRIOR), expected)
+            blended = (n * robust + _PRIOR * expected) / (n + _PRIOR)
+            variance = np.where((n > 1) & (not self.binary), blended, expected)
             if count:
                 u = (inner_s - rates[:, None] * inner_w) / w[:, None]
                 covariance = np.einsum("rcg,rch->rgh", u, u)
@@ -388,7 +398,7 @@ class _Design:
 
 def _alike(moments: Floats) -> bool:
     """Whether units have one weight and each hits or misses altogether."""
-    weight = moments[0, 1]
+    weight = moments[:, 1].max(initial=0)
     same = np.abs(moments[:, 1] - weight) <= _ROUNDING * weight
     whole = (np.abs(moments[:, 0]) <= _ROUNDING) | (np.abs(moments[:, 0] - weight) <= _ROUNDING * weight)
     return bool((same & whole).all())
