@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from simulations.battery.design import Design
 from simulations.battery.labels import DESIGNS as LABELS
+from simulations.battery.neighbours import DESIGNS as NEIGHBOURS
 
-DESIGNS: tuple[Design, ...] = (*LABELS,)
+DESIGNS: tuple[Design, ...] = (*LABELS, *NEIGHBOURS)
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import stats
 from simulations.battery.design import Case, Design
 from simulations.battery.persons import Persons, Pictures, person_means
 
@@ -63,20 +64,20 @@ def design(
     short: bool = False,
 ) -> Design:
     """Rates of all and the gap of groups for one way to draw persons."""
-    planted: dict[str, Any] = {} if standard is None else {"standard_name": standard[0], "standard": standard[1]}
+    planted: dict[str, Any] = (
+        {} if standard is None else {"standard_name": standard[0], "standard": standard[1]}
+    )
     wide, fair = len(people.counts) > 10, people.gap == 0
-    cases = [
-        Case(gap, _asked(_GAPS[gap]), truth=people.gap, fair=fair, wide=wide, **planted) for gap in gaps
-    ]
+    cases = [Case(gap, _asked(_GAPS[gap]), truth=people.gap, fair=fair, wide=wide, **planted) for gap in gaps]
     rate = people.rates[0] if fair else None
     cases += [Case(one, _asked(_RATES[one]), truth=rate) for one in rates]
-    return Design(f"labels: {name}", "labels", partial(matches, people, subjects=subjects), cases, short=short)
+    return Design(
+        f"labels: {name}", "labels", partial(matches, people, subjects=subjects), cases, short=short
+    )
 
 
 def fisher(data: Data) -> float:
     """Fisher's exact test of two groups of pictures."""
-    from scipy import stats
-
     hit, group = data[1].hit, data[1].group
     table = [[int((hit[group == code] == value).sum()) for value in (True, False)] for code in (0, 1)]
     return float(stats.fisher_exact(table).pvalue)
@@ -84,13 +85,13 @@ def fisher(data: Data) -> float:
 
 def welch(data: Data) -> float:
     """Welch's t test of the shares of subjects."""
-    from scipy import stats
-
     share, group = person_means(data[1])
     return float(stats.ttest_ind(share[group == 0], share[group == 1], equal_var=False).pvalue)
 
 
-def equal(counts: Sequence[int], size: int | tuple[int, int], rate: float, icc: float = 0.0, **more: Any) -> Persons:
+def equal(
+    counts: Sequence[int], size: int | tuple[int, int], rate: float, icc: float = 0.0, **more: Any
+) -> Persons:
     """Groups of one rate and one size of persons."""
     return Persons(counts, [size] * len(counts), [rate] * len(counts), icc, **more)
 

@@ -79,6 +79,6 @@ def alike(rng: np.random.Generator, rates: Floats, icc: float) -> Floats:
 
 def person_means(pictures: Pictures) -> tuple[Floats, Integers]:
     """Share of hits and group of each person, for tests that take persons."""
-    persons, first, code = np.unique(pictures.person, return_index=True, return_inverse=True)
+    _, first, code = np.unique(pictures.person, return_index=True, return_inverse=True)
     share = np.bincount(code, pictures.hit) / np.bincount(code)
     return share, pictures.group[first]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.building import agreeing, described, null_band
+from evenhand.metrics.building import described, null_band
 from evenhand.metrics.label_groups import LabelGroups
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.query_groups import QueryGroups
@@ -71,6 +71,11 @@ class GroupQuestion(ABC):
     @abstractmethod
     def units(self) -> str:
         """What is exchanged: ``rows``, ``queries`` or the column of clusters."""
+
+    @property
+    @abstractmethod
+    def exchanged_how(self) -> str:
+        """What the null draws."""
 
     @abstractmethod
     def finding(self, value: float | None, **fields: Any) -> Finding:
@@ -145,7 +150,9 @@ class GroupQuestion(ABC):
         """A note where the highest or the lowest of the known groups is small."""
         known = np.flatnonzero(self.bound.known)
         ends = dict.fromkeys(int(known[place]) for place in (numbers.argmax(), numbers.argmin()))
-        return few_decide((("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends), self.units)
+        return few_decide(
+            (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends), self.units
+        )
 
     def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
         """A largest minus a smallest number with its interval, null and p.
@@ -157,11 +164,12 @@ class GroupQuestion(ABC):
         """
 
         def make(level: float) -> Interval:
-            ends = agreeing(test.limits(level), test.p_value, test.chance_at or 0.0, level)
-            return self.interval(ends, value, level, test.method)
+            low, high = test.limits(level)
+            if test.p_value > 1 - level:  # a one-sided test says nothing of a gap below chance
+                low = min(low, test.chance_at or 0.0)
+            return self.interval((low, high), value, level, test.method)
 
-        exchanged = f"groups exchanged by {self.units}"
-        band = null_band(test.draws, level=LEVEL, method=exchanged, seed=self.seed, side="high")
+        band = null_band(test.draws, level=LEVEL, method=self.exchanged_how, seed=self.seed, side="high")
         found = self.finding(
             value, interval=make(LEVEL), null=band, p_value=test.p_value, chance_at=test.chance_at, **fields
         )

@@ -148,6 +148,11 @@ class Asked(GroupQuestion):
         return drawn
 
     @property
+    def exchanged_how(self) -> str:
+        """What the null draws."""
+        return f"groups exchanged by {self.units}"
+
+    @property
     def method(self) -> str:
         """How intervals of rates are made."""
         if self.bound.cluster is None:
@@ -194,7 +199,9 @@ def rate_finding(asked: Asked) -> Finding:
     fields: dict[str, Any] = {"details": details, "parts": _rate_parts(asked)}
     if not asked.infers:
         return asked.finding(value, **fields)
-    whole = group_rates(asked.hit.astype(np.float64), np.zeros_like(asked.bound.group), 1, asked.bound.cluster)
+    whole = group_rates(
+        asked.hit.astype(np.float64), np.zeros_like(asked.bound.group), 1, asked.bound.cluster
+    )
     if not whole.size[0]:
         return asked.finding(value, reason=ONE_CLUSTER, **fields)
 
@@ -249,7 +256,9 @@ def _rate_parts(asked: Asked) -> list[Part]:
         return []
     covered = np.bincount(bound.group, asked.coverage, minlength=len(bound.groups)) / bound.sizes
     kind, parts = "*".join(bound.by), []
-    tested = asked.infers and asked.reason is None and bound.known.sum() > 1 and not asked.units_of_known.fixed
+    tested = (
+        asked.infers and asked.reason is None and bound.known.sum() > 1 and not asked.units_of_known.fixed
+    )
     each = iter(_against_chance(asked) if tested else [])
     for code in range(len(bound.groups)):
         details: Details = {"coverage": float(covered[code])}
@@ -261,7 +270,9 @@ def _rate_parts(asked: Asked) -> list[Part]:
                 details["percent"] = _percent(asked.hits[code], int(bound.sizes[code]))
             if tested and bound.known[code]:
                 fields |= next(each)
-        parts.append(Part(kind=kind, key=bound.key(code), n=int(bound.sizes[code]), details=details, **fields))
+        parts.append(
+            Part(kind=kind, key=bound.key(code), n=int(bound.sizes[code]), details=details, **fields)
+        )
     return corrected(parts)
 
 
@@ -274,9 +285,8 @@ def _interval(asked: Asked, code: int, value: float) -> dict[str, Any]:
 
 def _against_chance(asked: Asked) -> Iterator[dict[str, Any]]:
     """Null and p of each known group: its rate against that of the others."""
-    method = f"groups exchanged by {asked.units}"
     for draws, p_value in zip(asked.exchanged.rates.T, asked.exchanged.p_each().tolist(), strict=True):
-        null = null_band(draws, level=LEVEL, method=method, seed=asked.seed)
+        null = null_band(draws, level=LEVEL, method=asked.exchanged_how, seed=asked.seed)
         yield {"null": null, "p_value": p_value}
 
 

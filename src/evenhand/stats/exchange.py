@@ -1,8 +1,8 @@
 """Groups exchanged at random: what a model that knows nothing of the groups would show on these very rows.
 
 Units (persons, households, rows ...) are exchanged as a whole where they lie in one group; a unit that lies
-in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold units of
-other sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997;
+in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold units
+of other sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997;
 Chung and Romano 2013): the test stays right where only the spread of groups differs.
 """
 
@@ -155,11 +155,13 @@ class Exchange:
 
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
-        return self._p(pairs_of(self.drawn.rates.shape[1]), two_sided=True)
+        most = float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
+        return self._exceeded(most, self.largest)
 
     def p_below_rest(self) -> float:
         """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
-        return self._p(-against_rest(self.share), two_sided=False)
+        contrast = -against_rest(self.share)
+        return self._exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""
@@ -170,16 +172,16 @@ class Exchange:
 
     def quantile_largest(self, level: float = 0.95) -> float:
         """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
-        largest = np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1)
-        return float(np.quantile(largest, level, method="higher"))
+        return float(np.quantile(self.largest, level, method="higher"))
 
-    def _p(self, contrast: Floats, *, two_sided: bool) -> float:
-        observed, drawn = self.observed.t(contrast), self.drawn.t(contrast)
-        if two_sided:
-            observed, drawn = np.abs(observed), np.abs(drawn)
-        most, largest = float(observed.max()), drawn.max(axis=1)
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest difference of two groups in standard errors, in each draw."""
+        return np.asarray(np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1))
+
+    def _exceeded(self, most: float, drawn: Floats) -> float:
         slack = _ROUNDING * max(1.0, abs(most))
-        return float((1 + (largest >= most - slack).sum()) / (1 + self.replicates))
+        return float((1 + (drawn >= most - slack).sum()) / (1 + self.replicates))
 
 
 def pairs_of(groups: int) -> Floats:
