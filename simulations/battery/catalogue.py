@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from simulations.battery import audits
+from simulations.battery import audits, choices, labels, neighbours
 from simulations.battery.design import Design
 
-DESIGNS: tuple[Design, ...] = (*audits.DESIGNS,)
+DESIGNS: tuple[Design, ...] = (
+    *choices.DESIGNS,
+    *labels.DESIGNS,
+    *neighbours.DESIGNS,
+    *audits.DESIGNS,
+)
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",

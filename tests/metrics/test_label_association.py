@@ -301,7 +301,7 @@ def test_intervals_heed_subjects():
 
 
 def test_p_is_right_only_where_subjects_are_heeded(monkeypatch):
-    monkeypatch.setattr("evenhand.stats.group_rates._MOST", 999)
+    monkeypatch.setattr("evenhand.stats.exchange._MOST", 999)
     small = np.zeros((2, 2))
     for seed in range(150):
         for row, found in enumerate(of_subjects(seed)):
@@ -337,10 +337,49 @@ def test_intervals_of_the_gap_hold_for_many_fair_groups():
     assert inside >= 133  # 142 expected; fewer by chance once in 1,000
 
 
-def test_few_subjects_are_not_heeded():
-    found = of_subjects(0, count=8)[0]
-    finding = metrics.label_association_rate(found, association="non_human", by="gender")
-    assert finding.interval.method == "Wilson score"
+def test_few_subjects_are_units_too():
+    """Fewer than ten subjects used to count as independent samples."""
+    heeded, plain = of_subjects(0, count=8, per=40)
+    gaps = [metrics.label_association_gap(e, association="non_human", by="gender") for e in (heeded, plain)]
+    assert gaps[0].interval.low == 0
+    assert gaps[0].p_value > 0.05
+    assert gaps[0].null.high > 2 * gaps[1].null.high
+    finding = check(metrics.label_association_rate(heeded, association="non_human", by="gender"))
+    assert finding.interval.method == "Wilson score, effective size by 8 values of subject"
+    assert gaps[0].notes == ["fewer than 10 subject decide this: f (4), m (4)"]
+
+
+def test_where_nobody_is_hit_each_subject_counts_once():
+    """Rates of 0 and 1 used to take every sample for a unit."""
+    found = evidence(
+        np.tile([0.6, 0.1, 0.1, 0.1, 0.1], (400, 1)), ["f"] * 200 + ["m"] * 200, cluster="subject",
+        subject=[str(number // 20) for number in range(400)],
+    )  # fmt: skip
+    finding = metrics.label_association_rate(found, association="non_human", by="gender", threshold=0.5)
+    assert finding.value == 0
+    assert finding.interval.high > 0.15
+    assert all(part.interval.high > 0.25 for part in finding.parts)
+
+
+def test_a_group_of_one_subject_has_no_interval_of_its_own():
+    confidences = np.where(np.arange(60)[:, None] % 3 == 0, [0.1, 0.6, 0, 0, 0], [0.6, 0.1, 0, 0, 0])
+    subject = [str(number) if number < 40 else "one" for number in range(60)]
+    found = evidence(confidences, ["f"] * 40 + ["m"] * 20, cluster="subject", subject=subject)
+    finding = metrics.label_association_rate(found, association="non_human", by="gender", threshold=0.5)
+    assert (finding.part("m").interval, finding.part("m").reason) == (None, "one_cluster")
+    assert finding.part("f").interval is not None
+    gap = metrics.label_association_gap(found, association="non_human", by="gender", threshold=0.5)
+    assert (gap.interval.low, gap.reason) == (0, None)
+    assert gap.interval.high > 0.6  # the limits of one subject are 0 and 1
+
+
+def test_an_interval_at_the_level_of_a_family_is_wider():
+    found = planted()[0]
+    for metric in HARMFUL:
+        finding = metric(found, by="gender")
+        usual, strict = finding.interval, finding.interval_at(0.99)
+        assert strict.level == 0.99
+        assert strict.low < usual.low < usual.high < strict.high
 
 
 @pytest.mark.parametrize("cluster", [True, False])

@@ -1,12 +1,14 @@
 """precision_at_k and precision_gap: chance, queries apart, ties, clusters, and what cannot be compared."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from evenhand import metrics
+from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.evidence.neighbours import Neighbours
@@ -84,8 +86,8 @@ def test_a_model_that_knows_it_is_far_above():
     finding = metrics.precision_at_k(made((3, 3)), match="gender", by="gender", k=10)
     check(finding)
     assert finding.value > 0.95
-    assert finding.p_value < 1e-6
-    assert all(part.p_adjusted < 1e-6 for part in finding.parts)
+    assert finding.p_value == 0.001  # the least that 999 exchanges give
+    assert all(part.p_adjusted == 0.002 for part in finding.parts)
     assert finding.interval.low < finding.value < finding.interval.high
 
 
@@ -236,7 +238,62 @@ def test_intervals_heed_subjects():
         widths.append(interval.high - interval.low)
         assert ("50 values of subject" in interval.method) == (cluster is not None)
         check(metrics.precision_gap(found, match="gender", by="gender", k=10))
-    assert widths[1] / widths[0] == pytest.approx(np.sqrt(alike), rel=0.15)
+    # without subjects the variance sees that queries share neighbours, but not that they are of one person
+    assert 1.5 < widths[1] / widths[0] < np.sqrt(alike) * 1.15
+
+
+def found_among(groups, database, seed, *, width=3, subjects=None, k=10):
+    """Random vectors: nobody's label shows in them."""
+    rng = np.random.default_rng(seed)
+    left, right = side("q", gender=groups), side("d", gender=database)
+    sizes = len(groups), len(database)
+    if subjects is not None:
+        left, right = (
+            table.with_columns(subject=pl.Series(names))
+            for table, names in zip((left, right), subjects, strict=True)
+        )
+    queries, held = (rng.standard_normal((size, width)) for size in sizes)
+    return Neighbours.from_vectors(
+        queries, held, left, right, k=k, cluster="subject" if subjects is not None else None
+    )
+
+
+def test_random_vectors_in_an_unbalanced_database_are_at_chance():
+    """Only queries used to be exchanged: a gap of .158 by the mix of the database had p < .001."""
+    found = found_among(["f", "m"] * 60, ["f"] * 122 + ["m"] * 78, 0)
+    gap = metrics.precision_gap(found, match="gender", by="gender", k=10)
+    assert gap.value > 0.15
+    assert gap.chance_at == pytest.approx(0.22)
+    assert gap.p_value > 0.05
+    assert gap.interval.low <= 0.22
+    assert not standing_of(gap).beyond
+
+
+def test_a_hub_in_a_balanced_database_makes_no_verdict():
+    """All queries find the same ten samples, eight of one gender; labels of queries alone gave p < .001."""
+    groups, database = ["f", "m"] * 40, ["f"] * 30 + ["m"] * 30
+    hubs = [*range(8), 30, 31]
+    found = listed([hubs] * 80, {"gender": groups}, {"gender": database}, k=10)
+    gap = metrics.precision_gap(found, match="gender", by="gender", k=10)
+    assert gap.value == pytest.approx(0.6)
+    assert gap.p_value > 0.05
+    assert gap.interval.low == 0
+
+
+def test_persons_in_the_database_change_places_as_a_whole():
+    """Pictures of the database used to be taken singly: of 6 persons x 20, each query finds one person."""
+    database = ["f"] * 60 + ["m"] * 60
+    persons = [f"d{number // 20}" for number in range(120)]
+    groups = ["f", "m"] * 10
+    ids = [[20 * (query % 2 * 3) + place for place in range(10)] for query in range(20)]
+    rows = {"gender": groups, "subject": [f"q{number % 4}" for number in range(20)]}
+    for cluster, p_low in ((None, True), ("subject", False)):
+        held = {"gender": database, **({"subject": persons} if cluster else {})}
+        found = replace(listed(ids, rows, held, k=10), cluster=cluster)
+        finding = metrics.precision_at_k(found, match="gender", k=10)
+        assert finding.value == 1
+        assert (finding.p_value <= 0.001) == p_low
+        assert p_low or finding.p_value > 0.05
 
 
 @pytest.mark.parametrize(

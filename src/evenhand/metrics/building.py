@@ -195,12 +195,22 @@ def joint_p(
     return high
 
 
-def null_band(draws: Floats, *, level: float, method: str, seed: int) -> Null | None:
-    """Mean and central part of null replicates; None where too many are undefined."""
+def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:
+    """Mean and central part of null replicates; None where too many are undefined.
+
+    Args:
+        draws: Null replicates; NaN is left out.
+        level: Of the band.
+        method: What is drawn.
+        seed: Of the draws.
+        side: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; or
+            ``low``.
+    """
     usable = draws[~np.isnan(draws)]
     if usable.size < 0.9 * draws.size or not usable.size:
         return None
-    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
+    low, high = np.quantile(usable, ends[side])
     return Null(
         mean=float(usable.mean()),
         low=float(low),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,15 +11,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.results import Finding
+from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.building import described, hull_interval, null_band, resampled_p
+from evenhand.metrics.building import described, null_band
 from evenhand.metrics.label_groups import LabelGroups
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.query_groups import QueryGroups
+from evenhand.metrics.small_groups import few_decide
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Ends = tuple[float, float]
 Details = dict[str, float | str | None]
+
+ONE_CLUSTER = "one_cluster"
+"""Why there is no interval, null or p: nothing else of the kind was drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class GapTest:
+    """What is known of a gap.
+
+    Attributes:
+        p_value: Of the gap of groups that are exchanged.
+        draws: Gaps of groups that were exchanged.
+        limits: From a level to low and high limit of the gap.
+        method: How limits are made.
+        chance_at: The gap that chance alone leads to expect, where that is not 0.
+    """
+
+    p_value: float
+    draws: Floats
+    limits: Callable[[float], Ends]
+    method: str
+    chance_at: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +57,7 @@ class GroupQuestion(ABC):
         unknown: ``keep`` or ``exclude`` those whose annotators could not tell.
         mode: ``default`` or ``paper``.
         infers: Whether intervals, null bands and p are wanted.
-        seed: Of the resampling.
+        seed: Of the exchanges.
     """
 
     bound: LabelGroups | QueryGroups
@@ -45,17 +70,29 @@ class GroupQuestion(ABC):
     @property
     @abstractmethod
     def units(self) -> str:
-        """What is exchanged and resampled."""
+        """What is exchanged: ``rows``, ``queries`` or the column of clusters."""
+
+    @property
+    @abstractmethod
+    def exchanged_how(self) -> str:
+        """What the null draws."""
+
+    @abstractmethod
+    def finding(self, value: float | None, **fields: Any) -> Finding:
+        """A Finding with what the metric says of itself filled in."""
 
     @cached_property
-    def fixed(self) -> bool:
-        """Whether each compared group is a single cluster, so that nothing can change places."""
-        cluster = self.bound.cluster
+    def units_of(self) -> Integers:
+        """Units of each group, shape (groups,)."""
+        cluster, group = self.bound.cluster, self.bound.group
         if cluster is None:
-            return False
-        inside = self.bound.known[self.bound.group]
-        pairs = np.unique(np.stack([self.bound.group[inside], cluster[inside]]), axis=1)
-        return bool(pairs.shape[1] == np.unique(pairs[1]).size == self.bound.known.sum())
+            return self.bound.sizes
+        pairs = np.unique(np.stack([group, cluster]), axis=1)
+        return np.bincount(pairs[0], minlength=len(self.bound.groups))
+
+    def interval(self, ends: Ends, value: float, level: float, method: str) -> Interval:
+        """An interval that holds its value, which paper mode may have rounded."""
+        return Interval(low=min(ends[0], value), high=max(ends[1], value), level=level, method=method)
 
     def described(
         self,
@@ -109,35 +146,31 @@ class GroupQuestion(ABC):
             notes.setdefault(why, []).append("*".join(group))
         return [f"not compared, because {why}: {', '.join(groups)}" for why, groups in notes.items()]
 
-    def untested(self) -> dict[str, Any]:
-        """Fields of a gap without interval, null and p: why, where tests are wanted."""
-        return {"reason": "one_cluster"} if self.infers else {}
+    def few(self, numbers: Floats) -> list[str]:
+        """A note where the highest or the lowest of the known groups is small."""
+        known = np.flatnonzero(self.bound.known)
+        ends = dict.fromkeys(int(known[place]) for place in (numbers.argmax(), numbers.argmin()))
+        return few_decide(
+            (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends), self.units
+        )
 
-    def gap_inference(
-        self, value: float, null: Floats, draws: Floats, mover: tuple[float, float]
-    ) -> dict[str, Any]:
-        """Interval, null and p of a largest minus a smallest number.
-
-        The largest of many differences is far from 0 in fair data too. The test knows how far, so the
-        interval begins at 0 where p is above .05.
+    def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
+        """A largest minus a smallest number with its interval, null and p.
 
         Args:
             value: The gap.
-            null: Gaps of groups exchanged at random.
-            draws: Gaps of bootstrap replicates.
-            mover: Ends of the MOVER interval.
+            test: Its test.
+            fields: Further fields of the finding.
         """
-        p_value = resampled_p(null, value, "high")
-        method = (
-            f"bootstrap of {self.units}, percentile and basic, and MOVER of the extreme groups together; "
-            "from 0 where p > .05"
+
+        def make(level: float) -> Interval:
+            low, high = test.limits(level)
+            if test.p_value > 1 - level:  # a one-sided test says nothing of a gap below chance
+                low = min(low, test.chance_at or 0.0)
+            return self.interval((low, high), value, level, test.method)
+
+        band = null_band(test.draws, level=LEVEL, method=self.exchanged_how, seed=self.seed, side="high")
+        found = self.finding(
+            value, interval=make(LEVEL), null=band, p_value=test.p_value, chance_at=test.chance_at, **fields
         )
-        interval = hull_interval(draws, value, level=LEVEL, method=method, seed=self.seed)
-        if interval is not None:
-            fair = p_value is None or p_value > 1 - LEVEL
-            low = 0.0 if fair else max(min(interval.low, mover[0]), 0.0)
-            high = min(max(interval.high, mover[1]), 1.0)
-            interval = interval.model_copy(update={"low": low, "high": high})
-        exchanged = f"groups exchanged by {self.units}"
-        band = null_band(null, level=LEVEL, method=exchanged, seed=self.seed)
-        return {"interval": interval, "null": band, "p_value": p_value}
+        return found.with_levels(make)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,13 +14,15 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Interval, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
-from evenhand.metrics.building import null_band, number, resampled_p
-from evenhand.metrics.group_questions import Details, GroupQuestion
+from evenhand.metrics.building import null_band, number
+from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import corrected
-from evenhand.stats.exceedances import reached_intervals
-from evenhand.stats.group_rates import exchanged_rates, resampled_rates
+from evenhand.stats.differences import normal_quantile, range_limits
+from evenhand.stats.exchange import Exchange, UnitRows, exchange
+from evenhand.stats.group_rates import group_rates
+from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -27,6 +30,7 @@ Mask = npt.NDArray[np.bool_]
 HARMFUL = "harmful"
 """The union of associations that are harmful."""
 
+_GAP = "MOVER of all pairs, simultaneous by the exchange's largest t"
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _ALPHA = 0.05
 
@@ -113,56 +117,53 @@ class Asked(GroupQuestion):
         return np.asarray(self.hits / sizes)
 
     @cached_property
-    def compared(self) -> Mask:
-        """Which samples belong to known groups, shape (n,)."""
-        return np.asarray(self.bound.known[self.bound.group])
+    def grouped(self) -> Rates:
+        """Rates of all groups, with their limits."""
+        bound = self.bound
+        return group_rates(self.hit.astype(np.float64), bound.group, len(bound.groups), bound.cluster)
 
     @cached_property
-    def exchanged(self) -> Floats:
-        """Rates of the known groups, exchanged at random, shape (replicates, known groups)."""
-        return self._drawn("exchange")
+    def limits(self) -> tuple[Floats, Floats]:
+        """Of the rate of each group."""
+        return self.grouped.limits(normal_quantile(LEVEL))
 
     @cached_property
-    def resampled(self) -> Floats:
-        """Rates of the known groups in bootstrap replicates, shape (replicates, known groups)."""
-        return self._drawn("bootstrap")
+    def units_of_known(self) -> UnitRows:
+        """The rows of the groups that are compared."""
+        bound = self.bound
+        inside = bound.known[bound.group]
+        codes = (np.cumsum(bound.known) - 1)[bound.group[inside]]
+        cluster = None if bound.cluster is None else bound.cluster[inside]
+        return UnitRows(self.hit[inside].astype(np.float64), codes, int(bound.known.sum()), cluster)
 
-    def _drawn(self, how: str) -> Floats:
-        key = (self.association, self.threshold, self.seed, how)
-        if key not in self.bound.memo:  # a rate and its gap are of the same draws
-            self.bound.memo[key] = self._draw(how)
-        drawn: Floats = self.bound.memo[key]
+    @cached_property
+    def exchanged(self) -> Exchange:
+        """The known groups, exchanged at random; a rate and its gap are of the same draws."""
+        key = (self.association, self.threshold, self.seed)
+        if key not in self.bound.memo:
+            purpose = (self.association, self.threshold, self.unknown, "exchange")
+            rng = stream(self.seed, "label_association", "+".join(self.bound.by), *purpose)
+            self.bound.memo[key] = exchange(self.units_of_known, rng)
+        drawn: Exchange = self.bound.memo[key]
         return drawn
 
-    def _draw(self, how: str) -> Floats:
-        inside, bound = self.compared, self.bound
-        codes = np.cumsum(bound.known) - 1
-        cluster = None if bound.cluster is None else bound.cluster[inside]
-        purpose = (self.association, self.threshold, self.unknown, how)
-        rng = stream(self.seed, "label_association", "+".join(bound.by), *purpose)
-        draw = exchanged_rates if how == "exchange" else resampled_rates
-        return draw(self.hit[inside], codes[bound.group[inside]], int(bound.known.sum()), cluster, rng)
+    @property
+    def exchanged_how(self) -> str:
+        """What the null draws."""
+        return f"groups exchanged by {self.units}"
 
     @property
     def method(self) -> str:
         """How intervals of rates are made."""
-        if not self.bound.clusters:
+        if self.bound.cluster is None:
             return "Wilson score"
-        return f"Wilson score, effective size by {self.bound.clusters} values of {self.bound.matches.cluster}"
+        count = np.unique(self.bound.cluster).size
+        return f"Wilson score, effective size by {count} values of {self.bound.matches.cluster}"
 
     @property
     def units(self) -> str:
-        """What is exchanged and resampled."""
-        return str(self.bound.matches.cluster) if self.bound.clusters else "rows"
-
-    def intervals(self, *, whole: bool = False) -> tuple[Floats, Floats]:
-        """Ends of the intervals of each group's rate, or of everything as one group."""
-        group = np.zeros_like(self.bound.group) if whole else self.bound.group
-        low, high = reached_intervals(
-            self.hit.astype(np.float64), group, 1 if whole else len(self.bound.groups),
-            self.bound.cluster, np.ones(1), LEVEL,
-        )  # fmt: skip
-        return low[:, 0], high[:, 0]
+        """What is exchanged."""
+        return "rows" if self.bound.cluster is None else str(self.bound.matches.cluster)
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
@@ -191,15 +192,24 @@ def rate_finding(asked: Asked) -> Finding:
         return asked.finding(None, reason=asked.reason, parts=_rate_parts(asked), details=_coverage(asked))
     count, n = float(asked.hit.sum()), asked.bound.n
     percent = _percent(count, n)
-    fields: dict[str, Any] = {"details": _coverage(asked)}
+    details = _coverage(asked)
     if asked.mode == "paper":
-        fields["details"]["percent"] = percent
-    if asked.infers:
-        low, high = asked.intervals(whole=True)
-        fields["interval"] = Interval(low=low[0], high=high[0], level=LEVEL, method=asked.method)
-    return asked.finding(
-        percent / 100 if asked.mode == "paper" else count / n, parts=_rate_parts(asked), **fields
+        details["percent"] = percent
+    value = percent / 100 if asked.mode == "paper" else count / n
+    fields: dict[str, Any] = {"details": details, "parts": _rate_parts(asked)}
+    if not asked.infers:
+        return asked.finding(value, **fields)
+    whole = group_rates(
+        asked.hit.astype(np.float64), np.zeros_like(asked.bound.group), 1, asked.bound.cluster
     )
+    if not whole.size[0]:
+        return asked.finding(value, reason=ONE_CLUSTER, **fields)
+
+    def make(level: float) -> Interval:
+        low, high = whole.limits(normal_quantile(level))
+        return asked.interval((float(low[0]), float(high[0])), value, level, asked.method)
+
+    return asked.finding(value, interval=make(LEVEL), **fields).with_levels(make)
 
 
 def gap_finding(asked: Asked) -> Finding:
@@ -211,31 +221,33 @@ def gap_finding(asked: Asked) -> Finding:
     rates = asked.rates[known]
     value = float(rates.max() - rates.min())
     details = {**_coverage(asked), **asked.extremes(rates, "rate")}
-    tested = asked.infers and not asked.fixed
-    fields = _gap_inference(asked, value, known) if tested else asked.untested()
-    return asked.finding(value, details=details, notes=asked.not_compared(), **fields)
+    notes = asked.not_compared() + asked.few(rates)
+    if not asked.infers:
+        return asked.finding(value, details=details, notes=notes)
+    if asked.units_of_known.fixed:
+        return asked.finding(value, details=details, notes=notes, reason=ONE_CLUSTER)
+    draws = np.ptp(asked.exchanged.rates, axis=1)
+    test = GapTest(asked.exchanged.p_largest(), draws, _limits_of(asked), _GAP)
+    return asked.gap(value, test, details=details, notes=notes, mde=_detectable(draws, known.size))
 
 
-def _gap_inference(asked: Asked, value: float, known: npt.NDArray[np.int64]) -> dict[str, Any]:
-    null, draws = np.ptp(asked.exchanged, axis=1), np.ptp(asked.resampled, axis=1)
-    low, high = (ends[known] for ends in asked.intervals())
-    fields = asked.gap_inference(value, null, draws, _mover(asked.rates[known], low, high))
-    # of two groups the null is an absolute value, which has only sqrt(1 - 2/pi) of the signed spread
-    spread = max(draws.std(), null.std() / np.sqrt(1 - 2 / np.pi) if known.size == 2 else 0.0)
-    return {**fields, "mde": number(float(np.quantile(null, 1 - _ALPHA) + _Z_POWER * spread))}
+def _limits_of(asked: Asked) -> Callable[[float], tuple[float, float]]:
+    compared = asked.grouped.take(np.flatnonzero(asked.bound.known))
+
+    def limits(level: float) -> tuple[float, float]:
+        low, high = range_limits(compared, level, quantile=asked.exchanged.quantile_largest(level))
+        return float(low), float(high)
+
+    return limits
 
 
-def _mover(rates: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """The interval of the difference of the extreme groups, and the highest that any two groups reach.
+def _detectable(draws: Floats, groups: int) -> float | None:
+    """The gap that would be called beyond chance with a power of .8.
 
-    Rates of 0 have intervals, so that a gap of 0 between few samples is not taken for certain.
+    Of two groups the draws are absolute values, which have only ``sqrt(1 - 2/pi)`` of the signed spread.
     """
-    top, bottom = int(rates.argmax()), int(rates.argmin())
-    value = rates[top] - rates[bottom]
-    below = value - np.hypot(rates[top] - low[top], high[bottom] - rates[bottom])
-    above = rates[:, None] - rates + np.hypot((high - rates)[:, None], rates - low)
-    np.fill_diagonal(above, 0)
-    return float(below), float(above.max())
+    spread = draws.std() / (np.sqrt(1 - 2 / np.pi) if groups == 2 else 1.0)
+    return number(float(np.quantile(draws, 1 - _ALPHA) + _Z_POWER * spread))
 
 
 def _rate_parts(asked: Asked) -> list[Part]:
@@ -243,30 +255,39 @@ def _rate_parts(asked: Asked) -> list[Part]:
     if not bound.by:
         return []
     covered = np.bincount(bound.group, asked.coverage, minlength=len(bound.groups)) / bound.sizes
-    parts, place = [], np.cumsum(bound.known) - 1
-    low, high = asked.intervals() if asked.infers and asked.reason is None else (None, None)
+    kind, parts = "*".join(bound.by), []
+    tested = (
+        asked.infers and asked.reason is None and bound.known.sum() > 1 and not asked.units_of_known.fixed
+    )
+    each = iter(_against_chance(asked) if tested else [])
     for code in range(len(bound.groups)):
-        fields: dict[str, Any] = {"reason": asked.reason, "value": None}
         details: Details = {"coverage": float(covered[code])}
+        fields: dict[str, Any] = {"reason": asked.reason, "value": None}
         if asked.reason is None:
             value = float(asked.rates[code])
-            fields = {"value": value}
+            fields = {"value": value, **(_interval(asked, code, value) if asked.infers else {})}
             if asked.mode == "paper":
                 details["percent"] = _percent(asked.hits[code], int(bound.sizes[code]))
-            if low is not None and high is not None:
-                ends = min(low[code], value), max(high[code], value)
-                fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=asked.method)
-            if asked.infers and bound.known[code] and bound.known.sum() > 1 and not asked.fixed:
-                fields |= _against_chance(asked, value, asked.exchanged[:, place[code]])
-        kind, n = "*".join(bound.by), int(bound.sizes[code])
-        parts.append(Part(kind=kind, key=bound.key(code), n=n, details=details, **fields))
+            if tested and bound.known[code]:
+                fields |= next(each)
+        parts.append(
+            Part(kind=kind, key=bound.key(code), n=int(bound.sizes[code]), details=details, **fields)
+        )
     return corrected(parts)
 
 
-def _against_chance(asked: Asked, value: float, draws: Floats) -> dict[str, Any]:
-    method = f"groups exchanged by {asked.units}"
-    null = null_band(np.clip(draws, 0, 1), level=LEVEL, method=method, seed=asked.seed)
-    return {"null": null, "p_value": resampled_p(draws, value, "both")}
+def _interval(asked: Asked, code: int, value: float) -> dict[str, Any]:
+    if not asked.grouped.size[code]:
+        return {"reason": ONE_CLUSTER}
+    low, high = asked.limits
+    return {"interval": asked.interval((float(low[code]), float(high[code])), value, LEVEL, asked.method)}
+
+
+def _against_chance(asked: Asked) -> Iterator[dict[str, Any]]:
+    """Null and p of each known group: its rate against that of the others."""
+    for draws, p_value in zip(asked.exchanged.rates.T, asked.exchanged.p_each().tolist(), strict=True):
+        null = null_band(draws, level=LEVEL, method=asked.exchanged_how, seed=asked.seed)
+        yield {"null": null, "p_value": p_value}
 
 
 def _coverage(asked: Asked) -> Details:

@@ -14,7 +14,6 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.results import Dropped, GroupSize, Key
 from evenhand.evidence.label_matches import UNKNOWN, LabelMatches
 from evenhand.metrics.prepared import By, names_of
-from evenhand.stats.choices import FEWEST_CLUSTERS
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -109,9 +108,9 @@ class LabelGroups:
 
     @cached_property
     def cluster(self) -> Integers | None:
-        """Cluster of each sample; None where intervals treat samples as independent.
+        """Cluster of each sample; None where each sample is its own.
 
-        A sample without one is a cluster of its own; fewer than ten clusters are none.
+        A sample without one is a cluster of its own.
         """
         name = self.matches.cluster
         if name is None:
@@ -120,12 +119,7 @@ class LabelGroups:
         own = pl.concat_str(pl.lit("\x1f"), pl.col("sample"))
         codes = texts.select(pl.coalesce(pl.col(name).cast(pl.String), own).rank("dense")).to_series()
         found = codes.to_numpy().astype(np.int64) - 1
-        return found if np.unique(found).size >= FEWEST_CLUSTERS else None
-
-    @cached_property
-    def clusters(self) -> int:
-        """How many clusters intervals heed; 0 for none."""
-        return 0 if self.cluster is None else int(np.unique(self.cluster).size)
+        return found if np.unique(found).size < found.size else None
 
     def scores(self, association: str) -> Floats:
         """Highest confidence of an association, shape (n,)."""

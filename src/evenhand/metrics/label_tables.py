@@ -12,7 +12,8 @@ from evenhand.core.errors import ParameterError
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By
-from evenhand.stats.exceedances import reached, reached_intervals
+from evenhand.stats.differences import normal_quantile
+from evenhand.stats.group_rates import reached, reached_rates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -65,10 +66,9 @@ def _curve(bound: LabelGroups, name: str, cuts: Floats, covered: Integers) -> pl
     rate = low = high = empty
     if bound.matches.labels_of(name):
         scores = bound.scores(name)
-        hits = reached(scores, bound.group, count, cuts).ravel()
-        rate = np.divide(hits, n, out=empty.copy(), where=n > 0)
-        ends = reached_intervals(scores, bound.group, count, bound.cluster, cuts, LEVEL)
-        low, high = (each.ravel() for each in ends)
+        rates = reached_rates(scores, bound.group, count, bound.cluster, cuts)
+        ends = (rates.value, *rates.limits(normal_quantile(LEVEL)))
+        rate, low, high = (each.T.ravel() for each in ends)
     table = pl.DataFrame(
         {
             "association": pl.repeat(name, count * width, dtype=pl.String, eager=True),

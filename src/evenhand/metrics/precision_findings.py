@@ -13,21 +13,24 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.metrics.group_questions import Details, GroupQuestion
+from evenhand.metrics.building import agreeing, null_band
+from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.query_groups import QueryGroups, as_key
 from evenhand.metrics.resolution_findings import corrected
-from evenhand.stats.group_means import exchanged_means, mean_intervals, means, resampled_means
-from evenhand.stats.nearest_items import FirstItems, exchanged_labels
+from evenhand.stats.differences import normal_quantile, range_limits
+from evenhand.stats.nearest_items import FirstItems
+from evenhand.stats.neighbour_labels import Relabelled, relabel
+from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precision
 
 Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 NOT_HELD = "not in the database"
 """Why there is no precision where no database sample has the value that is asked for."""
 
 _OPEN = "more samples equally near than were looked at"
-_CHANCE = "labels of the database exchanged; exact mean and variance, normal"
+_GAP = "MOVER of all pairs, dyadic variance, simultaneous by the exchange's largest t"
+_ROUNDING = 1e-9
 _LARGE = 0.01  # a gap by chance alone that is worth a note
 
 
@@ -101,73 +104,58 @@ class Asked(GroupQuestion):
         return NOT_HELD if self.bound.apart else "no_usable_query"
 
     @cached_property
-    def values(self) -> Floats:
-        """Precision of each query, shape (n,)."""
+    def rows(self) -> NeighbourRows:
+        """The neighbours with the labels of both sides."""
         bound = self.bound
-        same = bound.labels[self.ids] == bound.asked[:, None]
-        found = (self.first.weight * same).sum(axis=1) / self.k
-        return np.asarray(np.minimum(found, 1))  # sums of shares round
+        marks = Marks(bound.asked, bound.group, bound.labels)
+        weight = self.first.weight
+        used = weight.any(axis=0)
+        ids = bound.neighbours.ids[bound.rows]
+        return NeighbourRows(ids[:, used], weight[:, used], self.k, marks, len(bound.groups), *bound.units)
 
     @cached_property
-    def ids(self) -> npt.NDArray[np.int64]:
-        """Neighbours of the queries in it."""
-        return self.bound.neighbours.ids[self.bound.rows]
+    def observed(self) -> Precision:
+        """Precision of each group and of all queries, and what random neighbours give."""
+        return self.rows.precision(self.rows.marks)
 
     @cached_property
     def precision(self) -> Floats:
         """Precision of each group, shape (groups,)."""
-        return means(self.values, self.bound.group, len(self.bound.groups))
+        return np.minimum(self.observed.value, 1)  # sums of shares round
 
     @cached_property
-    def chance(self) -> Floats:
-        """Precision of each group where neighbours are random, shape (groups,)."""
-        return means(self.by_chance, self.bound.group, len(self.bound.groups))
+    def relabelled(self) -> Relabelled:
+        """Labels that changed places; precision and gap are of the same draws."""
+        bound = self.bound
+        purpose = ("+".join(bound.match), "+".join(bound.by), self.k, self.unknown, self.mode)
+        memo, key = bound.neighbours.memo, ("relabelled", *purpose, self.seed)
+        if key not in memo:
+            memo[key] = relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
+        found: Relabelled = memo[key]
+        return found
 
     @cached_property
-    def by_chance(self) -> Floats:
-        """Precision of each query where neighbours are random, shape (n,)."""
-        fits = min(self.k, self.bound.neighbours.database.height) / self.k
-        return np.asarray(self.bound.chance * fits)
+    def limits(self) -> tuple[Floats, Floats]:
+        """Of the precision of each group."""
+        return self.rows.rates.limits(normal_quantile(LEVEL))
+
+    @property
+    def exchanged_how(self) -> str:
+        """What the null draws."""
+        return f"labels exchanged between {self.units} and in the database"
 
     @property
     def method(self) -> str:
         """How intervals are made."""
         if self.bound.cluster is None:
-            return "score interval over queries"
+            return "Wilson score, dyadic variance over queries and database"
         count = np.unique(self.bound.cluster).size
-        return f"score interval over {count} values of {self.bound.neighbours.cluster}"
+        return f"Wilson score, dyadic variance over {count} values of {self.units} and the database"
 
     @property
     def units(self) -> str:
-        """What is exchanged and resampled."""
+        """What is exchanged."""
         return str(self.bound.neighbours.cluster) if self.bound.cluster is not None else "queries"
-
-    def intervals(self, *, whole: bool = False) -> tuple[Floats, Floats]:
-        """Ends of the interval of each group's precision, or of everything as one group."""
-        group = np.zeros_like(self.bound.group) if whole else self.bound.group
-        groups = 1 if whole else len(self.bound.groups)
-        return mean_intervals(self.values, group, groups, self.bound.cluster, self.k, LEVEL)
-
-    def against_chance(self, inside: Mask, value: float) -> dict[str, Any]:
-        """Null and p of the precision of some queries."""
-        found = exchanged_labels(
-            self.ids[inside], self.first.weight[inside], self.bound.asked[inside], self.bound.labels,
-            float(inside.sum() * self.k),
-        )  # fmt: skip
-        low, high = (min(max(end, 0.0), 1.0) for end in found.band(LEVEL))
-        null = Null(mean=found.mean, low=low, high=high, level=LEVEL, method=_CHANCE)
-        return {"null": null, "p_value": found.p_value(value)}
-
-    def drawn(self, how: str, known: Mask) -> Floats:
-        """Precisions of the known groups, ``exchange`` or ``bootstrap``, shape (replicates, groups)."""
-        bound = self.bound
-        inside = known[bound.group]
-        codes = (np.cumsum(known) - 1)[bound.group[inside]]
-        cluster = None if bound.cluster is None else bound.cluster[inside]
-        purpose = ("+".join(bound.match), self.k, self.unknown, self.mode, how)
-        rng = stream(self.seed, "precision_at_k", "+".join(bound.by), *purpose)
-        draw = exchanged_means if how == "exchange" else resampled_means
-        return draw(self.values[inside], codes, int(known.sum()), cluster, rng)
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
@@ -187,13 +175,24 @@ def precision_finding(asked: Asked) -> Finding:
     """The mean precision of all queries, with a part for each group."""
     if asked.reason is not None:
         return asked.finding(None, reason=asked.reason, parts=_parts(asked))
-    value = float(asked.values.mean())
-    fields: dict[str, Any] = {"details": _details(value, float(asked.by_chance.mean()))}
-    if asked.infers:
-        low, high = asked.intervals(whole=True)
-        fields["interval"] = Interval(low=low[0], high=high[0], level=LEVEL, method=asked.method)
-        fields |= asked.against_chance(np.ones(asked.bound.n, dtype=bool), value)
-    return asked.finding(value, parts=_parts(asked), **fields)
+    value = min(asked.observed.total, 1.0)
+    fields: dict[str, Any] = {
+        "details": _details(value, asked.observed.total_chance), "parts": _parts(asked)
+    }  # fmt: skip
+    if not asked.infers:
+        return asked.finding(value, **fields)
+    found, whole = asked.relabelled, asked.rows.whole().rates
+    p_value, chance = found.p_total(), found.expected_total
+    fields |= {"null": _null(asked, found.totals, chance), "p_value": p_value, "chance_at": chance}
+    if not whole.size[0]:
+        return asked.finding(value, reason=ONE_CLUSTER, **fields)
+
+    def make(level: float) -> Interval:
+        low, high = whole.limits(normal_quantile(level))
+        ends = agreeing((float(low[0]), float(high[0])), p_value, chance, level)
+        return asked.interval(ends, value, level, asked.method)
+
+    return asked.finding(value, interval=make(LEVEL), **fields).with_levels(make)
 
 
 def gap_finding(asked: Asked) -> Finding:
@@ -202,7 +201,7 @@ def gap_finding(asked: Asked) -> Finding:
     reason = asked.reason or ("single_group" if known.size < 2 else None)
     if reason is not None:
         return asked.finding(None, reason=reason)
-    precision, chance = asked.precision[known], asked.chance[known]
+    precision, chance = asked.precision[known], asked.observed.chance[known]
     value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
     details = {
         **asked.extremes(precision, "precision"),
@@ -215,44 +214,51 @@ def gap_finding(asked: Asked) -> Finding:
             f"random neighbours from this database would already give a gap of {by_chance:.3f}; read "
             "gap_above_chance"
         )
-    tested = asked.infers and not asked.fixed
-    fields = _gap_inference(asked, value, known) if tested else asked.untested()
-    return asked.finding(value, details=details, notes=notes + asked.not_compared(), **fields)
+    fields: dict[str, Any] = {
+        "details": details,
+        "notes": notes + asked.not_compared() + asked.few(precision),
+    }
+    if not asked.infers:
+        return asked.finding(value, **fields)
+    if asked.units_of[known].max() < 2:
+        return asked.finding(value, reason=ONE_CLUSTER, **fields)
+    return asked.gap(value, _test(asked, known), **fields)
 
 
-def _gap_inference(asked: Asked, value: float, known: npt.NDArray[np.int64]) -> dict[str, Any]:
-    null = np.ptp(asked.drawn("exchange", asked.bound.known), axis=1)
-    draws = np.ptp(asked.drawn("bootstrap", asked.bound.known), axis=1)
-    low, high = (ends[known] for ends in asked.intervals())
-    return asked.gap_inference(value, null, draws, _mover(asked.precision[known], low, high))
+def _test(asked: Asked, known: npt.NDArray[np.int64]) -> GapTest:
+    found, compared = asked.relabelled, asked.rows.rates.take(known)
+
+    def limits(level: float) -> tuple[float, float]:
+        low, high = range_limits(compared, level, quantile=found.quantile(known, level))
+        return float(low), float(high)
+
+    chance = found.chance_at(known)
+    draws = np.ptp(found.rates[:, known], axis=1)
+    return GapTest(found.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 
 
-def _mover(means_: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """The interval of the difference of the extreme groups (MOVER), also where nothing varies within them."""
-    top, bottom = int(means_.argmax()), int(means_.argmin())
-    value = means_[top] - means_[bottom]
-    below = value - np.hypot(means_[top] - low[top], high[bottom] - means_[bottom])
-    above = value + np.hypot(high[top] - means_[top], means_[bottom] - low[bottom])
-    return float(below), float(above)
+def _null(asked: Asked, draws: Floats, mean: float) -> Null | None:
+    band = null_band(draws, level=LEVEL, method=asked.exchanged_how, seed=asked.seed)
+    return band and band.model_copy(
+        update={"mean": mean, "low": min(band.low, mean), "high": max(band.high, mean)}
+    )
 
 
 def _parts(asked: Asked) -> list[Part]:
     bound, kind = asked.bound, "*".join(asked.bound.by)
     if not bound.by:
         return []
-    parts = []
-    infers = asked.infers and asked.reason is None
-    low, high = asked.intervals() if infers else (None, None)
+    parts, found = [], asked.relabelled if asked.infers and asked.reason is None else None
     for code in range(len(bound.groups)):
         n, key = int(bound.sizes[code]), bound.key(code)
         if asked.reason is not None:
             parts.append(Part(kind=kind, key=key, value=None, n=n, reason=asked.reason))
             continue
         value = float(asked.precision[code])
-        fields: dict[str, Any] = {"details": _details(value, float(asked.chance[code]))}
-        if low is not None and high is not None:
-            fields["interval"] = Interval(low=low[code], high=high[code], level=LEVEL, method=asked.method)
-            fields |= asked.against_chance(bound.group == code, value)
+        fields: dict[str, Any] = {"details": _details(value, float(asked.observed.chance[code]))}
+        if found is not None:
+            fields["null"] = _null(asked, found.rates[:, code], float(found.expected[code]))
+            fields |= {"p_value": float(found.p_each()[code]), **_interval(asked, code, value)}
         parts.append(Part(kind=kind, key=key, value=value, n=n, **fields))
     here = set(bound.groups)
     parts += [
@@ -261,6 +267,13 @@ def _parts(asked: Asked) -> list[Part]:
         if group not in here
     ]
     return corrected(parts)
+
+
+def _interval(asked: Asked, code: int, value: float) -> dict[str, Any]:
+    if not asked.rows.rates.size[code]:
+        return {"reason": ONE_CLUSTER}
+    low, high = asked.limits
+    return {"interval": asked.interval((float(low[code]), float(high[code])), value, LEVEL, asked.method)}
 
 
 def _details(value: float, chance: float) -> Details:

@@ -17,7 +17,6 @@ from evenhand.core.results import Dropped, GroupSize, Key
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.prepared import By, names_of
-from evenhand.stats.choices import FEWEST_CLUSTERS
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -188,25 +187,26 @@ class QueryGroups:
         return np.bincount(self.group, minlength=len(self.groups))
 
     @cached_property
-    def cluster(self) -> Integers | None:
-        """Cluster of each query; None where intervals treat queries as independent.
+    def units(self) -> tuple[Integers, Integers]:
+        """Unit of each query in it, and of each database sample: clusters of the sides that have them.
 
-        A query without one is a cluster of its own; fewer than ten clusters are none.
+        A sample without a cluster is a unit of its own.
         """
-        name = self.neighbours.cluster
-        if name is None:
-            return None
-        table = self.neighbours.queries[self.rows.tolist()]
-        own = pl.concat_str(pl.lit("\x1f"), pl.col("sample"))
-        codes = table.select(pl.coalesce(pl.col(name).cast(pl.String), own).rank("dense")).to_series()
-        found = codes.to_numpy().astype(np.int64) - 1
-        return found if np.unique(found).size >= FEWEST_CLUSTERS else None
+        sides = (self.neighbours.queries[self.rows.tolist()], self.neighbours.database)
+        texts = []
+        for side, table in zip(("query", "database"), sides, strict=True):
+            own = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
+            name = self.neighbours.cluster
+            named = [pl.col(name).cast(pl.String)] if name is not None and name in table.columns else []
+            texts.append(table.select(pl.coalesce(*named, own)).to_series())
+        codes = pl.concat(texts).rank("dense").to_numpy().astype(np.int64) - 1
+        return codes[: self.n], codes[self.n :]
 
     @cached_property
-    def chance(self) -> npt.NDArray[np.float64]:
-        """Share of the database that has the value of each query, shape (n,)."""
-        held = np.bincount(self.labels[self.labels >= 0], minlength=int(self.asked.max(initial=-1)) + 1)
-        return np.asarray(held[self.asked] / max(self.labels.size, 1))
+    def cluster(self) -> Integers | None:
+        """Unit of each query; None where each query is its own."""
+        found = self.units[0]
+        return found if np.unique(found).size < found.size else None
 
     def key(self, code: int) -> Key:
         """A group as findings write it."""

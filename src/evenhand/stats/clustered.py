@@ -53,9 +53,7 @@ class ClusterMean:
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
         """From the clusters of one group.
 
-        The variance is that of leaving out each cluster in turn, ``(C-1)/C sum (u_c / (1 - v_c))^2`` with
-        ``v_c`` the cluster's share of the weight and ``u_c = (s_c - mean w_c) / sum w``; with equal weights
-        it is the sample variance over C.
+        The variance is that of leaving out each cluster in turn, see ``left_out``.
 
         Args:
             sums: Shape (C,).
@@ -67,30 +65,19 @@ class ClusterMean:
         count, total = sums.size, float(weights.sum())
         if not count:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
-        value, share = float(sums.sum()) / total, weights / total
-        shift = (sums - value * weights) / total
-        variance = np.nan
-        if count >= FEWEST:
-            left = np.sqrt((count - 1) / count) / np.maximum(1 - share, 1e-12)
-            shift = shift * left
-            variance = float(shift @ shift)
-        shifts = np.zeros(width)
+        value, shift = left_out(sums, weights)
+        share, shifts = weights / total, np.zeros(width)
         shifts[code] = shift
+        variance = float(shift @ shift) if count >= FEWEST else np.nan
         rows = 1 / float((share**2 / sizes).sum())
-        return cls(value, count, 1 / float(share @ share), variance, rows, shifts)
+        return cls(float(value), count, 1 / float(share @ share), variance, rows, shifts)
 
     @property
     def size(self) -> float:
-        """How many independent rows would vary as much: ``p (1 - p) / variance``, at most ``rows``.
-
-        Where nothing varies between clusters, each counts once (Kish); 0 below two clusters, which say
-        nothing of others.
-        """
+        """How many independent rows would vary as much; 0 below two clusters, which say nothing of others."""
         if self.clusters < FEWEST:
             return 0.0
-        spread = self.value * (1 - self.value)
-        varies = self.variance > 1e-15 and spread > 0
-        return min(spread / self.variance if varies else self.effective, self.rows)
+        return float(effective_size(np.array(self.value), np.array(self.variance), self.effective, self.rows))
 
     def interval(self, level: float = 0.95, *, capped: bool = True) -> Ends | None:
         """Wilson's interval, its n what the variation between clusters leaves of it; None below two clusters.
@@ -115,6 +102,39 @@ class ClusterMean:
         inside = float(2 * special.ndtr(quantile) - 1)
         low, high = wilson_interval(np.array([self.value * n]), np.array([n]), min(inside, 1 - 1e-15))
         return min(float(low[0]), self.value), max(float(high[0]), self.value)
+
+
+def left_out(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Means, and what each cluster adds to how far they are from those without it.
+
+    ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` the cluster's share of the weight and ``u_c = (s_c - mean
+    w_c) / sum w``: the sum of their squares is the variance of leaving out each cluster in turn. With equal
+    weights it is the sample variance over C.
+
+    Args:
+        sums: Shape (..., C).
+        weights: Shape (C,).
+
+    Returns:
+        Shapes (...,) and (..., C).
+    """
+    total = float(weights.sum())
+    value = sums.sum(axis=-1) / total
+    shift = (sums - value[..., None] * weights) / total
+    count = weights.size
+    left = np.sqrt((count - 1) / count) / np.maximum(1 - weights / total, 1e-12) if count > 1 else 1.0
+    return value, shift * left
+
+
+def effective_size(value: Floats, variance: Floats, effective: float, rows: float) -> Floats:
+    """How many independent rows would vary as much: ``p (1 - p) / variance``, at most ``rows``.
+
+    Where nothing varies between clusters it is the number of clusters of equal weight (Kish).
+    """
+    spread = value * (1 - value)
+    varies = (variance > 1e-15) & (spread > 0)
+    size = np.divide(spread, variance, out=np.full(np.shape(value), float(effective)), where=varies)
+    return np.minimum(size, rows)
 
 
 def correlation_of(first: ClusterMean, second: ClusterMean) -> float:
@@ -182,6 +202,15 @@ class Cells:
     cluster: Integers
     group: Integers
     groups: int
+
+    @classmethod
+    def of_rows(cls, value: Floats, group: Integers, groups: int, cluster: Integers) -> Cells:
+        """From rows that count alike: their values, groups and clusters, shape (N,) each."""
+        _, local = np.unique(cluster, return_inverse=True)
+        cell, code = np.unique(local * groups + group, return_inverse=True)
+        sizes = np.bincount(code, minlength=cell.size).astype(np.float64)
+        sums = np.bincount(code, value, minlength=cell.size)
+        return cls(sums, sizes, sizes, cell // groups, cell % groups, groups)
 
     @property
     def nested(self) -> bool:

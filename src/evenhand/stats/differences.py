@@ -8,6 +8,7 @@ a smallest rate.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -95,12 +96,16 @@ def range_limits(
         level: Of the limits.
         families: How many ranges are looked at together, such as one for each label: limits of the largest
             of them are the largest of their limits.
-        quantile: Of the lower limits, where it is known better than by Tukey and Kramer.
+        quantile: Of the lower limits, where it is known better than by Tukey and Kramer: that of t itself,
+            as an exchange of these units has it.
     """
+    strict = rates
     if quantile is None:
         most = int((~np.isnan(rates.value)).sum(axis=-1).max(initial=0))
         quantile = pairwise_quantile(max(most, 2), level, families)
-    lowest = difference_limits(rates, quantile)[0]
+    else:
+        strict = replace(rates, freedom=np.full(rates.freedom.shape, np.inf))
+    lowest = difference_limits(strict, quantile)[0]
     highest = difference_limits(rates, normal_quantile(level))[1]
     return _largest(lowest, highest)
 

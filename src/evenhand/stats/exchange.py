@@ -159,11 +159,13 @@ class Exchange:
 
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
-        return self._p(pairs_of(self.drawn.rates.shape[1]), two_sided=True)
+        most = float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
+        return self._exceeded(most, self.largest)
 
     def p_below_rest(self) -> float:
         """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
-        return self._p(-against_rest(self.share), two_sided=False)
+        contrast = -against_rest(self.share)
+        return self._exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""
@@ -174,16 +176,16 @@ class Exchange:
 
     def quantile_largest(self, level: float = 0.95) -> float:
         """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
-        largest = np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1)
-        return float(np.quantile(largest, level, method="higher"))
+        return float(np.quantile(self.largest, level, method="higher"))
 
-    def _p(self, contrast: Floats, *, two_sided: bool) -> float:
-        observed, drawn = self.observed.t(contrast), self.drawn.t(contrast)
-        if two_sided:
-            observed, drawn = np.abs(observed), np.abs(drawn)
-        most, largest = float(observed.max()), drawn.max(axis=1)
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest difference of two groups in standard errors, in each draw."""
+        return np.asarray(np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1))
+
+    def _exceeded(self, most: float, drawn: Floats) -> float:
         slack = _ROUNDING * max(1.0, abs(most))
-        return float((1 + (largest >= most - slack).sum()) / (1 + self.replicates))
+        return float((1 + (drawn >= most - slack).sum()) / (1 + self.replicates))
 
 
 def pairs_of(groups: int) -> Floats:
@@ -280,6 +282,15 @@ class _Design:
     def unequal(self) -> bool:
         """Whether units that change places as a whole have other weights, so that groups change in size."""
         return bool(self.whole_group.size and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
+
+    @cached_property
+    def binary(self) -> bool:
+        """Whether units are of one weight and hit or miss altogether, all in one group each.
+
+        Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
+        that all miss would be next to nothing.
+        """
+        return not self.mixed_rows.size and _alike(self.whole)
 
     @cached_property
     def blocks(self) -> list[Integers]:
@@ -407,7 +418,8 @@ class _Design:
             enough = np.maximum(n - 1, 1)
             robust = np.maximum(a - 2 * rates * b + rates**2 * q, 0) / w**2 * n / enough
             expected = e / w**2
-            variance = np.where(n > 1, (n * robust + _PRIOR * expected) / (n + _PRIOR), expected)
+            blended = (n * robust + _PRIOR * expected) / (n + _PRIOR)
+            variance = np.where((n > 1) & (not self.binary), blended, expected)
             if mixed:
                 u = (inner_s - rates[:, None] * inner_w) / w[:, None]
                 covariance = np.einsum("rcg,rch->rgh", u, u)
@@ -426,7 +438,7 @@ class _Design:
 
 def _alike(moments: Floats) -> bool:
     """Whether units have one weight and each hits or misses altogether."""
-    weight = moments[0, 1]
+    weight = moments[:, 1].max(initial=0)
     same = np.abs(moments[:, 1] - weight) <= _ROUNDING * weight
     whole = (np.abs(moments[:, 0]) <= _ROUNDING) | (np.abs(moments[:, 0] - weight) <= _ROUNDING * weight)
     return bool((same & whole).all())

@@ -74,6 +74,10 @@ class LabelAssociation:
         "mode": Parameter("default", ("default", "paper"), "paper: the released code's percentages"),
     }
     artifacts: Sequence[str] = ()
+    primaries: Sequence[str] = (
+        "harmful_association_gap",
+        "label_association_gap[association=non_human]",
+    )
 
     def plan(self, setting: Setting) -> Plan:
         """Each picture once; where labels are texts, each of them once too."""

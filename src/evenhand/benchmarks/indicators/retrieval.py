@@ -53,6 +53,7 @@ class Retrieval:
         "mode": Parameter("default", ("default", "paper"), "paper: as the released code counts"),
     }
     artifacts: Sequence[str] = ()
+    primaries: Sequence[str] = ("precision_gap",)
 
     def plan(self, setting: Setting) -> Plan:
         """Each picture once, on one side only."""
@@ -84,7 +85,7 @@ class Retrieval:
             answered.evidence[QUERIES],
             answered.evidence[DATABASE],
             rows[0].select(list(dict.fromkeys((*columns, "subject", *sides.queries.attributes)))),
-            rows[1].select(columns),
+            _held(rows[1], columns, sides),
             k=max(ks),
             cluster=sides.queries.clusters,
         )
@@ -105,6 +106,16 @@ class Retrieval:
     def card(self) -> str:
         """Source, licence and limits."""
         return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+
+
+def _held(rows: pl.DataFrame, columns: list[str], sides: TwoSides) -> pl.DataFrame:
+    """The database with what has to match and whom it shows; equal names of other sources are other people."""
+    name = sides.queries.clusters
+    if name is None or name != sides.database.clusters or name not in rows.columns:
+        return rows.select(columns)
+    same = sides.queries.name == sides.database.name
+    who = pl.col(name) if same else pl.lit(f"{sides.database.name}: ") + pl.col(name).cast(pl.String)
+    return rows.select(*columns, who.alias(name))
 
 
 def _findings(
