@@ -1,0 +1,19 @@
+"""Groups so small that a headline should not rest on them: they are named beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+FEWEST = 10
+"""Units below which a group that decides a value is named."""
+
+
+def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[str]:
+    """A note that names those groups that are small; nothing where none is.
+
+    Args:
+        groups: Those that decide the value, such as the best and the worst, with their units.
+        units: What is counted, such as ``rows``, or the column of clusters.
+    """
+    small = [f"{name} ({count})" for name, count in groups if count < FEWEST]
+    return [f"fewer than {FEWEST} {units} decide this: {', '.join(small)}"] if small else []
