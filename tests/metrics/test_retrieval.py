@@ -9,9 +9,6 @@ from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.metrics.retrieval_findings import t_interval
-from evenhand.stats.ranking_null import null_of_mean, null_of_ndkl, null_of_top
-from evenhand.stats.rankings import RankedPools, difference, max_skews, ndkl, target_shares, tops
 from tests.helpers import predictions
 from tests.properties.metric_table import check_finding
 
@@ -129,7 +126,7 @@ def test_wrong_groups_and_targets_are_refused_in_one_line():
 def test_the_order_of_groups_is_the_sign():
     plus, minus = (ask("bias_at_k", frame(), groups=pair) for pair in (["m", "f"], ["f", "m"]))
     assert plus.value == -minus.value
-    assert plus.p_value == minus.p_value
+    assert plus.p_value == pytest.approx(minus.p_value, abs=0.03)  # drawn
     assert plus.metric == "bias_at_k(by=gender, groups=['m', 'f'], k=5)"
     assert ask("bias_at_k", frame()).value == minus.value  # sorted
     part = plus.parts[0]
@@ -230,10 +227,11 @@ def test_a_single_query_has_a_null_but_no_interval():
     assert finding.p_value == finding.parts[0].p_value
 
 
-def test_queries_of_one_value_have_no_interval():
+def test_queries_of_one_value_have_an_interval_of_the_spread_that_chance_leads_to_expect():
     finding = ask("bias_at_k", frame(shift=100.0))
-    assert (finding.value, finding.interval, finding.p_value < 1e-10) == (-1, None, True)
-    assert any("every query has the same value" in note for note in finding.notes)
+    assert (finding.value, finding.p_value) == (-1, 1e-4)
+    assert finding.interval.low == -1
+    assert -0.95 < finding.interval.high < -0.8
 
 
 def test_ties_are_averaged_and_counted():
@@ -246,11 +244,91 @@ def test_ties_are_averaged_and_counted():
         assert ask(name, table, mode="paper").value != pytest.approx(finding.value)
 
 
-def test_one_pool_for_every_query_is_said():
-    table = frame(queries=3).with_columns(sample=pl.col("sample").str.slice(1).cast(pl.Int64) % 20)
-    finding = ask("bias_at_k", table)
-    assert finding.n == 20
-    assert "queries share samples: p and null band take their rankings as independent" in finding.notes
+def one_pool(queries, order, groups, **columns):
+    """One pool that every query ranks in the same order: what one query says, all say."""
+    size = len(order)
+    return pl.DataFrame(
+        {
+            "query": np.repeat([f"q{i:02d}" for i in range(queries)], size),
+            "sample": [f"s{i:03d}" for i in range(size)] * queries,
+            "score": np.tile(np.asarray(order, dtype=float), queries),
+            "gender": list(groups) * queries,
+            **{name: list(column) * queries for name, column in columns.items()},
+        }
+    )
+
+
+def test_queries_of_one_pool_are_not_independent():
+    """Twenty copies of a ranking whose first five are men say what one says: 2 C(10,5) / C(20,5) = .033."""
+    table = one_pool(20, range(20, 0, -1), "mmmmm" + "fm" * 5 + "fffff")
+    alone, many = ask("bias_at_k", table.head(20)), ask("bias_at_k", table)
+    assert alone.p_value == pytest.approx(0.0325, abs=1e-4)
+    assert many.p_value == pytest.approx(0.0325, abs=0.015)
+    assert (many.n, many.null.method) == (
+        20, "groups exchanged between units (sample) of the pools, once for all queries",
+    )  # fmt: skip
+    assert many.interval.high - many.interval.low > 0.5
+    assert not any("independent" in note for note in many.notes)
+
+
+@pytest.mark.parametrize("name", ["bias_at_k", "max_skew_at_k", "ndkl"])
+def test_pictures_of_one_person_are_one_unit(name):
+    """Six persons of four pictures each, the three men first: one of C(6,3) = 20 ways, not one in 10^6."""
+    table = one_pool(5, range(24, 0, -1), "m" * 12 + "f" * 12, person=np.repeat(list("abcdef"), 4))
+    single = ask(name, table, k=8)
+    persons = ask(name, Rankings.from_frame(table, cluster="person"), k=8)
+    assert single.value == persons.value
+    assert single.p_value <= 0.01
+    assert persons.p_value >= 0.05
+    assert persons.interval.low <= persons.null.mean <= persons.interval.high
+    assert "units (person)" in persons.null.method
+    if name == "bias_at_k":
+        assert "fewer than 10 person decide this: f (3), m (3)" in persons.notes
+
+
+def test_one_person_of_each_group_cannot_change_places():
+    table = one_pool(5, range(8, 0, -1), "mfmfmfmf", person=list("abababab"))
+    finding = ask("bias_at_k", Rankings.from_frame(table, cluster="person"), k=3)
+    assert finding.value is not None
+    assert finding.interval is finding.null is finding.p_value is None
+    assert any(note.startswith("one_cluster: ") for note in finding.notes)
+
+
+def test_a_person_of_both_groups_has_them_exchanged_inside():
+    table = one_pool(6, range(16, 0, -1), "mfmmfmmmfmfffmff", person=list("aabbccddeeffgghh"))
+    finding = ask("bias_at_k", Rankings.from_frame(table, cluster="person"), k=4)
+    check_finding(finding)
+    assert finding.null.low < 0 < finding.null.high
+
+
+def test_clusters_that_are_missing_wrong_or_several():
+    table = one_pool(2, range(6, 0, -1), "mfmfmf", person=["a", "b", "c", "d", None, "f"])
+    finding = ask("bias_at_k", Rankings.from_frame(table, cluster="person"), k=2)
+    assert {d.reason: d.count for d in finding.dropped} == {"missing person": 1}
+    with pytest.raises(UnknownName, match="there is no column 'persn'"):
+        Rankings.from_frame(table, cluster="persn")
+    with pytest.raises(InputError, match="cluster='sample' is the query, sample or score"):
+        Rankings.from_frame(table, cluster="sample")
+    moved = table.with_columns(
+        person=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("z")).otherwise("person")
+    )
+    with pytest.raises(InputError, match="sample 's001' has two values of person"):
+        ask("bias_at_k", Rankings.from_frame(moved, cluster="person"), k=2)
+
+
+@each_figure
+@pytest.mark.parametrize("shared", [True, False])
+def test_p_and_interval_agree_at_every_level(name, shared):
+    table = frame(queries=8, shift=0.35, seed=3)
+    if shared:
+        table = one_pool(8, range(20), "mf" * 10).with_columns(
+            score=pl.Series(np.random.default_rng(1).normal(size=160)) + 0.5 * (pl.col("gender") == "m")
+        )
+    finding = ask(name, table)
+    for level in (0.5, 0.8, 0.9, 0.95, 0.99):
+        interval = finding.interval_at(level)
+        excluded = not interval.low - 1e-9 <= finding.null.mean <= interval.high + 1e-9
+        assert excluded == (finding.p_value <= 1 - level), (level, finding.p_value)
 
 
 @pytest.mark.parametrize("convert", [pl.DataFrame.to_pandas, pl.DataFrame.lazy, pl.DataFrame.to_arrow])
@@ -304,71 +382,15 @@ def test_tables_that_are_no_rankings():
     assert isinstance(pd.DataFrame(), pd.DataFrame)
 
 
-def random_runs(runs, queries, pool, seed):
-    """Figures of unbiased models: each of shape (runs, queries)."""
-    rng = np.random.default_rng(seed)
-    codes = np.repeat(np.arange(2), pool)[None].repeat(runs * queries, axis=0)
-    ranked = RankedPools.rank(codes, rng.normal(size=codes.shape), 2)
-    targets = target_shares(ranked.pools, "pool")
-    found = tops(ranked, 5, rng)
-    return {
-        "bias": difference(found.counts[:, 0], found.counts[:, 1]).reshape(runs, queries),
-        "max_skew": max_skews(found.counts, ranked.pools, targets, 5, "floor").reshape(runs, queries),
-        "ndkl": ndkl(ranked, targets).reshape(runs, queries),
-    }
-
-
-@pytest.mark.parametrize("pool", [(10, 10), (12, 7)])
-def test_fair_models_are_inside_the_band_and_covered_by_the_interval(pool):
-    rng, runs = np.random.default_rng(0), 5_000
-    targets = target_shares(np.array([pool]), "pool")[0]
-    one = {
-        "bias": null_of_top(pool, 5, lambda c: difference(c[:, 0], c[:, 1]), rng),
-        "max_skew": null_of_top(
-            pool, 5, lambda c: max_skews(c, np.broadcast_to(pool, c.shape), targets, 5, "floor"), rng
-        ),
-        "ndkl": null_of_ndkl(pool, targets, rng),
-    }
-    for name, values in random_runs(runs, 23, pool, 1).items():
-        null, means = null_of_mean([one[name]] * 23), values.mean(axis=1)
-        low, high = null.band(0.95)
-        inside = ((means >= low - null.slack) & (means <= high + null.slack)).mean()
-        assert 0.93 <= inside <= 0.97, name
-        intervals = [t_interval(row, (-np.inf, np.inf)) for row in values]
-        covered = np.mean([i.low <= null.mean <= i.high for i in intervals if i is not None])
-        assert 0.925 <= covered <= 0.975, (name, covered)
-        side = "both" if name == "bias" else "high"
-        rejected = np.mean([null.p_value(mean, side) <= 0.05 for mean in means])
-        assert 0.03 <= rejected <= 0.06, (name, rejected)
-
-
 def test_a_planted_preference_is_found():
     finding = ask("bias_at_k", frame(shift=1.0), groups=["m", "f"])
     assert finding.value > finding.null.high
-    assert finding.p_value < 1e-6
+    assert finding.p_value == 1e-4
     assert finding.interval.low > 0
-    assert ask("ndkl", frame(shift=1.0)).p_value < 1e-6
+    assert ask("ndkl", frame(shift=1.0)).p_value == 2e-4
     assert ask("max_skew_at_k", frame(shift=1.0)).p_value < 1e-3
     assert ask("min_skew_at_k", frame(shift=1.0)).p_value < 1e-3
     assert ask("skew_at_k", frame(shift=1.0)).p_value < 1e-3
-
-
-@pytest.mark.parametrize(("mean", "spread"), [(0.5, 0.0), (0.5, 1.0), (1.5, 0.5)])
-def test_intervals_hold_the_mean_of_planted_preferences(mean, spread):
-    """Men's scores are lifted by as much as each query draws; the true mean is that of all 46,000 queries."""
-    rng, runs, queries = np.random.default_rng(2), 2_000, 23
-    codes = np.tile(np.repeat([0, 1], 10), (runs * queries, 1))
-    lift = rng.normal(mean, spread, size=(len(codes), 1)) * (codes == 0)
-    ranked = RankedPools.rank(codes, rng.normal(size=codes.shape) + lift, 2)
-    found, targets = tops(ranked, 5, rng), target_shares(ranked.pools, "pool")
-    for values in (
-        difference(found.counts[:, 0], found.counts[:, 1]),
-        max_skews(found.counts, ranked.pools, targets, 5, "floor"),
-        ndkl(ranked, targets),
-    ):
-        intervals = [t_interval(row, (-np.inf, np.inf)) for row in values.reshape(runs, queries)]
-        covered = np.mean([i is not None and i.low <= values.mean() <= i.high for i in intervals])
-        assert 0.92 <= covered <= 0.97
 
 
 def test_a_drawn_null_is_said_and_depends_on_the_seed_only():

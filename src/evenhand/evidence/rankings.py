@@ -34,7 +34,10 @@ class Pools:
         dropped: Distinct samples left out, by reason; one with two reasons counts under the first.
         lost: Rows left out of each query's pool, shape (R,).
         emptied: Queries that lost every row.
-        shared: Whether a sample stands in the pools of several queries.
+        samples: Which sample each cell is, numbered from 0, shape (R, N), -1 after the last.
+        labels: Group of each of these, shape (S,); a sample that has several groups is several.
+        units: What each was sampled with: its cluster, else itself; shape (S,).
+        cluster: The column of clusters; None: samples are their own units.
         kind: What a query is, as parts of findings call it.
     """
 
@@ -47,9 +50,19 @@ class Pools:
     dropped: tuple[tuple[str, int], ...]
     lost: Ints
     emptied: int
-    shared: bool
+    samples: Ints
+    labels: Ints
+    units: Ints
+    cluster: str | None
     kind: str
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def shared(self) -> bool:
+        """Whether a sampling unit stands in the pools of several queries."""
+        here = self.codes >= 0
+        pairs = np.unique(np.stack([self.units[self.samples[here]], np.nonzero(here)[0]]), axis=1)
+        return bool(np.unique(pairs[0]).size < pairs.shape[1])
 
     def group_key(self, code: int) -> str | list[str]:
         """A group as findings write it: one text, or a list in the order of ``by``."""
@@ -67,10 +80,13 @@ class Rankings:
     Attributes:
         table: ``query``, ``sample`` (text), ``score`` (float64, null where there is none), and attributes.
         kind: What a query is, as parts of findings call it: ``query``, ``occupation``, ...
+        cluster: The attribute that names what samples were taken with, such as the person that several
+            pictures show; None: each sample was taken by itself.
     """
 
     table: pl.DataFrame
     kind: str = "query"
+    cluster: str | None = None
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -83,6 +99,7 @@ class Rankings:
         score: str | None = "score",
         rank: str | None = None,
         kind: str = "query",
+        cluster: str | None = None,
     ) -> Rankings:
         """Take a frame with one row for each query and sample; every further column is an attribute.
 
@@ -93,6 +110,8 @@ class Rankings:
             score: Column of scores, higher first; None where ``rank`` is given.
             rank: Column of ranks instead (1 = first); equal ranks are ties.
             kind: What a query is.
+            cluster: Attribute that names what samples were taken with, such as a person; samples without it
+                are left out and counted.
 
         Raises:
             InputError: Not a frame, scores that are no numbers, or a sample twice in a query.
@@ -102,9 +121,11 @@ class Rankings:
         order = rank if rank is not None else score
         if order is None:
             raise InputError("neither scores nor ranks are named; give score=COLUMN or rank=COLUMN")
-        for column in (query, sample, order):
+        for column in (query, sample, order, *([cluster] if cluster is not None else [])):
             if column not in table.columns:
                 raise UnknownName("column", column, table.columns)
+        if cluster in (query, sample, order):
+            raise InputError(f"cluster={cluster!r} is the query, sample or score; name another column")
         if not table[order].dtype.is_numeric():
             raise InputError(f"column {order!r} holds {table[order].dtype}, not numbers; convert it first")
         number = pl.col(order).cast(pl.Float64).fill_nan(None)
@@ -115,7 +136,7 @@ class Rankings:
             *(c for c in table.columns if c not in {query, sample, order, *COLUMNS}),
         )
         _refuse_repeated(named)
-        return cls(named, kind)
+        return cls(named, kind, cluster)
 
     @classmethod
     def from_scores(
@@ -125,6 +146,7 @@ class Rankings:
         *,
         queries: Mapping[str, str] | None = None,
         kind: str = "query",
+        cluster: str | None = None,
     ) -> Rankings:
         """Rankings from evidence: each candidate text is a query that ranks the samples scored for it.
 
@@ -133,6 +155,7 @@ class Rankings:
             annotations: ``sample`` and its attributes; a sample without annotations counts as missing them.
             queries: Name of the query that each candidate stands for; others are left out. None: the text.
             kind: What a query is.
+            cluster: Attribute of the annotations, as in ``from_frame``.
 
         Raises:
             InputError: As in ``from_frame``.
@@ -154,8 +177,9 @@ class Rankings:
             "__place", nulls_last=True, maintain_order=True
         )
         return cls.from_frame(
-            table.drop("__place").join(known, on="sample", how="left", maintain_order="left"), kind=kind
-        )
+            table.drop("__place").join(known, on="sample", how="left", maintain_order="left"),
+            kind=kind, cluster=cluster,
+        )  # fmt: skip
 
     def to_frame(self) -> pl.DataFrame:
         """Rankings(query, rank, sample, score): best first; tied samples share the first of their ranks."""
@@ -207,7 +231,10 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
             raise UnknownName("column", name, attributes)
     encoders = [Encoder.fit(table[name], name, name, labels=False) for name in by]
     codes = [encoder.codes(table[encoder.axis.name]) for encoder in encoders]
-    usable, dropped = _missing(table, by, codes)
+    absent = {f"missing {name}": code == MISSING for name, code in zip(by, codes, strict=True)}
+    if rankings.cluster is not None:
+        absent[f"missing {rankings.cluster}"] = table[rankings.cluster].is_null().to_numpy()
+    usable, dropped = _missing(table, absent)
     if not usable.any():
         reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
         raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
@@ -223,28 +250,42 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
     filled_codes[row[order], column] = group[order]
     filled_scores[row[order], column] = kept["score"].to_numpy()[order]
     lost = table.filter(~pl.Series(usable))["query"].drop_nulls()
-    distinct = kept.select("sample", pl.Series("group", group)).unique()
+    ids = kept["sample"].rank("dense").to_numpy().astype(np.int64) - 1
+    distinct, sample = np.unique(ids * len(groups) + group, return_inverse=True)
+    labels = distinct % len(groups)
+    units = distinct // len(groups)
+    if rankings.cluster is not None:
+        of_row = kept[rankings.cluster].cast(pl.String).rank("dense").to_numpy().astype(np.int64) - 1
+        units = np.zeros(distinct.size, dtype=np.int64)
+        units[sample] = of_row
+        if (units[sample] != of_row).any():
+            named = kept["sample"][int(np.flatnonzero(units[sample] != of_row)[0])]
+            raise InputError(f"sample {named!r} has two values of {rankings.cluster}; it can have one only")
+    filled_samples = np.full(filled_codes.shape, -1, dtype=np.int64)
+    filled_samples[row[order], column] = sample[order]
     return Pools(
         by,
         groups,
         names,
         filled_codes,
         filled_scores,
-        np.bincount(distinct["group"].to_numpy(), minlength=len(groups)),
+        np.bincount(labels, minlength=len(groups)),
         dropped,
         np.bincount(_positions(lost.filter(lost.is_in(names)), names), minlength=len(names)),
         lost.filter(~lost.is_in(names)).n_unique(),
-        kept["sample"].n_unique() < len(kept),
+        filled_samples,
+        labels,
+        units,
+        rankings.cluster,
         rankings.kind,
     )
 
 
 def _missing(
-    table: pl.DataFrame, by: Sequence[str], codes: Sequence[Codes]
+    table: pl.DataFrame, absent: Mapping[str, npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.bool_], tuple[tuple[str, int], ...]]:
     """Usable rows, and distinct samples left out by the first reason that each has."""
-    absent = {f"missing {name}": table[name].is_null().to_numpy() for name in COLUMNS}
-    absent |= {f"missing {name}": code == MISSING for name, code in zip(by, codes, strict=True)}
+    absent = {f"missing {name}": table[name].is_null().to_numpy() for name in COLUMNS} | dict(absent)
     usable = np.ones(len(table), dtype=bool)
     dropped, gone_before = [], pl.Series("sample", [], dtype=pl.String)
     for reason, gone in absent.items():

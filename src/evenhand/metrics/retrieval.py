@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +12,19 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.prepared import By
-from evenhand.metrics.retrieval_findings import (
+from evenhand.metrics.retrieval_asked import (
     Asked,
     Details,
     Figures,
+    Statistic,
     Target,
-    absent_note,
-    retrieval_finding,
+    Values,
     top_figures,
 )
+from evenhand.metrics.retrieval_findings import absent_note, retrieval_finding
 from evenhand.stats import ranking_null, rankings
 from evenhand.stats.ranking_null import Chance
-from evenhand.stats.rankings import Tops
+from evenhand.stats.rankings import RankedPools, Tops
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,8 +44,14 @@ def bias_at_k(
 ) -> Finding:
     """Mean over queries of ``(n_plus - n_minus) / (n_plus + n_minus)`` among the first k; fair at 0.
 
-    In [-1, 1]. With an odd k no query can reach 0: read null, z (in the details) and p, which is two-sided.
-    Tied scores give the average over all their orders. Parts are the queries.
+    In [-1, 1]. With an odd k no query can reach 0: read null, z (in the details) and p. Tied scores give the
+    average over all their orders. Parts are the queries.
+
+    p: the groups of sampling units (samples, or clusters) change places at random, once for all queries that
+    rank them, among units of the same queries; the mean less chance is compared in standard errors of each
+    draw (Janssen 1997; Chung and Romano 2013). Its variance is that over queries and, where queries share
+    units, what exchanged groups have in common over them. The interval inverts the test: means of other
+    queries and units. ``chance_at`` is the mean of the draws.
 
     Args:
         evidence: Rankings.
@@ -70,7 +78,7 @@ def bias_at_k(
     plus, minus, named = _pair(asked, groups)
     neither = 0.0 if asked.paper else np.nan
 
-    def values_of(counts: Ints, pools: Ints) -> Floats:
+    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
         values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
         both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
         return values if asked.paper else np.where(both, values, np.nan)
@@ -79,12 +87,17 @@ def bias_at_k(
         sides = zip(named, (plus, minus), strict=False)
         return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in sides}
 
-    figures = top_figures(asked, k, values_of, look)
+    figures = replace(top_figures(asked, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
     _explain(figures, lacking & np.isnan(figures.values), "single_group")
     params = {"k": k, "groups": named}
-    null_of = _top_null(k, values_of)
-    return retrieval_finding(asked, figures, params, null_of, side="both", bounds=(-1, 1))
+
+    def spread(pools: Ints) -> Floats:  # of a place that is +1 or -1
+        apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
+        return np.asarray(1 - apart**2)
+
+    statistic = _of_top(asked, k, values_of, "both", (-1, 1), spread)
+    return retrieval_finding(asked, figures, params, statistic)
 
 
 def skew_at_k(
@@ -102,7 +115,7 @@ def skew_at_k(
 
     Above 0 the group is retrieved more often than its target. A group that is not among the first k has
     skew minus infinity; it is given as -ln(k+1), lower than any group that is there can have, flagged as
-    ``absent`` in the parts and counted in the notes. p is two-sided.
+    ``absent`` in the parts and counted in the notes. p is two-sided, by exchange as in ``bias_at_k``.
 
     Args:
         evidence: Rankings.
@@ -128,14 +141,17 @@ def skew_at_k(
     _check_k(k)
     code = asked.code_of(group)
 
-    def values_of(counts: Ints, pools: Ints) -> Floats:
+    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
         return rankings.skews(counts, pools, asked.targets(pools), k, _absent(asked))[:, code]
 
-    figures = _skew_figures(asked, k, values_of, [code])
+    figures = replace(_skew_figures(asked, k, values_of, [code]), deciding=(code,))
     _explain(figures, figures.pools[:, code] == 0, "group_not_in_pool")
-    return retrieval_finding(
-        asked, figures, {"k": k, "group": group}, _top_null(k, values_of), side="both", bounds=_WIDE
-    )
+
+    def spread(pools: Ints) -> Floats:  # of the logarithm of a share
+        return np.asarray(pools.sum(axis=1) / np.maximum(pools[:, code], 1) - 1)
+
+    statistic = _of_top(asked, k, values_of, "both", _WIDE, spread)
+    return retrieval_finding(asked, figures, {"k": k, "group": group}, statistic)
 
 
 def max_skew_at_k(
@@ -150,9 +166,10 @@ def max_skew_at_k(
 ) -> Finding:
     """Mean over queries of the largest skew of a group; at least 0 with target ``pool``, lower is fairer.
 
-    Even a fair model does not reach 0: read null and z; p is one-sided, upper. The parts name the
-    ``group_of_max``. Arguments, undefined cases and errors as in ``skew_at_k``; in paper mode an absent
-    group counts as one sample and may be the group of the max.
+    Even a fair model does not reach 0: ``chance_at`` is what one reaches. p is twice the upper tail, by
+    exchange as in ``bias_at_k``, so that it agrees with the interval. The parts name the ``group_of_max``.
+    Arguments, undefined cases and errors as in ``skew_at_k``; in paper mode an absent group counts as one
+    sample and may be the group of the max.
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
@@ -172,8 +189,9 @@ def min_skew_at_k(
 ) -> Finding:
     """Mean over queries of the smallest skew of a group; at most 0 with target ``pool``, higher is fairer.
 
-    An absent group has -ln(k+1) as in ``skew_at_k``; the parts name the ``group_of_min``. p is one-sided,
-    lower. Arguments, undefined cases and errors as in ``skew_at_k``.
+    An absent group has -ln(k+1) as in ``skew_at_k``; the parts name the ``group_of_min``. p is
+    twice the lower tail, by exchange as in ``bias_at_k``. Arguments, undefined cases and errors as in
+    ``skew_at_k``.
 
     Source: Geyik et al. 2019; Hall et al. 2023 (released code).
     """
@@ -194,8 +212,9 @@ def ndkl(
     """Mean over queries of the normalised discounted KL divergence of all tops; at least 0, lower is fairer.
 
     ``sum_i KL_i / log2(i+1) / sum_i 1/log2(i+1)`` with ``KL_i`` between the groups' shares of the first i
-    and the target. A fair model does not reach 0: read null and z; p is one-sided, upper. Arguments,
-    undefined cases and errors as in ``skew_at_k``, but for k: the last i, None for the whole pool.
+    and the target. A fair model does not reach 0: ``chance_at`` is what one reaches. p is twice the upper
+    tail, by exchange as in ``bias_at_k``. Arguments, undefined cases and errors as in ``skew_at_k``, but for
+    k: the last i, None for the whole pool.
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
@@ -218,7 +237,14 @@ def ndkl(
     def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
         return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
 
-    return retrieval_finding(asked, figures, {"k": k}, null_of, side="high", bounds=(0, np.inf))
+    def of(ranked: RankedPools) -> Floats:
+        return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
+
+    def like_pool(pools: Ints) -> Floats:
+        return rankings.divergence(pools, asked.targets(pools))
+
+    statistic = Statistic(of, null_of, like_pool, _even, "high", (0, np.inf))
+    return retrieval_finding(asked, figures, {"k": k}, statistic)
 
 
 def _extreme_skew(
@@ -226,19 +252,20 @@ def _extreme_skew(
 ) -> Finding:
     _check_k(k)
 
-    def values_of(counts: Ints, pools: Ints) -> Floats:
+    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
         return kernel(counts, pools, asked.targets(pools), k, _absent(asked))
 
     figures = _skew_figures(asked, k, values_of, range(len(asked.pools.groups)), side)
+    figures = replace(figures, deciding=_most_often(asked, figures, side))
     exact = isinstance(asked.target, str) and asked.target == "pool" and not asked.paper
     bounds = ((0, np.inf) if side == "high" else (-np.inf, 0)) if exact else _WIDE
-    return retrieval_finding(asked, figures, {"k": k}, _top_null(k, values_of), side=side, bounds=bounds)
+    return retrieval_finding(asked, figures, {"k": k}, _of_top(asked, k, values_of, side, bounds))
 
 
 def _skew_figures(
     asked: Asked,
     k: int,
-    values_of: Callable[[Ints, Ints], Floats],
+    values_of: Values,
     watched: Sequence[int],
     side: str | None = None,
 ) -> Figures:
@@ -276,19 +303,48 @@ def _extreme_groups(asked: Asked, tops: Tops, pools: Ints, k: int, side: str) ->
     return np.asarray((often >= often.max(axis=1, keepdims=True) - 1e-12) & (pools > 0) & enough)
 
 
+def _most_often(asked: Asked, figures: Figures, side: str) -> tuple[int, ...]:
+    """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
+    named = figures.details["group_of_max" if side == "high" else "group_of_min"]
+    often = [sum(name in str(found).split(", ") for found in named) for name in asked.group_names]
+    return (int(np.argmax(often)),) if max(often) else ()
+
+
 def _joined(flags: npt.NDArray[np.bool_], names: npt.NDArray[np.object_]) -> list[float | str | None]:
     return [", ".join(names[row]) if row.any() else None for row in flags]
 
 
-def _top_null(
-    k: int, values_of: Callable[[Ints, Ints], Floats]
-) -> Callable[[Ints, np.random.Generator], Chance]:
+def _of_top(
+    asked: Asked,
+    k: int,
+    values_of: Values,
+    side: str,
+    bounds: tuple[float, float],
+    spread: Callable[[Ints], Floats] | None = None,
+) -> Statistic:
+    """A figure of the first k places, as chance needs it."""
+
+    def of(ranked: RankedPools) -> Floats:
+        found = rankings.tops(ranked, k, asked.stream("ties", k, "drawn"))
+        return found.mean(values_of(found.counts, ranked.pools[found.owner], k))
+
     def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
         return ranking_null.null_of_top(
-            pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape)), rng
+            pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape), k), rng
         )
 
-    return null_of
+    def like_pool(pools: Ints) -> Floats:
+        sizes, values = pools.sum(axis=1), np.empty(len(pools))
+        for size in np.unique(sizes).tolist():
+            values[sizes == size] = values_of(pools[sizes == size], pools[sizes == size], size)
+        return values
+
+    return Statistic(of, null_of, like_pool, spread or _even, side, bounds)
+
+
+def _even(pools: Ints) -> Floats:
+    """A variance that no pool changes in a way that is known."""
+    return np.ones(len(pools))
 
 
 def _absent(asked: Asked) -> str:

@@ -258,6 +258,13 @@ def difference(plus: Ints, minus: Ints, *, neither: float = np.nan) -> Floats:
     return np.where(total > 0, (plus - minus) / np.maximum(total, 1), neither)
 
 
+def divergence(pools: Ints, targets: Floats) -> Floats:
+    """``sum_g p_g ln(p_g / target_g)`` of the shares of whole pools, shape (R,): NDKL of tops like them."""
+    shares = pools / np.maximum(pools.sum(axis=1, keepdims=True), 1)
+    ratio = np.divide(shares, targets, out=np.ones(shares.shape), where=pools > 0)
+    return np.asarray((shares * np.log(ratio)).sum(axis=1))
+
+
 def ndkl(ranked: RankedPools, targets: Floats, depth: int | None = None) -> Floats:
     r"""Normalised discounted KL divergence of the tops of all sizes from the target shares.
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats import rankings
+from evenhand.stats.ranking_exchange import drawn_values
 from evenhand.stats.ranking_null import Chance, null_of_ndkl, null_of_top
 from evenhand.stats.rankings import RankedPools
 
@@ -91,7 +92,10 @@ def exact_moments(nulls: Sequence[Chance], rng: np.random.Generator, draws: int 
     mean = float(np.mean([null.mean for null in nulls]))
     variances = np.array([null.variance for null in nulls])
     sigmas = np.concatenate(
-        [_drawn_sigmas(nulls, min(_ROWS, draws - start), rng) for start in range(0, draws, _ROWS)]
+        [
+            drawn_values(nulls, rng, min(_ROWS, draws - start)).std(axis=1, ddof=1)
+            for start in range(0, draws, _ROWS)
+        ]
     )
     spread = float(np.sqrt(variances.sum())) / n
     return Moments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
@@ -133,17 +137,6 @@ def _moments(values: Floats) -> Moments:
     return Moments(
         float(means.mean()), float(means.std(ddof=1)), float(sigmas.mean()), float(sigmas.std(ddof=1))
     )
-
-
-def _drawn_sigmas(nulls: Sequence[Chance], rows: int, rng: np.random.Generator) -> Floats:
-    """Sample standard deviations over queries, shape (rows,)."""
-    drawn = np.empty((rows, len(nulls)))
-    distinct = {id(null): null for null in nulls}
-    for key, null in distinct.items():
-        columns = [place for place, other in enumerate(nulls) if id(other) == key]
-        edges = np.cumsum(null.weight)[:-1]
-        drawn[:, columns] = null.values[np.searchsorted(edges, rng.random((rows, len(columns))), "right")]
-    return np.asarray(drawn.std(axis=1, ddof=1))
 
 
 def _difference(counts: Ints, pools: Ints) -> Floats:

@@ -40,10 +40,7 @@ class VisoGenderRetrieval:
         "mode": Parameter("default", ("default", "paper"), "paper: ties keep the order of the table"),
     }
     artifacts = ("visogender/table3", "visogender/table5")
-    primaries: Sequence[str] = (
-        "bias_at_k[template=occ_first]", "ndkl[template=occ_first]", "ndkl[template=par_first]",
-    )  # fmt: skip
-    """Whose images come first on average? How uneven is each ranking, by whoever the caption puts first?"""
+    primaries: Sequence[str] = ("bias_at_k", "ndkl")
 
     def plan(self, setting: Setting) -> Plan:
         """Each image and each neutral caption, once."""

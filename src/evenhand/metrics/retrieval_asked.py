@@ -1,0 +1,219 @@
+"""What is asked of rankings: options checked, rankings made, the figure of every query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.seeds import stream
+from evenhand.evidence.rankings import Pools, Rankings
+from evenhand.metrics.prepared import By, check_common, names_of
+from evenhand.stats.ranking_null import Chance
+from evenhand.stats.rankings import RankedPools, Tops, target_shares, tops
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Target = str | Mapping[str, float]
+Details: TypeAlias = dict[str, list[float | str | None]]
+Look = Callable[[Tops, Ints], Details]
+Values = Callable[[Ints, Ints, int], Floats]
+
+_CELLS = 20_000_000  # query x place x group counts held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One retrieval metric, checked and bound.
+
+    Attributes:
+        name: The metric's name.
+        pools: The usable rows.
+        target: As given: ``pool``, ``equal``, or a share for each group.
+        mode: ``default`` or ``paper``.
+        inference: ``auto`` or ``none``.
+        seed: Of every random stream.
+    """
+
+    name: str
+    pools: Pools
+    target: Target
+    mode: str
+    inference: str
+    seed: int
+
+    @classmethod
+    def make(
+        cls, name: str, evidence: Rankings, by: By, target: Target, mode: str, inference: str, seed: int
+    ) -> Asked:
+        """Check what every retrieval metric takes.
+
+        Raises:
+            UserError: No Rankings, an unknown attribute or option, or no usable row.
+        """
+        check_common(mode, inference)
+        if not isinstance(evidence, Rankings):
+            raise ParameterError(
+                f"{name} takes Rankings, not {type(evidence).__name__}; see Rankings.from_frame"
+            )
+        if seed < 0:
+            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+        names = names_of(by)
+        if not names:
+            raise ParameterError(f"{name} compares groups; name an attribute with by=")
+        asked = cls(name, evidence.pools(names), target, mode, inference, seed)
+        asked.shares  # noqa: B018 - a wrong target is refused before anything is computed
+        return asked
+
+    @property
+    def group_names(self) -> list[str]:
+        """The groups as options name them; crossed values are joined by ``+``."""
+        return ["+".join(map(str, group)) for group in self.pools.groups]
+
+    @cached_property
+    def shares(self) -> str | Floats:
+        """The target as the kernels take it."""
+        if isinstance(self.target, str):
+            if self.target not in ("pool", "equal"):
+                raise ParameterError(
+                    f"target={self.target!r} is not possible; choose 'pool', 'equal', or shares of groups"
+                )
+            return self.target
+        for name in self.target:
+            if name not in self.group_names:
+                raise UnknownName("group", str(name), self.group_names)
+        shares = np.array([self.target.get(name, 0.0) for name in self.group_names], dtype=np.float64)
+        if not (shares > 0).all() or abs(shares.sum() - 1) > 1e-6:
+            raise ParameterError(
+                f"target={dict(self.target)!r} is not possible; give each of {self.group_names} a share "
+                "above 0, together 1"
+            )
+        return shares
+
+    def code_of(self, group: str) -> int:
+        """Which group a name stands for.
+
+        Raises:
+            UnknownName: No usable row has it.
+        """
+        if group not in self.group_names:
+            raise UnknownName(f"group of {'+'.join(self.pools.by)}", group, self.group_names)
+        return self.group_names.index(group)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What the metric's printed name tells of target and mode."""
+        given = self.target
+        if not isinstance(given, str):
+            given = ",".join(f"{name}={given[name]:g}" for name in self.group_names)
+        return {
+            **({"target": given} if given != "pool" else {}),
+            **({"mode": self.mode} if self.mode == "paper" else {}),
+        }
+
+    @property
+    def paper(self) -> bool:
+        """Whether the released code is followed."""
+        return self.mode == "paper"
+
+    def ranked(self) -> Iterator[tuple[slice, RankedPools]]:
+        """The rankings in pieces of bounded size, and which queries each holds."""
+        ties = "stable" if self.paper else "expected"
+        codes, scores = self.pools.codes, self.pools.scores
+        rows = max(1, _CELLS // max(1, codes.shape[1] * len(self.pools.groups)))
+        for start in range(0, len(codes), rows):
+            piece = slice(start, start + rows)
+            key = (ties, start, rows)
+            if key in self.pools.memo:
+                yield piece, self.pools.memo[key]
+                continue
+            width = int((codes[piece] >= 0).sum(axis=1).max())
+            ranked = RankedPools.rank(
+                codes[piece, :width], scores[piece, :width], len(self.pools.groups), ties
+            )
+            if rows >= len(codes):
+                self.pools.memo[key] = ranked
+            yield piece, ranked
+
+    def stream(self, *purpose: object) -> np.random.Generator:
+        """The random stream for one purpose."""
+        return stream(self.seed, "+".join(self.pools.by), self.name, *sorted(self.params.items()), *purpose)
+
+    def targets(self, pools: Ints) -> Floats:
+        """Target shares for pools of shape (R, G)."""
+        return target_shares(pools, self.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """A figure of every query, shape (R,) each.
+
+    Attributes:
+        values: NaN where undefined.
+        reasons: Why, by query.
+        pools: Samples of each group, shape (R, G).
+        tied: Whether ties left the figure open.
+        details: More of each query: name to a list of R.
+        notes: What to know about them.
+        deciding: Codes of the groups that decide the mean.
+    """
+
+    values: Floats
+    reasons: dict[int, str]
+    pools: Ints
+    tied: Bools
+    details: Details = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    deciding: tuple[int, ...] = ()
+
+
+def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = None) -> Figures:
+    """A figure of the first k places.
+
+    Args:
+        asked: The bound metric.
+        k: Places.
+        values_of: From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,).
+        look: From possible contents and pools to more details of each query.
+    """
+    parts: list[tuple[Floats, Ints, Bools]] = []
+    details: Details = {}
+    for piece, ranked in asked.ranked():
+        found = tops(ranked, k, asked.stream("ties", k, piece.start))
+        enough = ranked.sizes >= k
+        values = found.mean(
+            np.where(enough[found.owner], values_of(found.counts, ranked.pools[found.owner], k), np.nan)
+        )
+        parts.append((values, ranked.pools, ranked.open_at(k) & enough))
+        for name, column in (look(found, ranked.pools) if look else {}).items():
+            details.setdefault(name, []).extend(column)
+    values, pools, tied = (np.concatenate(column) for column in zip(*parts, strict=True))
+    short = np.flatnonzero(pools.sum(axis=1) < k)
+    return Figures(values, dict.fromkeys(short.tolist(), "k_exceeds_pool"), pools, tied, details)
+
+
+@dataclass(frozen=True, eq=False)
+class Statistic:
+    """A figure of one ranking, as chance needs it.
+
+    Attributes:
+        of: From rankings to their values, shape (R,).
+        null_of: From the pool of one query, shape (G,), to what all its rankings give.
+        like_pool: From pools, shape (R, G), to the values of tops that are like them.
+        spread: From pools, shape (R, G), to what the variance of the figure is proportional to.
+        side: Which side of chance is unfair: ``high``, ``low`` or ``both``.
+        bounds: What a mean can be at all, for the interval.
+    """
+
+    of: Callable[[RankedPools], Floats]
+    null_of: Callable[[Ints, np.random.Generator], Chance]
+    like_pool: Callable[[Ints], Floats]
+    spread: Callable[[Ints], Floats]
+    side: str
+    bounds: tuple[float, float]

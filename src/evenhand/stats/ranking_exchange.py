@@ -1,0 +1,279 @@
+"""Groups exchanged between the units of pools: what rankings that know nothing of the groups would show.
+
+Sampling units (samples, or persons with several pictures) exchange their groups once for all queries that
+rank them, so that what rankings have in common stays. A unit of several groups has those of its samples
+exchanged inside. The mean over queries is compared in standard errors of each draw (Janssen 1997; Chung and
+Romano 2013): the spread over queries, and what queries of one pool have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.ranking_null import Chance
+from evenhand.stats.rankings import NO_SAMPLE, RankedPools
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Figure = Callable[[RankedPools], Floats]
+
+_FEWEST, _MOST, _MOST_LISTED = 199, 1_999, 9_999
+_WORK = 20_000_000  # places of all drawn rankings
+_HELD = 1_000_000  # of which so many at a time
+_MOVABLE = 0.5  # share of units that have to find a partner in the very same queries
+_PRIOR = 4.0  # queries of the expected spread that stand beside those there are
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """Rankings of samples whose groups change places.
+
+    Attributes:
+        order: The sample at each place, shape (R, N); -1 after the last.
+        ranked: The rankings as they are.
+        labels: Group of each sample, shape (S,).
+        units: What each sample was taken with, shape (S,).
+    """
+
+    order: Ints
+    ranked: RankedPools
+    labels: Ints
+    units: Ints
+
+    @cached_property
+    def _mixed(self) -> Mask:
+        """Which samples belong to a unit of several groups."""
+        lowest = np.full(int(self.units.max()) + 1, self.ranked.n_groups)
+        highest = np.full(lowest.size, -1)
+        np.minimum.at(lowest, self.units, self.labels)
+        np.maximum.at(highest, self.units, self.labels)
+        return np.asarray((lowest < highest)[self.units])
+
+    @cached_property
+    def _members(self) -> Mask:
+        """Which sample stands in which query, shape (S, R)."""
+        members = np.zeros((self.labels.size, len(self.order)), dtype=bool)
+        query, place = np.nonzero(self.order >= 0)
+        members[self.order[query, place], query] = True
+        return members
+
+    @cached_property
+    def _whole(self) -> tuple[Ints, Ints, Ints]:
+        """Units of one group that stand in a query: samples' unit (-1: none), units' group and stratum.
+
+        Units exchange groups with those that stand in the same queries. Where more than half of them would be
+        alone there, with all that queries connect.
+        """
+        used = ~self._mixed & self._members.any(axis=1)
+        kept, unit = np.unique(self.units[used], return_inverse=True)
+        code = np.full(self.labels.size, -1)
+        code[used] = unit
+        group = np.zeros(kept.size, dtype=np.int64)
+        group[unit] = self.labels[used]
+        members = np.zeros((kept.size, len(self.order)), dtype=bool)
+        np.logical_or.at(members, unit, self._members[used])
+        stratum = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1)
+        if kept.size and _movable(stratum, group).mean() < _MOVABLE:
+            stratum = _connected(members)
+        return code, group, stratum
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can change places: groups are one unit each wherever units could be exchanged."""
+        if self._mixed.any():
+            return False
+        _, group, stratum = self._whole
+        pairs = np.unique(np.stack([stratum, group]), axis=1)[0]
+        return bool((np.bincount(stratum) <= np.bincount(pairs)).all() or not _movable(stratum, group).any())
+
+    def draws(self, rng: np.random.Generator) -> Iterator[RankedPools]:
+        """Rankings of exchanged groups, several draws at a time: rankings of a draw follow each other."""
+        width = self.order.shape[1]
+        count = int(np.clip(_WORK // self.order.size, _FEWEST, _MOST))
+        step = max(1, _HELD // self.order.size)
+        for start in range(0, count, step):
+            size = min(step, count - start)
+            labels = self._exchanged(rng, size).astype(np.int32)
+            codes = np.where(self.order >= 0, labels[:, self.order], NO_SAMPLE).reshape(-1, width)
+            starts, stops = (np.tile(one, (size, 1)) for one in (self.ranked.starts, self.ranked.stops))
+            yield RankedPools(codes, starts, stops, self.ranked.n_groups)
+
+    def _exchanged(self, rng: np.random.Generator, size: int) -> Ints:
+        """Groups of the samples in each draw, shape (size, S)."""
+        labels = np.tile(self.labels, (size, 1))
+        code, group, stratum = self._whole
+        whole = np.flatnonzero(code >= 0)
+        labels[:, whole] = _shuffled(group, stratum, rng, size)[:, code[whole]]
+        inside = np.flatnonzero(self._mixed)
+        if inside.size:
+            labels[:, inside] = _shuffled(self.labels[inside], self.units[inside], rng, size)
+        return labels
+
+
+def _shuffled(label: Ints, block: Ints, rng: np.random.Generator, size: int) -> Ints:
+    """Labels exchanged at random within blocks, shape (size, labels)."""
+    at = np.argsort(block, kind="stable")
+    if block.size and (block == block[0]).all():
+        return rng.permuted(np.tile(label, (size, 1)), axis=1)
+    _, code = np.unique(block[at], return_inverse=True)
+    drawn = np.empty((size, label.size), dtype=np.int64)
+    drawn[:, at] = label[at][np.argsort(code + rng.random((size, label.size)), axis=1)]
+    return drawn
+
+
+def _movable(stratum: Ints, group: Ints) -> Mask:
+    """Which units have one of another group in their stratum."""
+    lowest, highest = np.full((2, int(stratum.max(initial=-1)) + 1), group[0] if group.size else 0)
+    lowest[:] = group.max(initial=0)
+    highest[:] = 0
+    np.minimum.at(lowest, stratum, group)
+    np.maximum.at(highest, stratum, group)
+    return np.asarray((lowest < highest)[stratum])
+
+
+def _connected(members: Mask) -> Ints:
+    """Which units queries connect, by number, shape (units,)."""
+    from scipy import sparse
+
+    units, queries = members.shape
+    unit, query = np.nonzero(members)
+    graph = sparse.coo_array(
+        (np.ones(unit.size), (unit, units + query)), shape=(units + queries, units + queries)
+    )
+    return np.asarray(sparse.csgraph.connected_components(graph, directed=False)[1][:units], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """The mean over queries as observed and in every draw, with its error.
+
+    Attributes:
+        value: As observed.
+        draws: Of each draw, shape (B,).
+        error: As observed.
+        errors: Of each draw, shape (B,).
+        chance: What exchanged groups give on average.
+        queries: How many there are.
+    """
+
+    value: float
+    draws: Floats
+    error: float
+    errors: Floats
+    chance: float
+    queries: int
+
+    @classmethod
+    def of(cls, values: Floats, draws: Floats, *, shared: bool, pools: Changed | None = None) -> Means:
+        """From values of the queries, shape (R,), and of every draw, shape (B, R).
+
+        The variance of a mean is that of the values over queries, and, where units stand in several queries,
+        what exchanged groups have in common over them.
+
+        Args:
+            values: As observed.
+            draws: Of exchanged groups; NaN is left out.
+            shared: Whether units stand in several queries.
+            pools: What is due to pools, where exchanged groups change them.
+        """
+        if pools is not None:
+            draws = draws - pools.drawn_like + pools.like
+        known = ~np.isnan(draws)
+        count = known.sum(axis=1)
+        means = np.nanmean(draws, axis=1)
+        within = np.where(known, (draws - means[:, None]) ** 2, 0).sum(axis=1) / np.maximum(count - 1, 1)
+        own = float(values.var(ddof=1)) if values.size > 1 else 0.0
+        common = max(float(means.var()) - float((within / count).mean()), 0) if shared else 0.0
+        scale, scales = (1.0, np.ones(means.size)) if pools is None else pools.scales
+        expected = float(within.mean())
+        error = np.sqrt(_blended(np.array(own), values.size, expected) + common * scale)
+        errors = np.sqrt(_blended(within, count, expected) + common * scales)
+        return cls(float(values.mean()), means, float(error), errors, float(means.mean()), values.size)
+
+    @cached_property
+    def _t(self) -> tuple[float, Floats]:
+        """How far the mean is from chance in standard errors, as observed and in the draws that have one."""
+        some = (self.errors > _ROUNDING) & ~np.isnan(self.draws)
+        t = (self.value - self.chance) / self.error if self.error > _ROUNDING else 0.0
+        return t, (self.draws[some] - self.chance) / self.errors[some]
+
+    def p_value(self, side: str) -> float:
+        """Of the two-sided test, ``both``, or twice the tail on the unfair side, ``high`` or ``low``."""
+        t, drawn = self._t
+        if side == "both":
+            return float((1 + (np.abs(drawn) >= abs(t) - _ROUNDING).sum()) / (1 + drawn.size))
+        beyond = drawn >= t - _ROUNDING if side == "high" else drawn <= t + _ROUNDING
+        return float(min(1.0, 2 * (1 + beyond.sum()) / (1 + drawn.size)))
+
+    def limits(self, side: str, level: float) -> tuple[float, float] | None:
+        """Means that the test does not reject; None where all draws are alike.
+
+        The fair side of a one-sided figure reaches at least as far as the unfair one: its tail is short only
+        because the figure has a bound.
+        """
+        drawn = self._t[1]
+        if not drawn.size or self.error <= _ROUNDING:
+            return None
+        if side == "both":
+            low = high = float(np.quantile(np.abs(drawn), level, method="higher"))
+        else:
+            high = -float(np.quantile(drawn, (1 - level) / 2, method="lower"))
+            low = float(np.quantile(drawn, (1 + level) / 2, method="higher"))
+            low, high = (low, max(low, high)) if side == "high" else (max(low, high), high)
+        return self.value - low * self.error, self.value + high * self.error
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """What pools of exchanged groups do to a figure, where units differ in size.
+
+    Attributes:
+        drawn_like: Figure of tops like their pools, in each draw, shape (B, R).
+        like: The same as observed, shape (R,).
+        drawn_spread: Variance that one place adds in pools of such groups, in each draw, shape (B, R).
+        spread: The same as observed, shape (R,).
+    """
+
+    drawn_like: Floats
+    like: Floats
+    drawn_spread: Floats
+    spread: Floats
+
+    @property
+    def scales(self) -> tuple[float, Floats]:
+        """By how much the variance differs from that of the draws on average: as observed, and in each."""
+        each = self.drawn_spread.mean(axis=1)
+        middle = float(each.mean())
+        return float(self.spread.mean()) / middle, each / middle
+
+
+def _blended(within: Floats, count: npt.ArrayLike, expected: float) -> Floats:
+    """Variance of means: that over queries, with four queries of the expected one, since few may be alike."""
+    n = np.asarray(count)
+    return np.asarray((n * within + _PRIOR * expected) / (n + _PRIOR) / n)
+
+
+def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int | None = None) -> Floats:
+    """Values of independent rankings, each drawn from its own null, shape (count, len(chances)).
+
+    Args:
+        chances: One for each ranking; the same object may stand for several.
+        rng: Source of the draws.
+        count: How many are drawn of each; by default 9,999, or fewer for very many rankings.
+    """
+    if count is None:
+        count = int(np.clip(_WORK // len(chances), _FEWEST, _MOST_LISTED))
+    drawn = np.empty((count, len(chances)))
+    distinct = {id(chance): chance for chance in chances}
+    for key, chance in distinct.items():
+        columns = [place for place, other in enumerate(chances) if id(other) == key]
+        edges = np.cumsum(chance.weight)[:-1]
+        drawn[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
+    return drawn
