@@ -12,7 +12,7 @@ import narwhals as nw
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence import counting, sources
 from evenhand.evidence.counts import Counts
-from evenhand.evidence.labels import check_same_kind
+from evenhand.evidence.labels import CLUSTER, check_same_kind
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -32,6 +32,9 @@ class Predictions:
         rank: Column of ranks (1 = first) where each sample has several predictions.
         confidence: Column of confidences.
         origin: Where the rows came from, None for frames.
+        cluster: Column of what was sampled as a whole (persons, households, videos), None where rows were
+            sampled one by one: intervals and tests then draw and exchange these.
+        weight: Column of weights of the rows, None where all count alike.
     """
 
     frame: Frame
@@ -41,6 +44,8 @@ class Predictions:
     rank: str | None = None
     confidence: str | None = None
     origin: sources.Origin | None = None
+    cluster: str | None = None
+    weight: str | None = None
 
     @classmethod
     def read(
@@ -52,6 +57,8 @@ class Predictions:
         id: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
+        cluster: str | None = None,
+        weight: str | None = None,
     ) -> Predictions:
         """Read CSV, TSV, Parquet, JSONL or Arrow IPC: a file, a glob, ``s3://``, ``hf://`` and the like.
 
@@ -66,7 +73,7 @@ class Predictions:
             lazy, files = sources.scan(path)
             lazy.collect_schema()
             origin = sources.origin(path, files)
-        return cls(nw.from_native(lazy), truth, prediction, id, rank, confidence, origin)
+        return cls(nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, cluster, weight)
 
     @classmethod
     def from_frame(
@@ -78,6 +85,8 @@ class Predictions:
         id: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
+        cluster: str | None = None,
+        weight: str | None = None,
     ) -> Predictions:
         """Take a frame of pandas, Polars, pyarrow, DuckDB, PySpark, Dask or anything narwhals knows.
 
@@ -92,10 +101,11 @@ class Predictions:
             raise InputError(
                 f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
             ) from None
-        return cls(wrapped, truth, prediction, id, rank, confidence)
+        return cls(wrapped, truth, prediction, id, rank, confidence, None, cluster, weight)
 
     def __post_init__(self) -> None:
-        for column in (self.truth, self.prediction, self.id, self.rank, self.confidence):
+        optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
+        for column in (self.truth, self.prediction, *optional):
             if column is not None:
                 self.check_column(column)
         if self.truth == self.prediction:
@@ -103,6 +113,10 @@ class Predictions:
                 f"truth and prediction are both column {self.truth!r}, so every answer would be right; name "
                 "the column of what the model said as the prediction"
             )
+        for role in ("cluster", "weight"):
+            column = getattr(self, role)
+            if column in (self.truth, self.prediction):
+                raise InputError(f"column {column!r} holds labels, not the {role}; name another column")
 
     def _repr_html_(self) -> str:
         """Columns and what they are for; no row is read, which may be far away or about people."""
@@ -114,6 +128,8 @@ class Predictions:
             self.id: "id",
             self.rank: "rank",
             self.confidence: "confidence",
+            self.cluster: "cluster",
+            self.weight: "weight",
         }
         types = self.frame.collect_schema().items()
         rows = [[label(name), label(dtype), roles.get(name, "")] for name, dtype in types]
@@ -144,12 +160,14 @@ class Predictions:
             if attribute in ("truth", "prediction", "prediction_b", "rank", "n"):
                 self._check_reserved(attribute)
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
+        if self.cluster is not None:
+            columns[CLUSTER + self.cluster] = self.cluster
         frame = self.frame
         with sources.reading(self._name()):
             if self.rank is not None:
                 frame = self._first_ranks()
-            sources.check_one_kind(self.origin.files if self.origin else (), list(columns.values()))
-            counts = counting.count(frame, columns)
+            sources.check_one_kind(self.origin.files if self.origin else (), [*columns.values()])
+            counts = counting.count(frame, columns, self.weight)
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)

@@ -119,6 +119,8 @@ def _assemble(
     manifest = make_manifest({"predictions": counts}, settings)
     manifest["repeated_ids"] = table.repeated_ids() if table else None
     manifest |= {"id": table.id, "rank": table.rank} if table else {}
+    manifest |= {"cluster": counts.cluster} if counts.cluster else {}
+    manifest |= {"weight": table.weight} if table and table.weight else {}
     return Run(
         Findings(manifest_id=manifest["manifest_id"], findings=findings),
         manifest,
@@ -140,7 +142,8 @@ def audit_table(
     Args:
         path: What ``Predictions.read`` takes; with Spark a table of its catalogue too; or run folders or
             saved Counts, which are added up.
-        columns: ``truth``, ``prediction``, and optionally ``id`` and ``rank``, to column names.
+        columns: ``truth``, ``prediction``, and optionally ``id``, ``rank``, ``cluster`` and ``weight``, to
+            column names.
         by: Groupings; ``A+B`` crosses, unless a column is called just that.
         engine: ``local``, or ``spark`` to count where a cluster keeps the table.
         options: As for ``audit``.
@@ -157,9 +160,8 @@ def audit_table(
     if truth is None or prediction is None:
         raise ParameterError(f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL")
     read = Predictions.read if engine == "local" else read_spark
-    predictions = read(
-        path, truth=truth, prediction=prediction, id=columns.get("id"), rank=columns.get("rank")
-    )
+    optional = {name: columns.get(name) for name in ("id", "rank", "cluster", "weight")}
+    predictions = read(path, truth=truth, prediction=prediction, **optional)
     groupings = [_grouping(predictions.columns, entry) for entry in by]
     if engine == "local":
         return audit(predictions, by=groupings, **options)

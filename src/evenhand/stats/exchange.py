@@ -1,8 +1,8 @@
 """Groups exchanged at random: what a model that knows nothing of the groups would show on these very rows.
 
 Units (persons, households, rows ...) are exchanged as a whole where they lie in one group; a unit that lies
-in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold units of
-other sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997;
+in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold units
+of other sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997;
 Chung and Romano 2013): the test stays right where only the spread of groups differs.
 """
 
