@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from simulations.battery.design import Design
 
-DESIGNS: tuple[Design, ...] = ()
+from simulations.battery import effects
+
+DESIGNS: tuple[Design, ...] = (*effects.DESIGNS,)
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",

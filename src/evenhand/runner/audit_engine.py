@@ -14,7 +14,7 @@ from evenhand.evidence.counts import Counts
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.saved_counts import SavedCounts, is_saved
 from evenhand.evidence.spark_tables import read_spark, reading_spark
-from evenhand.metrics.class_effects import EffectOptions
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
 from evenhand.metrics.suite import adjust_headlines, audit_grouping, check_groups
