@@ -8,7 +8,7 @@ so that population values are those of the mean answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -38,13 +38,19 @@ class Tables:
     Attributes:
         answers: Shares of labels by class and group, shape (classes, groups, labels).
         sizes: Rows by class and group, shape (classes, groups).
+        drawn: Whether the classes of each group's rows are drawn, too.
     """
 
     answers: Floats
     sizes: Ints
+    drawn: bool = False
 
     def draw(self, rng: np.random.Generator) -> Ints:
         """Counts, shape (classes, groups, labels)."""
+        if self.drawn:
+            totals = self.sizes.sum(axis=0)
+            sizes = rng.multinomial(totals, (self.sizes / totals).T).T
+            return rng.multinomial(sizes, self.answers).astype(np.int64)
         return rng.multinomial(self.sizes, self.answers).astype(np.int64)
 
     def effects(self) -> Floats:
@@ -232,10 +238,10 @@ def _blind_designs() -> list[Design]:
         _table_design(name, population, names, set(names) - set(_SHAPES), short=name in shorts)
         for name, (population, names) in several.items()
     ]
-    even = _blind(_spread([150] * 5, _THREE), np.linspace(0.95, 0.5, 5), 5)
+    even = replace(_blind(_spread([150] * 5, _THREE), np.linspace(0.95, 0.5, 5), 5), drawn=True)
     designs.append(_table_design("blind, same classes in each group", even, ("cramers_v",), ("cramers_v",)))
-    return [*designs, _table_design("unequal classes, all rows", several[
-        "blind, other classes in each group"][0], ("cramers_v",), (), {"cramers_v": _ALL_ROWS})]
+    unequal = replace(several["blind, other classes in each group"][0], drawn=True)
+    return [*designs, _table_design("unequal classes, all rows", unequal, ("cramers_v",))]
 
 
 def _shifted(base: Floats, group: int, by: npt.ArrayLike) -> Floats:
@@ -256,8 +262,8 @@ def _planted_designs() -> list[Design]:
     mixed = Tables(answers_of(_shifted(np.full(10, 0.9), 2, np.linspace(0, 0.6, 10) ** 2), 10),
                    _spread([200] * 10, _THREE))  # fmt: skip
     one_class = Tables(answers_of(_shifted([0.8], 1, 0.27), 4), _spread([150], _THREE))
-    mixes = 40 * np.ones((4, 3)) * (6, 3, 1) * (1 + 0.16 * np.outer((1, 0, 0, -1), (1, -1, 0)))
-    rows = _blind(np.rint(mixes).astype(np.int64), np.linspace(0.95, 0.6, 4), 4)
+    mixes = 40 * np.ones((4, 3)) * (6, 3, 1) * (1 + 0.3 * np.outer((1, 0, 0, -1), (1, -1, 0)))
+    rows = replace(_blind(np.rint(mixes).astype(np.int64), np.linspace(0.95, 0.6, 4), 4), drawn=True)
     most = Tables(answers_of(np.column_stack([np.ones(6), np.linspace(0.6, 0, 6)]), 6), _spread([80] * 6, (0.5, 0.5)))
     sums = dict.fromkeys(("cramers_v_pooled", "cramers_v_mean", "cramers_v_corrected", "phi"), _SUM)
     return [

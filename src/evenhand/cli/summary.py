@@ -27,6 +27,7 @@ _HEADLINES = (
     "accuracy_gap",
     "demographic_parity",
     "equalized_odds",
+    "cramers_v_pooled",
     "skewsize",
     "cramers_v_mean",
     "cramers_v_median",

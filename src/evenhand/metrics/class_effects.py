@@ -137,7 +137,7 @@ def unit_tables(
     kept = np.flatnonzero(place >= 0)
     n = cells.n.astype(np.float64)[kept]
     if grouped.units is not None:
-        return UnitTables(batch, place[kept], grouped.units.unit[kept].astype(np.int64), n)
+        return UnitTables.of_clusters(batch, place[kept], grouped.units.unit[kept], n)
     return UnitTables(batch, place[kept], kept, n, np.asarray(grouped.moments)[1][kept])
 
 
@@ -342,7 +342,7 @@ def summary_ends(
     if used.size == 1:
         low, high = class_ends(found, classes_p, level)
         return float(low[0]), float(high[0]), "interval of the one class"
-    ends = summary_intervals.summary_ends(found, summary, p, classes_p, level, prepared.seed)
+    ends = summary_intervals.summary_ends(found, summary, p, classes_p, level)
     return *ends, summary_intervals.METHODS[summary]
 
 

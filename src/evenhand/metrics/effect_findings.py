@@ -129,7 +129,6 @@ def _summary_inference(
 ) -> dict[str, Any]:
     """The corrected summary, its null band and p."""
     usable = np.flatnonzero(~np.isnan(effects.values))
-    assert effects.null is not None
     # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
     drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
     fields = _against_null(prepared, SUMMARIES[summary](drawn), value)
@@ -139,7 +138,9 @@ def _summary_inference(
     elif usable.size == 1 and effects.tables.dof[usable[0]] > 0:
         fields["p_value"] = float(classes_p[0])
     elif summary == "median":
-        fields["p_value"] = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
+        # the larger counts: exchange says whether any class shows an effect, the classes whether half of them do
+        together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
+        fields["p_value"] = None if fields["p_value"] is None else max(fields["p_value"], together)
     corrected = effect_squares(prepared, options, effects).corrected[usable]
     return fields | {"corrected": float(SUMMARIES[summary](corrected))}
 

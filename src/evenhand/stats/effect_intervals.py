@@ -80,7 +80,7 @@ def blended(
     gap = chance**2 * (floor - bias)
     variance = variance * (1 + np.where(chance < 1, 2 * gap / some, 0)) ** 2
     mixed = chance * 4 / size + (1 - chance) * np.maximum(variance - noise, 0) / some
-    signal = np.maximum(plain - floor, np.sqrt(2 * floor / size) / 2)
+    signal = np.maximum(plain - floor, np.sqrt(2 * floor * np.maximum(size - 1, 0.5)) / size / 2)
     slope = np.maximum(mixed, (variance - (1 + chance) * noise) / signal)
     return PhiSquared(plain - bias - gap, noise, slope, floor, size)
 

@@ -28,15 +28,13 @@ SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
 }
 METHODS = {
     "mean": "test inversion along the estimated effects; moment bound above",
-    "median": "combined confidence distributions of the classes",
+    "median": "partial conjunction of the classes' tests",
     "largest": "simultaneous test inversion; largest limit of a class above",
 }
 
 _MOST_STRETCH = 20.0  # beyond it a table says nothing about how large its V may be
 _SMOOTH = 0.3  # .20 is needed for normal estimates, less for chi-squared ones
 _HALVINGS = 30
-_DRAWS = 400_000  # classes x draws of the mean under one population
-_MOST_EXACT = 200  # classes up to which numbers of classes are counted exactly
 _CALIBRATION = 5.0  # a test may differ from the gamma tail by this factor
 _TINY = 1e-300
 
@@ -150,7 +148,7 @@ def class_ends(found: Squares, p: Floats, level: float = 0.95) -> tuple[Floats, 
 
 
 def summary_ends(
-    found: Squares, summary: str, p: float, classes_p: Floats, level: float = 0.95, seed: int = 0
+    found: Squares, summary: str, p: float, classes_p: Floats, level: float = 0.95
 ) -> Ends:
     """Limits of the mean, median or largest effect size over K >= 2 classes.
 
@@ -159,8 +157,8 @@ def summary_ends(
     * mean: the smallest mean of populations along the line from no effect through the estimated ones
       (t in proportion to the square of the estimates, at least as uneven as the truth) that makes the
       observed mean no rarer than the error;
-    * median: the confidence distributions of the classes put together (Xie and Singh 2013): their median is
-      below the limit with the error, by the Poisson-binomial distribution;
+    * median: that which the half of the classes with the largest p exceed together, by Fisher's combination
+      (partial conjunction, Benjamini and Heller 2008); its upper limit mirrors it;
     * largest: the effect size that, had by all classes, lets the largest be as large as observed.
 
     The upper limit of the mean is the lower of two bounds: Jensen's, ``sqrt`` of the upper score limit of the
@@ -173,10 +171,9 @@ def summary_ends(
         p: Of the summary's test.
         classes_p: Of the classes' tests, shape (K,).
         level: Of the interval.
-        seed: Of the draws that the lower limit of the mean takes.
     """
     error, corrected = 1 - level, float(SUMMARIES[summary](found.corrected))
-    tail, place = _TAILS[summary](found, classes_p, seed)
+    tail, place = _TAILS[summary](found, classes_p)
     scale = float(_calibration(np.array(p), np.array(tail(0.0))))
     reach = _reach(found)
     low = 0.0
@@ -188,12 +185,16 @@ def summary_ends(
 
 
 def combined_p(p: Floats) -> float:
-    """P of the median: how sure the classes together are that about half of them show no effect.
+    """P that the median is 0: Fisher's combination of the larger half of the classes' p.
 
-    A class that has no effect with confidence p_c counts so with that probability; the number of such classes
-    is Poisson-binomial (confidence distributions, Xie and Singh 2013).
+    If half of the classes show no effect, their p are uniform, and the largest ones no smaller (partial
+    conjunction, Benjamini and Heller 2008).
     """
-    return _half_or_more(p)
+    from scipy import special
+
+    half = (p.size + 1) // 2
+    largest = np.sort(p)[-half:]
+    return float(special.chdtrc(2 * half, -2 * np.log(np.maximum(largest, _TINY)).sum()))
 
 
 def lower_limits(found: Squares, error: float, scale: Floats | float = 1.0) -> Floats:
@@ -216,7 +217,7 @@ def upper_limits(found: Squares, error: float) -> Floats:
 
 def _calibration(p: Floats, tail: Floats) -> Floats:
     """What scales a gamma tail at t = 0 to the p of a better test."""
-    ratio = np.where(np.isnan(p), tail, p) / np.maximum(tail, _TINY)
+    ratio = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)
     return np.asarray(np.clip(ratio, 1 / _CALIBRATION, _CALIBRATION))
 
 
@@ -238,35 +239,37 @@ def _largest_below(tail: Callable[[float], float], error: float, high: float) ->
 Tail = tuple[Callable[[float], float], Callable[[float], float]]
 
 
-def _mean_tail(found: Squares, _: Floats, seed: int) -> Tail:
+def _mean_tail(found: Squares, _: Floats) -> Tail:
     """P(the mean of V is as large as observed) where V is s times the line, and the mean of V there."""
-    replicates = int(np.clip(_DRAWS // found.plain.size, 199, 999))
-    normal = np.random.default_rng(seed).standard_normal((replicates, found.plain.size))
+    from scipy import special
+
+    classes, known = found.plain.size, found.top > 0
+    found = found.each(lambda array: array[known])
     line = np.clip(found.centre, 0, found.top)
-    line = line / max(float(line.max()), _TINY)
-    observed = np.sqrt(found.plain).mean() * (1 - 1e-9)
+    line = line / max(float(line.max(initial=0)), _TINY)
+    observed = float(np.sqrt(found.plain).sum())
 
     def tail(s: float) -> float:
         t = np.minimum((s * line) ** 2, found.top)
         mean = found.expected(t)
         shape = mean**2 / np.maximum(found.noise + found.slope * t, _TINY)
-        # a gamma number by Wilson and Hilferty (1931)
-        cube = np.maximum(1 - 1 / (9 * shape) + normal / (3 * np.sqrt(shape)), 0)
-        drawn = np.where(found.top > 0, np.sqrt(mean * cube**3), 0.0).mean(axis=1)
-        return float((drawn >= observed).mean())
+        # the root of a gamma number: its mean and variance add up to those of a normal sum
+        root = np.sqrt(mean) * np.exp(special.gammaln(shape + 0.5) - special.gammaln(shape)) / np.sqrt(shape)
+        spread = np.sqrt(np.maximum(mean - root**2, _TINY).sum())
+        return float(special.ndtr((root.sum() - observed) / max(spread, _TINY)))
 
-    return tail, lambda s: float(np.minimum(s * line, np.sqrt(found.top)).mean())
+    return tail, lambda s: float(np.minimum(s * line, np.sqrt(found.top)).sum() / classes)
 
 
-def _median_tail(found: Squares, p: Floats, _: int) -> Tail:
+def _median_tail(found: Squares, p: Floats) -> Tail:
     def tail(v: float) -> float:
         t = np.full(found.plain.shape, v**2)
-        return _half_or_more(np.maximum(found.reached(t, found.plain), np.nan_to_num(p)))
+        return combined_p(np.maximum(found.reached(t, found.plain), np.nan_to_num(p)))
 
     return tail, lambda v: v
 
 
-def _largest_tail(found: Squares, _: Floats, __: int) -> Tail:
+def _largest_tail(found: Squares, _: Floats) -> Tail:
     most = np.full(found.plain.shape, found.plain.max() * (1 - 1e-9))
     known = found.top > 0
 
@@ -280,20 +283,6 @@ def _largest_tail(found: Squares, _: Floats, __: int) -> Tail:
 _TAILS = {"mean": _mean_tail, "median": _median_tail, "largest": _largest_tail}
 
 
-def _half_or_more(h: Floats) -> float:
-    """P(the middle class is one of those that occur with probabilities h); two middle ones count half each."""
-    from scipy import special
-
-    first, second = (h.size - 1) // 2 + 1, h.size // 2 + 1
-    if h.size > _MOST_EXACT:
-        spread = np.sqrt(max(float((h * (1 - h)).sum()), _TINY))
-        return float(special.ndtr((h.sum() - (first + second) / 2 + 0.5) / spread))
-    counts = np.ones(1)
-    for probability in h.tolist():
-        counts = np.convolve(counts, [1 - probability, probability])
-    return float(min(1.0, (counts[first:].sum() + counts[second:].sum()) / 2))
-
-
 def _mean_high(found: Squares, error: float) -> float:
     from scipy import special
 
@@ -305,16 +294,13 @@ def _median_high(found: Squares, error: float) -> float:
     upper = found.stretched
     upper = replace(upper, plain=np.maximum(upper.centre + upper.floor, _TINY))
 
-    def beyond(v: float) -> float:
-        h = upper.reached(np.full(upper.plain.shape, v**2), upper.plain)
-        return 1 - _half_or_more(h)
-
     reach = _reach(found)
-    low, high = 0.0, reach
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if beyond(middle) > error else (low, middle)
-    return high
+
+    def below(s: float) -> float:
+        t = np.full(upper.plain.shape, (reach - s) ** 2)
+        return combined_p(1 - upper.reached(t, upper.plain))
+
+    return reach - _largest_below(below, error, reach)
 
 
 def _largest_high(found: Squares, error: float) -> float:

@@ -4,9 +4,12 @@ Rows of one person are alike, so that chi-squared varies by more than between in
 null, its deviations ``u_ij = O_ij - R_i C_j / n`` are a sum over units of
 ``z_ij = sum over the unit's rows of (1[row is i] - R_i/n)(1[column is j] - C_j/n)``, whose mean is 0 whatever the
 sizes of units and groups, also where a unit lies in several groups. So chi-squared is a mixture of chi-squared
-variables, its weights the eigenvalues of ``sum z z' / e`` (Rao and Scott 1981, 1984). It is drawn here by giving
-each unit's z a random sign (the score form of the wild cluster bootstrap, Kline and Santos 2012), one sign for
-all tables that the unit is in.
+variables, its weights the eigenvalues of ``sum z z' / e`` (Rao and Scott 1981, 1984). It is drawn in two ways,
+in all tables of a unit at once:
+
+* up to 100 units that lie in one group each change places as wholes; chi-squared of each draw is divided by
+  Rao and Scott's mean of that draw, because groups may hold units of other sizes (Janssen 1997);
+* else each unit's z gets a random sign (the score form of the wild cluster bootstrap, Kline and Santos 2012).
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from evenhand.stats.effect_intervals import PhiSquared, blended, phi_squared
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+_EXCHANGED = 100  # units up to which they are exchanged as wholes
 _HELD = 20_000_000  # numbers held at a time
 _FEW = 30  # below so many units, signs are drawn without repeats being likely: no tail beyond them
 
@@ -47,6 +51,16 @@ class UnitTables:
     n: Floats
     spread: Floats | None = None
 
+    @classmethod
+    def of_clusters(
+        cls, batch: TableBatch, cell: Integers, unit: npt.NDArray[np.integer], n: Floats
+    ) -> UnitTables:
+        """From pieces of which several may be of one unit and cell."""
+        _, codes = np.unique(unit, return_inverse=True)
+        width = int(codes.max(initial=0)) + 1
+        key, inverse = np.unique(cell * width + codes, return_inverse=True)
+        return cls(batch, key // width, key % width, sum_by(inverse, n))
+
     @cached_property
     def units(self) -> Integers:
         """Units of each table, shape (T,)."""
@@ -57,8 +71,26 @@ class UnitTables:
     @property
     def method(self) -> str:
         """How chi-squared is drawn."""
+        if self.exchanged:
+            return "units exchanged as wholes, in Rao and Scott's standard errors"
         what = "weighted rows" if self.spread is not None else "units"
         return f"Rao and Scott's null, signs of {what} drawn"
+
+    @cached_property
+    def _group_of(self) -> Integers:
+        """Group of each unit; -1 where a unit lies in several."""
+        group = self.batch.row[self.cell]
+        count = int(self.unit.max(initial=-1)) + 1
+        least, most = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
+        np.minimum.at(least, self.unit, group)
+        np.maximum.at(most, self.unit, group)
+        return np.where(least == most, most, -1)
+
+    @property
+    def exchanged(self) -> bool:
+        """Whether units change places as wholes."""
+        few = self.spread is None and 0 < self._group_of.size <= _EXCHANGED
+        return bool(few and (self._group_of >= 0).all())
 
     @property
     def few(self) -> npt.NDArray[np.bool_]:
@@ -70,10 +102,8 @@ class UnitTables:
         """Whether each group is one unit, so that nothing says how units differ."""
         if self.spread is not None:
             return False
-        group = self.batch.row[self.cell]
-        pairs = np.unique(np.stack([group, self.unit]), axis=1)
-        count = np.bincount(np.unique(pairs[1], return_inverse=True)[1])
-        return bool((count == 1).all() and np.unique(self.unit).size <= np.unique(group).size)
+        groups = np.unique(self.batch.row[self.cell]).size
+        return bool((self._group_of >= 0).all() and self._group_of.size <= groups)
 
     @cached_property
     def expected(self) -> Floats:
@@ -99,7 +129,32 @@ class UnitTables:
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Chi-squared without association, shape (replicates, T)."""
+        if self.exchanged:
+            return self._exchanged(rng, replicates)
         return np.concatenate(list(self._draws(rng, replicates)))
+
+    def _exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Groups of whole units exchanged; each draw on the scale of the observed groups."""
+        drawn = rng.permuted(np.tile(self._group_of, (replicates, 1)), axis=1)
+        table, column = self.batch.table[self.cell], self._column[self.cell]
+        pairs, place = np.unique(column, return_inverse=True)
+        owner = np.zeros(pairs.size, dtype=np.int64)
+        owner[place] = table
+        units, tables = self._group_of.size, self.batch.n_tables
+        share = self._column_share[pairs]
+        sizes = sum_by(self.unit * tables + table, self.n, units * tables).reshape(units, tables)
+        apart = sum_by(self.unit * pairs.size + place, self.n, units * pairs.size).reshape(units, -1)
+        apart = (apart - sizes[:, owner] * share) / np.sqrt(share)  # z without the group, over sqrt(C_j/n)
+        total = np.eye(tables)[owner]
+        own = apart**2 @ total
+        chi2, mean = np.zeros((2, replicates, tables))
+        for group in np.unique(self._group_of):
+            member = (drawn == group).astype(np.float64)
+            rows = member @ sizes
+            rows = np.where(rows > 0, rows, np.inf)
+            chi2 += (member @ apart) ** 2 @ total / rows
+            mean += (1 / rows - 1 / self._total) * (member @ own)
+        return chi2 * np.divide(self.expected, mean, out=np.zeros(mean.shape), where=mean > 0)
 
     def _draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Floats]:
         from scipy import sparse
