@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from simulations.battery import audits, choices, labels, neighbours
+from simulations.battery import audits, choices, effects, labels, neighbours, rankings
 from simulations.battery.design import Design
 
 DESIGNS: tuple[Design, ...] = (
+    *effects.DESIGNS,
     *choices.DESIGNS,
     *labels.DESIGNS,
+    *rankings.DESIGNS,
     *neighbours.DESIGNS,
     *audits.DESIGNS,
 )

@@ -1,5 +1,7 @@
 """Intervals: the delta method by finite differences, the jackknife by real deletion, inversion, Wilson."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,6 @@ from scipy import stats
 
 from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.effect_intervals import (
-    PhiSquared,
     delta_interval,
     noncentral_interval,
     phi_squared,
@@ -159,7 +160,7 @@ def test_a_table_more_even_than_chance_allows_does_not_put_v_at_zero():
     low, high = score_interval(tables, found)
     assert low[0] == 0
     assert high[0] > 0.02
-    edge = PhiSquared(-stats.norm.ppf(0.95) * np.sqrt(found.noise), found.noise, found.slope)
+    edge = replace(found, centre=-stats.norm.ppf(0.95) * np.sqrt(found.noise))
     assert high[0] == pytest.approx(score_interval(tables, edge)[1][0])
 
 

@@ -49,6 +49,8 @@ def audit(
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
     id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
     rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
+    cluster: options.Cluster = None,
+    weight: options.Weight = None,
     mode: Annotated[str, typer.Option(help="default, or paper: the published listing.")] = "default",
     mev: Annotated[float, typer.Option(help="Minimum expected value of a column; 0 keeps all.")] = 0.0,
     mev_rule: Annotated[str, typer.Option(help="min, mean or max over groups.")] = "min",
@@ -69,7 +71,14 @@ def audit(
 
     run_audit(
         table,
-        columns={"truth": truth, "prediction": prediction, "id": id, "rank": rank},
+        columns={
+            "truth": truth,
+            "prediction": prediction,
+            "id": id,
+            "rank": rank,
+            "cluster": cluster,
+            "weight": weight,
+        },
         by=by,
         options={
             "mode": mode,

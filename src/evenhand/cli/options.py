@@ -24,6 +24,10 @@ Evidence = Annotated[
 ]
 Image = Annotated[str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")]
 Truth = Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of persons, households ... sampled as a whole.")
+]
+Weight = Annotated[str | None, typer.Option(metavar="COL", help="Column of weights of the rows.")]
 By = Annotated[list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")]
 Map = Annotated[
     list[str] | None,

@@ -13,11 +13,12 @@ import polars as pl
 from evenhand.core.errors import InputError
 from evenhand.evidence.counts import DENSE_CELLS, LABEL_AXES, Counts, pack
 from evenhand.evidence.labels import Codes, Encoder
+from evenhand.evidence.weights import WEIGHT, weighed
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
-def count(frame: Frame, columns: dict[str, str]) -> Counts:
+def count(frame: Frame, columns: dict[str, str], weight: str | None = None) -> Counts:
     """Counts of a frame.
 
     Polars tables stream through one dense array where the combinations of levels are few enough for that;
@@ -26,17 +27,43 @@ def count(frame: Frame, columns: dict[str, str]) -> Counts:
     Args:
         frame: The table.
         columns: Axis name to column name, in the order of the axes.
+        weight: Column of weights.
+
+    Raises:
+        InputError: Weights that are no numbers of 0 or more.
     """
-    renamed = frame.select(*(nw.col(column).alias(name) for name, column in columns.items()))
-    schema = renamed.collect_schema()
-    objects = [name for name in columns if isinstance(schema[name], nw.Object)]
-    if objects and isinstance(renamed, nw.DataFrame):
-        return _stream(_inferred(renamed, columns).lazy(), columns)
+    if weight is None:
+        return _counted(frame, columns)
+    # weights are a level like others until they are here: sums of floats depend on their order
+    cells = _grouped(frame, {**columns, WEIGHT: weight})
+    return Counts.from_table(weighed(cells, weight), columns)
+
+
+def _counted(frame: Frame, columns: dict[str, str]) -> Counts:
+    renamed = _renamed(frame, columns)
     native = renamed.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
         return _stream(native.lazy(), columns)
-    grouped = renamed.group_by(*columns).agg(nw.len().alias("n"))
-    return Counts.from_table(_to_polars(grouped), columns)
+    return Counts.from_table(_grouped(frame, columns), columns)
+
+
+def _grouped(frame: Frame, columns: dict[str, str]) -> pl.DataFrame:
+    """One row per combination of values, with its number ``n``, made where the table lives."""
+    renamed = _renamed(frame, columns)
+    native = renamed.to_native()
+    if isinstance(native, pl.DataFrame | pl.LazyFrame):
+        return native.lazy().group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
+    return _to_polars(renamed.group_by(*columns).agg(nw.len().alias("n")))
+
+
+def _renamed(frame: Frame, columns: dict[str, str]) -> Frame:
+    """The columns that are counted, called as their axes."""
+    renamed = frame.select(*(nw.col(column).alias(name) for name, column in columns.items()))
+    schema = renamed.collect_schema()
+    objects = any(isinstance(schema[name], nw.Object) for name in columns)
+    if objects and isinstance(renamed, nw.DataFrame):
+        return nw.from_native(_inferred(renamed, columns))
+    return renamed
 
 
 def _stream(table: pl.LazyFrame, columns: dict[str, str]) -> Counts:

@@ -1,4 +1,7 @@
-"""Counts: truth x attributes x prediction -> n, the sufficient statistic of the classification metrics."""
+"""Counts: truth x attributes x prediction -> n, the sufficient statistic of the classification metrics.
+
+Optionally by what was sampled as a whole (a cluster: person, household, video), and of rows with weights.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence.labels import (
+    CLUSTER,
     MISSING,
     Axis,
     Codes,
@@ -26,10 +30,12 @@ from evenhand.evidence.labels import (
 from evenhand.files.atomic import atomic_path
 
 Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)
-PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # every other axis is an attribute
+PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every other is an attribute
+MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
 LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this are sorted column by column
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 
@@ -44,23 +50,27 @@ class Counts:
 
     Attributes:
         axes: ``truth``, one axis per attribute, optionally ``rank``, ``prediction``, and, where two models
-            answered the same samples, ``prediction_b``, in this order.
+            answered the same samples, ``prediction_b``, in this order; last, where clusters were declared,
+            ``cluster:COLUMN``.
         codes: Level of each occupied cell on each axis, shape (axes, K); -1 is "missing". Sorted, unique.
-        n: Rows in each cell, int64, shape (K,).
+        n: Rows in each cell, int64, shape (K,); with weights their sum, float64.
         memo: What metrics computed from these counts and may share; not part of their value.
+        moments: With weights, of each cell: how many rows it has, the sum of their squared weights, and how
+            many rows more have the weight 0, shape (3, K); None where all rows count alike.
     """
 
     axes: tuple[Axis, ...]
     codes: Codes
-    n: Integers
+    n: npt.NDArray[np.int64] | Floats
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    moments: Floats | None = None
 
     @classmethod
     def from_table(cls, table: pl.DataFrame, columns: dict[str, str]) -> Counts:
         """Counts of a table with one row per combination and its number in column ``n``.
 
         Args:
-            table: Columns named as the axes, and ``n``.
+            table: Columns named as the axes, and ``n``; with weights also ``MOMENTS``.
             columns: Axis name to the user's column name, in the order of the axes.
 
         Raises:
@@ -72,7 +82,10 @@ class Counts:
         ]
         codes = [encoder.codes(table[encoder.axis.name]) for encoder in encoders]
         axes = tuple(encoder.axis for encoder in encoders)
-        return _canonical(axes, codes, table["n"].cast(pl.Int64).to_numpy())
+        if MOMENTS[0] not in table.columns:
+            return _canonical(axes, codes, table["n"].cast(pl.Int64).to_numpy())
+        moments = table.select(pl.col(MOMENTS).cast(pl.Float64)).to_numpy().T
+        return _canonical(axes, codes, table["n"].cast(pl.Float64).to_numpy(), moments)
 
     @classmethod
     def from_dense(cls, axes: tuple[Axis, ...], dense: Integers) -> Counts:
@@ -83,12 +96,28 @@ class Counts:
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the attributes."""
-        return tuple(axis.name for axis in self.axes if axis.name not in PLAIN_AXES)
+        return tuple(axis.name for axis in self.axes if not _is_plain(axis.name))
+
+    @property
+    def cluster(self) -> str | None:
+        """The column of clusters; None where rows were sampled one by one."""
+        last = self.axes[-1].name
+        return last.removeprefix(CLUSTER) if last.startswith(CLUSTER) else None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.moments is not None
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64] | Floats:
+        """Rows in each cell, those of weight 0 left out, shape (K,)."""
+        return self.n if self.moments is None else self.moments[0]
 
     @property
     def n_total(self) -> int:
-        """All rows, those with something missing included."""
-        return int(self.n.sum())
+        """All rows, those with something missing or with the weight 0 included."""
+        return int(self.n.sum() if self.moments is None else self.moments[0].sum() + self.moments[2].sum())
 
     def axis(self, name: str) -> Axis:
         """The axis of this name."""
@@ -106,14 +135,23 @@ class Counts:
 
     def project(self, attributes: Sequence[str]) -> Counts:
         """Counts over fewer attributes, in the order given."""
-        names = [axis.name for axis in self.axes]
-        rest = [name for name in PLAIN_AXES if name in names and name != "truth"]
-        keep = ["truth", *attributes, *rest]
-        if keep == names:
+        rest = [axis.name for axis in self.axes[1:] if _is_plain(axis.name)]
+        return self._over(["truth", *attributes, *rest])
+
+    def unclustered(self) -> Counts:
+        """The same rows without their clusters."""
+        return self._over([axis.name for axis in self.axes if not axis.name.startswith(CLUSTER)])
+
+    def _over(self, keep: list[str]) -> Counts:
+        if keep == [axis.name for axis in self.axes]:
             return self
-        return _canonical(
-            tuple(self.axis(name) for name in keep), [self.codes_of(name) for name in keep], self.n
-        )
+        codes = [self.codes_of(name) for name in keep]
+        return _canonical(tuple(self.axis(name) for name in keep), codes, self.n, self.moments)
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Counts:
+        """Some of the cells."""
+        moments = None if self.moments is None else self.moments[:, keep]
+        return replace(self, codes=self.codes[:, keep], n=self.n[keep], moments=moments, memo={})
 
     @property
     def paired(self) -> bool:
@@ -137,7 +175,7 @@ class Counts:
     def _of_one(self, which: str) -> Counts:
         kept = [axis for axis in self.axes if axis.name == which or axis.name not in PREDICTIONS]
         axes = tuple(replace(axis, name="prediction") if axis.name == which else axis for axis in kept)
-        return _canonical(axes, [self.codes_of(axis.name) for axis in kept], self.n)
+        return _canonical(axes, [self.codes_of(axis.name) for axis in kept], self.n, self.moments)
 
     def where(self, name: str, level: object) -> Counts:
         """Only the rows with one value on one axis, the axis removed.
@@ -148,8 +186,7 @@ class Counts:
         levels = self.axis(name).levels
         if level not in levels:
             raise UnknownName(f"value of {name!r}", str(level), map(str, levels))
-        keep = self.codes_of(name) == levels.index(level)
-        kept = replace(self, codes=self.codes[:, keep], n=self.n[keep], memo={})
+        kept = self.only(self.codes_of(name) == levels.index(level))
         return kept.project([a for a in self.attributes if a != name])
 
     def with_plain_numbers(self, truth: str, prediction: str) -> Counts:
@@ -183,7 +220,7 @@ class Counts:
             table = np.array([*(code_of[label] for label in new), MISSING], dtype=np.int32)
             axes[position] = Axis(axis.name, kind_of(labels), labels)
             codes[position] = table[self.codes[position]]
-        return self if tuple(axes) == self.axes else _canonical(tuple(axes), codes, self.n)
+        return self if tuple(axes) == self.axes else _canonical(tuple(axes), codes, self.n, self.moments)
 
     def level_counts(self, name: str) -> npt.NDArray[np.number]:
         """Rows with each level of one axis, in the order of its levels."""
@@ -196,8 +233,10 @@ class Counts:
         """The counts of both; axes must have the same names and kinds.
 
         Raises:
-            InputError: Different attributes or kinds of labels.
+            InputError: Different attributes or kinds of labels, or only one of the two has weights.
         """
+        if self.weighted != other.weighted:
+            raise InputError("counts with weights and without do not add; count both alike")
         merged = [_union(mine, other) for mine in self.axes]
         if len(self.axes) != len(other.axes):
             raise InputError(f"counts over {self.attributes} and {other.attributes} do not add; count alike")
@@ -210,7 +249,10 @@ class Counts:
             )
             for a in merged
         ]
-        return _canonical(tuple(merged), codes, np.concatenate([self.n, other.n]))
+        moments = None
+        if self.moments is not None and other.moments is not None:
+            moments = np.concatenate([self.moments, other.moments], axis=1)
+        return _canonical(tuple(merged), codes, np.concatenate([self.n, other.n]), moments)
 
     def __radd__(self, other: int | Counts) -> Counts:
         """So that ``sum(shards)`` works, which starts from 0."""
@@ -221,7 +263,7 @@ class Counts:
             isinstance(other, Counts)
             and self.axes == other.axes
             and np.array_equal(self.codes, other.codes)
-            and np.array_equal(self.n, other.n)
+            and _same_numbers(self, other)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
@@ -239,11 +281,16 @@ class Counts:
         for axis, codes in zip(self.axes, self.codes, strict=True):
             index = pl.Series(codes).replace(MISSING, None)
             columns[_stored_name(axis)] = pl.Series(list(axis.levels) or [None]).gather(index)
-        return pl.DataFrame(columns).with_columns(n=pl.Series(self.n))
+        numbers = {"n": self.n}
+        if self.moments is not None:
+            numbers |= dict(zip(MOMENTS, self.moments, strict=True))
+        return pl.DataFrame(columns).with_columns(pl.Series(name, row) for name, row in numbers.items())
 
     def table(self) -> pl.DataFrame:
-        """As ``to_frame``, the columns named as the axes."""
-        return self.to_frame().rename({_stored_name(axis): axis.name for axis in self.axes})
+        """Values and ``n``, the columns named as the axes; without clusters, who are no result."""
+        whole = self.unclustered()
+        renamed = whole.to_frame().rename({_stored_name(axis): axis.name for axis in whole.axes})
+        return renamed.drop(MOMENTS, strict=False)
 
     def save(self, path: str | Path) -> None:
         """Write as Parquet, whole or not at all."""
@@ -263,12 +310,25 @@ class Counts:
             raise InputError(f"{str(path)!r} cannot be read as saved Counts: {problem}") from None
         if not {"truth", "prediction", "n"} <= set(table.columns):
             raise InputError(f"{str(path)!r} holds no Counts; give a file that Counts.save wrote")
-        names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column != "n"}
+        numbers = ("n", *MOMENTS)
+        names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column not in numbers}
         return cls.from_table(table.rename(names), {name: name for name in names.values()})
 
 
+def _is_plain(name: str) -> bool:
+    return name in PLAIN_AXES or name.startswith(CLUSTER)
+
+
 def _stored_name(axis: Axis) -> str:
-    return axis.name if axis.name in PLAIN_AXES else _ATTRIBUTE + axis.name
+    return axis.name if _is_plain(axis.name) else _ATTRIBUTE + axis.name
+
+
+def _same_numbers(first: Counts, second: Counts) -> bool:
+    """Whether the cells hold the same; sums of weights up to rounding, which depends on the order."""
+    if first.moments is None or second.moments is None:
+        return first.weighted == second.weighted and np.array_equal(first.n, second.n)
+    pairs = ((first.n, second.n), (first.moments, second.moments))
+    return all(np.allclose(one, other, rtol=1e-12, atol=0) for one, other in pairs)
 
 
 def _union(mine: Axis, other: Counts) -> Axis:
@@ -288,17 +348,32 @@ def _recode(old: Axis, new: Axis, codes: Codes) -> Codes:
     return np.asarray(table[codes])  # code -1 takes the last entry, MISSING
 
 
-def _canonical(axes: tuple[Axis, ...], codes: Sequence[Codes], n: npt.NDArray[np.integer]) -> Counts:
+def _canonical(
+    axes: tuple[Axis, ...],
+    codes: Sequence[Codes],
+    n: npt.NDArray[Any],
+    moments: Floats | None = None,
+) -> Counts:
     """Sort cells by their codes and add up equal ones, so that equal data gives equal Counts."""
     sizes = [len(axis.levels) + 1 for axis in axes]
     space = prod(sizes)
+    if moments is not None:
+        order = np.lexsort(tuple(reversed(list(codes))))  # stable: sums depend on the data alone
+        unique, totals = _sum_sorted(np.stack(codes)[:, order], np.vstack([n, moments])[:, order])
+        return Counts(axes, unique, totals[0], moments=totals[1:])
     if space < LARGEST_KEY:
-        unique, totals = _sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
-        return Counts(axes, _unpack(unique, sizes), totals)
+        keys, sums = _sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
+        return Counts(axes, _unpack(keys, sizes), sums)
     order = np.lexsort(tuple(reversed(list(codes))))
-    stacked = np.stack([code[order] for code in codes])
-    first = np.r_[True, (np.diff(stacked, axis=1) != 0).any(axis=0)][: n.size]
-    return Counts(axes, stacked[:, first], np.add.reduceat(n[order], np.flatnonzero(first)))
+    return Counts(axes, *_sum_sorted(np.stack(codes)[:, order], n[order]))
+
+
+def _sum_sorted(codes: Codes, numbers: npt.NDArray[Any]) -> tuple[Codes, npt.NDArray[Any]]:
+    """Distinct columns of sorted codes, and the sums of their numbers (along the last axis)."""
+    first = np.r_[True, (np.diff(codes, axis=1) != 0).any(axis=0)][: codes.shape[1]]
+    if not first.size:
+        return codes, numbers
+    return codes[:, first], np.add.reduceat(numbers, np.flatnonzero(first), axis=-1)
 
 
 def pack(codes: Sequence[Codes], sizes: Sequence[int]) -> Integers:

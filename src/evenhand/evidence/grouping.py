@@ -11,9 +11,30 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.evidence.counts import Counts
-from evenhand.evidence.labels import MISSING, MOST_LEVELS, Codes, Label
+from evenhand.evidence.labels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
 
 Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCells:
+    """The same usable rows by what was sampled as a whole: one cell per class, group, prediction and cluster.
+
+    Attributes:
+        name: The column of clusters.
+        truth: Class of each cell, shape (M,), sorted; codes as in ``Grouped``.
+        group: Group of each cell, shape (M,).
+        prediction: Predicted label of each cell, shape (M,).
+        unit: Cluster of each cell, shape (M,).
+        n: Rows of each cell, with weights their sum, shape (M,).
+    """
+
+    name: str
+    truth: Codes
+    group: Codes
+    prediction: Codes
+    unit: Codes
+    n: npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +51,10 @@ class Grouped:
         truth: Class of each cell, shape (K,), sorted.
         group: Group of each cell, shape (K,), sorted within a class.
         prediction: Predicted label of each cell, shape (K,), sorted within a group.
-        n: Rows of each cell, shape (K,).
+        n: Rows of each cell, shape (K,); with weights their sum.
         dropped: Rows left out, by reason; a row with two reasons counts under the first.
+        moments: With weights, how many rows each cell has and the sum of their squared weights, shape (2, K).
+        units: The same rows by cluster, where clusters were declared.
     """
 
     by: tuple[str, ...]
@@ -42,8 +65,10 @@ class Grouped:
     truth: Codes
     group: Codes
     prediction: Codes
-    n: Integers
+    n: npt.NDArray[np.int64] | npt.NDArray[np.float64]
     dropped: tuple[tuple[str, int], ...]
+    moments: npt.NDArray[np.float64] | None = None
+    units: UnitCells | None = None
 
     @classmethod
     def bind(cls, counts: Counts, by: Sequence[str]) -> Grouped:
@@ -62,23 +87,31 @@ class Grouped:
             raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
         labels, n_used, classes, truth_map, prediction_map = _label_space(counts, usable)
         group, groups = _cross(counts, by, usable)
+        truth = truth_map[counts.codes_of("truth")[usable]]
+        prediction = prediction_map[counts.codes_of("prediction")[usable]]
+        n, units = counts.n[usable], None
+        moments = None if counts.moments is None else counts.moments[:2, usable]
+        if counts.cluster is not None:
+            unit = counts.codes_of(CLUSTER + counts.cluster)[usable]
+            units = UnitCells(counts.cluster, truth, group, prediction, unit, n)
+            # clusters are the last axis, so that cells of one class, group and prediction follow each other
+            first = np.flatnonzero(np.r_[True, np.diff([truth, group, prediction], axis=1).any(axis=0)])
+            truth, group, prediction = truth[first], group[first], prediction[first]
+            n = np.add.reduceat(n, first)
+            moments = None if moments is None else np.add.reduceat(moments, first, axis=1)
         return cls(
-            tuple(by),
-            labels,
-            n_used,
-            classes,
-            groups,
-            truth_map[counts.codes_of("truth")[usable]],
-            group,
-            prediction_map[counts.codes_of("prediction")[usable]],
-            counts.n[usable],
-            dropped,
+            tuple(by), labels, n_used, classes, groups, truth, group, prediction, n, dropped, moments, units
         )
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+        """Rows of each cell, whatever they weigh, shape (K,)."""
+        return self.n if self.moments is None else self.moments[0]
 
     @property
     def n_rows(self) -> int:
         """Usable rows."""
-        return int(self.n.sum())
+        return int(self.rows.sum())
 
     @cached_property
     def strata(self) -> npt.NDArray[np.int64]:
@@ -87,15 +120,15 @@ class Grouped:
         return np.concatenate(([0], np.flatnonzero(change) + 1))
 
     @cached_property
-    def stratum_sizes(self) -> Integers:
-        """Usable rows of every (class, group) that occurs."""
+    def stratum_sizes(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+        """Usable rows of every (class, group) that occurs; with weights their sum."""
         return np.asarray(np.add.reduceat(self.n, self.strata))
 
     @cached_property
     def group_sizes(self) -> Integers:
         """Usable rows of each group, shape (groups,)."""
         sizes = np.zeros(len(self.groups), dtype=np.int64)
-        np.add.at(sizes, self.group[self.strata], self.stratum_sizes)
+        np.add.at(sizes, self.group[self.strata], np.add.reduceat(self.rows, self.strata).astype(np.int64))
         return sizes
 
     def label_key(self, code: int) -> str:
@@ -109,13 +142,21 @@ class Grouped:
 
 
 def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], npt.NDArray[np.bool_]]:
-    usable = np.ones(counts.n.size, dtype=bool)
+    usable, rows = np.ones(counts.n.size, dtype=bool), counts.rows
+    zeros = None if counts.moments is None else counts.moments[2]
     dropped = []
-    for name in ("truth", "prediction", *by):
-        gone = usable & (counts.codes_of(name) == MISSING)
+    names = {name: name for name in ("truth", "prediction", *by)}
+    if counts.cluster is not None:
+        names[CLUSTER + counts.cluster] = "cluster"
+    for axis, name in names.items():
+        gone = usable & (counts.codes_of(axis) == MISSING)
         if gone.any():
-            dropped.append((f"missing {name}", int(counts.n[gone].sum())))
+            count = rows[gone].sum() + (0 if zeros is None else zeros[gone].sum())
+            dropped.append((f"missing {name}", int(count)))
             usable &= ~gone
+    if zeros is not None and zeros[usable].any():
+        dropped.append(("weight 0", int(zeros[usable].sum())))
+        usable &= counts.n > 0
     return tuple(dropped), usable
 
 

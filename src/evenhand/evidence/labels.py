@@ -19,6 +19,8 @@ Codes = npt.NDArray[np.int32]
 
 MOST_LEVELS = 100_000
 MISSING = -1
+CLUSTER = "cluster:"  # before the column's name in that of the axis: attributes are called by their columns
+_OPEN = ("prediction", "prediction_b")  # with clusters, what may have any number of values
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Axis:
     """One axis of Counts.
 
     Attributes:
-        name: ``truth``, ``prediction``, ``prediction_b``, ``rank``, or the name of an attribute.
+        name: ``truth``, ``prediction``, ``prediction_b``, ``rank``, ``cluster:COLUMN``, or the name of an
+            attribute.
         kind: What its values are.
         levels: The distinct values, sorted; "missing" is the code -1 and not among them.
     """
@@ -62,11 +65,12 @@ class Encoder:
             labels: Whether these are truth or predictions, where fractional numbers are refused.
 
         Raises:
-            InputError: Fractional labels, nested or binary values, or too many levels (not for predictions).
+            InputError: Fractional labels, nested or binary values, or too many levels (predictions and
+                clusters may have any number).
         """
         plain, kind = _plain(values, column, labels=labels)
         levels = plain.unique().drop_nulls().sort()
-        if name not in ("prediction", "prediction_b") and len(levels) > MOST_LEVELS:
+        if name not in _OPEN and not name.startswith(CLUSTER) and len(levels) > MOST_LEVELS:
             what = "classes" if name == "truth" else "groups"
             raise InputError(
                 f"column {column!r} has {len(levels):,} distinct values, more than the {MOST_LEVELS:,} "

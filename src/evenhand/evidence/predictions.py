@@ -13,7 +13,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, one_li
 from evenhand.evidence import counting, sources
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.label_rules import NO_RULES, LabelRules, MapLike, Relabelled
-from evenhand.evidence.labels import check_same_kind
+from evenhand.evidence.labels import CLUSTER, check_same_kind
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -34,6 +34,9 @@ class Predictions:
         confidence: Column of confidences.
         origin: Where the rows came from, None for frames.
         rules: What becomes of labels after they are counted.
+        cluster: Column of what was sampled as a whole (persons, households, videos), None where rows were
+            sampled one by one: intervals and tests then draw and exchange these.
+        weight: Column of weights of the rows, None where all count alike.
     """
 
     frame: Frame
@@ -44,6 +47,8 @@ class Predictions:
     confidence: str | None = None
     origin: sources.Origin | None = None
     rules: LabelRules = NO_RULES
+    cluster: str | None = None
+    weight: str | None = None
 
     @classmethod
     def read(
@@ -55,6 +60,8 @@ class Predictions:
         id: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
+        cluster: str | None = None,
+        weight: str | None = None,
         map: MapLike | None = None,
         normalize: bool = False,
         missing: str | Sequence[str] = (),
@@ -74,7 +81,9 @@ class Predictions:
             lazy, files = sources.scan(path)
             lazy.collect_schema()
             origin = sources.origin(path, files)
-        return cls(nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules)
+        return cls(
+            nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules, cluster, weight
+        )
 
     @classmethod
     def from_frame(
@@ -86,6 +95,8 @@ class Predictions:
         id: str | None = None,
         rank: str | None = None,
         confidence: str | None = None,
+        cluster: str | None = None,
+        weight: str | None = None,
         map: MapLike | None = None,
         normalize: bool = False,
         missing: str | Sequence[str] = (),
@@ -110,10 +121,11 @@ class Predictions:
                 f"several columns of the frame have one name; rename them: {one_line(problem)[:200]}"
             ) from None
         rules = LabelRules.make(map, normalize, missing)
-        return cls(wrapped, truth, prediction, id, rank, confidence, rules=rules)
+        return cls(wrapped, truth, prediction, id, rank, confidence, None, rules, cluster, weight)
 
     def __post_init__(self) -> None:
-        for column in (self.truth, self.prediction, self.id, self.rank, self.confidence):
+        optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
+        for column in (self.truth, self.prediction, *optional):
             if column is not None:
                 self.check_column(column)
         if self.truth == self.prediction:
@@ -121,6 +133,10 @@ class Predictions:
                 f"truth and prediction are both column {self.truth!r}, so every answer would be right; name "
                 "the column of what the model said as the prediction"
             )
+        for role in ("cluster", "weight"):
+            column = getattr(self, role)
+            if column in (self.truth, self.prediction):
+                raise InputError(f"column {column!r} holds labels, not the {role}; name another column")
 
     def _repr_html_(self) -> str:
         """Columns and what they are for; no row is read, which may be far away or about people."""
@@ -132,6 +148,8 @@ class Predictions:
             self.id: "id",
             self.rank: "rank",
             self.confidence: "confidence",
+            self.cluster: "cluster",
+            self.weight: "weight",
         }
         types = self.frame.collect_schema().items()
         rows = [[label(name), label(dtype), roles.get(name, "")] for name, dtype in types]
@@ -175,12 +193,14 @@ class Predictions:
             if attribute in ("truth", "prediction", "prediction_b", "rank", "n"):
                 self._check_reserved(attribute)
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
+        if self.cluster is not None:
+            columns[CLUSTER + self.cluster] = self.cluster
         frame = self.frame
         with sources.reading(self._name()):
             if self.rank is not None:
                 frame = self._first_ranks()
-            sources.check_one_kind(self.origin.files if self.origin else (), list(columns.values()))
-            counts = counting.count(frame, columns)
+            sources.check_one_kind(self.origin.files if self.origin else (), [*columns.values()])
+            counts = counting.count(frame, columns, self.weight)
         made = self.rules.apply(counts, columns)
         counts = made.counts
         if self.origin is not None and self.origin.is_text:

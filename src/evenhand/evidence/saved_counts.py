@@ -98,10 +98,14 @@ class SavedCounts:
         """Refuse columns that were not those counted: there are no rows left to choose from.
 
         Raises:
-            ParameterError: Another truth or prediction, or an id or rank.
+            ParameterError: Another truth, prediction or cluster, or an id, rank or weight.
         """
         for name, given in columns.items():
-            known = {"truth": self.truth, "prediction": self.prediction}.get(name)
+            known = {
+                "truth": self.truth,
+                "prediction": self.prediction,
+                "cluster": self.counts.cluster,
+            }.get(name)
             if given is not None and given != known:
                 counted = f"; counted was {known!r}" if known else ""
                 raise ParameterError(f"--{name} {given} cannot be chosen among counts{counted}; leave it out")

@@ -101,7 +101,7 @@ def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
     if not origin.is_text or f"{name}_duplicated_0" not in columns:
         return
     file = origin.files[0] if origin.files else Path(origin.path)
-    separator = _SEPARATORS[file.suffix.lower()]
+    separator = _SEPARATORS[format_of(file)]
     header = pl.read_csv(file, has_header=False, n_rows=1, infer_schema=False, separator=separator)
     times = header.row(0).count(name)
     if times > 1:
@@ -113,7 +113,7 @@ def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
 
 def _check_one_format(text: str, files: Sequence[Path]) -> None:
     """Refuse files of several formats: only those of one would be read."""
-    formats = Counter(file.suffix.lower() for file in files if file.suffix.lower() in _READERS)
+    formats = Counter(name for file in files if (name := format_of(file)) in _READERS)
     if len(formats) > 1:
         counts = ", ".join(f"{count} {suffix}" for suffix, count in sorted(formats.items()))
         raise InputError(
@@ -235,7 +235,7 @@ def _cause(problem: Any) -> str:
 def _local_files(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        tables = sorted(file for file in path.rglob("*") if file.suffix.lower() in _READERS)
+        tables = sorted(file for file in path.rglob("*") if format_of(file) in _READERS)
         _check_one_format(text, tables)
         files = [file for file in tables if file.suffix == ".parquet"]
         if not files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,14 @@ _FILES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
 
 
 def read_spark(
-    path: str, *, truth: str, prediction: str, id: str | None = None, rank: str | None = None
+    path: str,
+    *,
+    truth: str,
+    prediction: str,
+    id: str | None = None,
+    rank: str | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
 ) -> Predictions:
     """Predictions in a table that Spark reads; they are counted in Spark.
 
@@ -37,6 +45,8 @@ def read_spark(
         prediction: Column of predicted labels.
         id: Column of sample ids.
         rank: Column of ranks, 1 = first.
+        cluster: Column of what was sampled as a whole.
+        weight: Column of weights.
 
     Raises:
         MissingExtra: PySpark is not installed.
@@ -47,8 +57,10 @@ def read_spark(
         session = _session()
         frame = session.table(path) if _is_table(session, path) else _scan(session, path)
         frame.schema  # noqa: B018  # Spark looks at the files now, so that a wrong path is told here
-    made = Predictions.from_frame(frame, truth=truth, prediction=prediction, id=id, rank=rank)
-    return Predictions(made.frame, truth, prediction, id, rank, origin=Origin(path, None, None))
+    made = Predictions.from_frame(
+        frame, truth=truth, prediction=prediction, id=id, rank=rank, cluster=cluster, weight=weight
+    )
+    return replace(made, origin=Origin(path, None, None))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from .effect_size import cramers_v_corrected as cramers_v_corrected
 from .effect_size import cramers_v_max as cramers_v_max
 from .effect_size import cramers_v_mean as cramers_v_mean
 from .effect_size import cramers_v_median as cramers_v_median
+from .effect_size import cramers_v_pooled as cramers_v_pooled
 from .effect_size import phi as phi
 from .effect_size import skewsize as skewsize
 from .effect_size import skewsize_sufficiency as skewsize_sufficiency

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import ParameterError, UnknownName, check_choice
-from evenhand.metrics.null_effects import NullChi2, NullEffects, null_chi2
-from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared, check_common
-from evenhand.stats import resampling
+from evenhand.evidence.grouping import Grouped
+from evenhand.metrics.effect_options import EffectOptions
+from evenhand.metrics.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
+from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
+from evenhand.stats import resampling, summary_intervals
 from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
 from evenhand.stats.effect_intervals import (
     PhiSquared,
@@ -22,105 +20,13 @@ from evenhand.stats.effect_intervals import (
     noncentral_interval,
     phi_squared,
     score_draws,
-    score_interval,
 )
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.power import minimum_detectable_v
-from evenhand.stats.summary_intervals import largest_ends, mean_ends, median_ends, squares
+from evenhand.stats.summary_intervals import Squares, class_ends, squares
+from evenhand.stats.unit_tables import UnitTables
 
 Floats = npt.NDArray[np.float64]
-
-
-class EffectKeywords(TypedDict, total=False):
-    """The keyword options of every effect-size metric; see EffectOptions for their meaning."""
-
-    statistic: str
-    mev: float
-    mev_rule: str
-    rare: str
-    constant: str
-    interval: str
-    alpha: float
-    adjustment: str
-    mode: str
-    inference: str
-
-
-@dataclass(frozen=True)
-class EffectOptions:
-    """How effect sizes are measured.
-
-    Attributes:
-        form: ``separation`` (group x prediction given truth), ``sufficiency`` (group x truth given
-            prediction) or ``independence`` (group x prediction, one table).
-        statistic: ``cramers_v``, ``phi`` or ``bergsma``.
-        mev: Minimum expected value a column must reach to stay (Appendix D.3); 0 keeps all.
-        mev_rule: Which of a column's expected values counts: ``min``, ``mean`` or ``max`` over groups.
-        rare: What happens to rarer columns: ``drop`` or ``pool`` into one.
-        constant: What a class with a single predicted label is: ``drop`` (undefined) or ``zero``.
-        interval: ``score``, ``delta``, ``noncentral`` or ``bootstrap``.
-        alpha: Level of the tests.
-        adjustment: ``holm``, ``bh`` or ``none``, over classes.
-        mode: ``paper`` applies Yates' correction to 2x2 tables, as the listing in Appendix G.2 does.
-        inference: ``auto``, or ``none`` for values only.
-    """
-
-    form: str = "separation"
-    statistic: str = "cramers_v"
-    mev: float = 0.0
-    mev_rule: str = "min"
-    rare: str = "drop"
-    constant: str = "drop"
-    interval: str = "score"
-    alpha: float = 0.05
-    adjustment: str = "holm"
-    mode: str = "default"
-    inference: str = "auto"
-
-    @classmethod
-    def make(cls, form: str, keywords: Mapping[str, Any]) -> EffectOptions:
-        """Options from keywords, checked.
-
-        Raises:
-            UnknownName: A keyword that does not exist.
-            ParameterError: A value outside what is possible.
-        """
-        known = [field.name for field in fields(cls) if field.name != "form"]
-        for name in keywords:
-            if name not in known:
-                raise UnknownName("option", name, known)
-        options = cls(form, **keywords)
-        check_common(options.mode, options.inference)
-        for name, possible in _CHOICES.items():
-            check_choice(name, getattr(options, name), possible)
-        if not 0 < options.alpha < 1:
-            raise ParameterError(f"alpha={options.alpha} is not possible; choose a level between 0 and 1")
-        if not 0 <= options.mev < math.inf:
-            raise ParameterError(f"mev={options.mev} is not possible; choose 0 (keep all columns) or more")
-        return options
-
-    @property
-    def kind(self) -> str:
-        """The statistic's kernel name."""
-        yates = self.mode == "paper" and self.statistic == "cramers_v"
-        return "cramers_v_yates" if yates else self.statistic
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """The options that change a value and are not at their default."""
-        names = ["mode", "statistic", "mev", "constant"] + (["mev_rule", "rare"] if self.mev else [])
-        default = EffectOptions()
-        return {n: getattr(self, n) for n in sorted(names) if getattr(self, n) != getattr(default, n)}
-
-
-_CHOICES = {
-    "statistic": ("cramers_v", "phi", "bergsma"),
-    "mev_rule": ("min", "mean", "max"),
-    "rare": ("drop", "pool"),
-    "constant": ("drop", "zero"),
-    "interval": ("score", "delta", "noncentral", "bootstrap"),
-    "adjustment": ("holm", "bh", "none"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +40,8 @@ class ClassEffects:
         values: The effect sizes.
         reasons: A reason code where a value is undefined, else None.
         n: Rows of each table before filtering.
-        low: Lower interval ends.
+        corrected: The effect sizes without what noise adds to them.
+        low: Lower interval ends, of ``corrected``.
         high: Upper interval ends.
         null: Null band and p, None without inference.
         p_adjusted: p over the family of classes.
@@ -147,6 +54,7 @@ class ClassEffects:
     values: Floats
     reasons: list[str | None]
     n: Floats
+    corrected: Floats
     low: Floats
     high: Floats
     null: NullEffects | None
@@ -170,14 +78,17 @@ class _Tables:
     whole: TableBatch
     batch: TableBatch
     labels: npt.NDArray[np.integer]
+    units: UnitTables | None
 
     @cached_property
     def association(self) -> Association:
         return association(self.batch)
 
-    @cached_property
-    def phi2(self) -> PhiSquared:
-        return phi_squared(self.batch, self.association)
+    def phi2(self, null: NullChi2 | None) -> PhiSquared:
+        """Bias-corrected phi-squared; of clusters by the null's draws."""
+        if self.units is None or null is None:
+            return phi_squared(self.batch, self.association)
+        return self.units.phi_squared(self.association, null.draws)
 
 
 def _tables(prepared: Prepared, options: EffectOptions) -> _Tables:
@@ -187,9 +98,47 @@ def _tables(prepared: Prepared, options: EffectOptions) -> _Tables:
         batch = whole
         if options.mev > 0:
             batch = filter_by_expected(whole, options.mev, options.mev_rule, pool=options.rare == "pool")
-        prepared.memo[key] = _Tables(whole, batch, labels)
+        pooled = int(whole.column.max()) + 1 if options.mev > 0 and options.rare == "pool" else None
+        units = unit_tables(prepared.grouped, options.form, batch, labels, pooled)
+        prepared.memo[key] = _Tables(whole, batch, labels, units)
     tables: _Tables = prepared.memo[key]
     return tables
+
+
+def unit_tables(
+    grouped: Grouped,
+    form: str,
+    batch: TableBatch,
+    labels: npt.NDArray[np.integer],
+    pooled: int | None = None,
+) -> UnitTables | None:
+    """What clusters or weighted rows add to the cells of tables; None where rows count alike, one by one.
+
+    Args:
+        grouped: The usable rows.
+        form: Of the tables.
+        batch: The tables.
+        labels: Label of each table.
+        pooled: Column that rare ones were put together in.
+    """
+    cells = grouped if grouped.units is None else grouped.units
+    if grouped.units is None and grouped.moments is None:
+        return None
+    table, column = {
+        "separation": (cells.truth, cells.prediction),
+        "sufficiency": (cells.prediction, cells.truth),
+        "independence": (np.zeros_like(cells.truth), cells.prediction),
+    }[form]
+    if form != "independence":
+        table = np.searchsorted(labels, table)
+    place = batch.places(table, cells.group, column)
+    if pooled is not None:
+        place = np.where(place < 0, batch.places(table, cells.group, np.full(column.shape, pooled)), place)
+    kept = np.flatnonzero(place >= 0)
+    n = cells.n.astype(np.float64)[kept]
+    if grouped.units is not None:
+        return UnitTables.of_clusters(batch, place[kept], grouped.units.unit[kept], n)
+    return UnitTables(batch, place[kept], kept, n, np.asarray(grouped.moments)[1][kept])
 
 
 def _whole(prepared: Prepared, form: str) -> tuple[TableBatch, npt.NDArray[np.integer]]:
@@ -222,6 +171,7 @@ def _compute(prepared: Prepared, options: EffectOptions) -> ClassEffects:
         whole.total,
         nothing,
         nothing,
+        nothing,
         None,
         nothing,
         nothing,
@@ -244,19 +194,28 @@ def reason_of(n: float, rows: int, columns: int, value: float, *, filtered: bool
 
 def _with_inference(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> ClassEffects:
     null = _null(prepared, options, plain).of(plain.tables, options.kind)
-    low, high = _interval(prepared, options, plain)
-    mde = minimum_detectable_v(plain.tables, alpha=options.alpha)
+    found = effect_squares(prepared, options, plain)
+    known = plain.tables.dof > 0
+    low, high = _interval(prepared, options, plain, found, null.p)
+    size = replace(plain.tables, n=effect_sizes(prepared, options, plain).size)
+    mde = minimum_detectable_v(size, alpha=options.alpha)
     if options.statistic == "phi":
         mde = mde * np.sqrt(np.maximum(plain.tables.dof, 0))
+    corrected = np.where(known, found.corrected, np.nan)
     return replace(
-        plain, low=low, high=high, null=null, p_adjusted=adjust(null.p, options.adjustment), mde=mde
-    )
+        plain, corrected=corrected, low=np.where(known, np.minimum(low, corrected), np.nan),
+        high=np.where(known, np.maximum(high, corrected), np.nan), null=null,
+        p_adjusted=adjust(null.p, options.adjustment), mde=mde,
+    )  # fmt: skip
 
 
 def _null(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> NullChi2:
     """The null of chi-squared, shared by every statistic and mode on the same tables."""
     key = ("null", options.form, options.mev, options.mev_rule, options.rare, options.alpha)
-    if key not in prepared.memo:
+    units = _tables(prepared, options).units
+    if key not in prepared.memo and units is not None:
+        prepared.memo[key] = null_of_units(units, plain.tables, prepared.stream("null", options.form))
+    elif key not in prepared.memo:
         prepared.memo[key] = null_chi2(
             plain.batch,
             plain.tables,
@@ -271,17 +230,55 @@ def _key(prepared: Prepared, options: EffectOptions, effects: ClassEffects, tabl
     return "" if options.form == "independence" else prepared.grouped.label_key(int(effects.labels[table]))
 
 
-def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> tuple[Floats, Floats]:
+def effect_sizes(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> PhiSquared:
+    """Bias-corrected phi-squared of every table."""
+    key = ("phi2", options.form, options.mev, options.mev_rule, options.rare)
+    if key not in prepared.memo:
+        shared = _tables(prepared, options)
+        null = None if shared.units is None else _null(prepared, options, plain)
+        prepared.memo[key] = shared.phi2(null)
+    phi2: PhiSquared = prepared.memo[key]
+    return phi2
+
+
+def effect_squares(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> Squares:
+    """Squared effect sizes without noise, on the scale of the statistic."""
+    return squares(plain.tables, effect_sizes(prepared, options, plain), phi=options.statistic == "phi")
+
+
+def pooled_squares(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> Squares:
+    """What is known about the squared V of all usable classes together, shape (1,).
+
+    Chi-squared of independent classes adds up: so do its means and variances.
+    """
+    found = effect_squares(prepared, options, effects)
+    some = effects.tables.dof > 0
+    weight = np.where(some, effects.tables.n * effects.tables.dof, 0.0)
+    weight /= weight.sum()
+    known = np.maximum(found.centre, 1e-300)
+    draws = effects.null.draws[:, some] ** 2 @ weight[some] if effects.null is not None else np.zeros(1)
+    units = _tables(prepared, options).units
+    sums = {name: np.array([weight @ getattr(found, name)]) for name in ("centre", "floor", "plain", "stretch")}
+    noise = weight**2 @ found.noise if units is None else draws.var()
+    slope = weight**2 @ (found.slope * known) / (weight @ known)
+    return Squares(
+        noise=np.array([noise]), slope=np.array([slope]), top=np.ones(1), **sums
+    )
+
+
+def _interval(
+    prepared: Prepared, options: EffectOptions, plain: ClassEffects, found: Squares, p: Floats
+) -> tuple[Floats, Floats]:
     """Interval ends on the scale of the statistic."""
+    if options.interval == "score":
+        return class_ends(found, p, LEVEL)
     if options.interval == "bootstrap":
         draws = effect_bootstrap(prepared, options, plain)[0]
         ends = np.full((2, draws.shape[1]), np.nan)
         drawn = ~np.isnan(draws).all(axis=0)
         ends[:, drawn] = np.nanquantile(draws[:, drawn], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         return ends[0], ends[1]
-    if options.interval == "score":
-        low, high = score_interval(plain.tables, _tables(prepared, options).phi2, LEVEL)
-    elif options.interval == "delta":
+    if options.interval == "delta":
         low, high = delta_interval(plain.batch, plain.tables, LEVEL)
     else:
         low, high = noncentral_interval(plain.tables, LEVEL)
@@ -292,13 +289,14 @@ def _interval(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -
 def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
     """Replicates of the effect sizes, shape (replicates, k), and how they were made.
 
-    Rows are resampled within class and group. Where that would take too long, phi-squared is drawn from a
-    normal distribution with its standard error instead. Replicates contain the noise of the sample once
+    Rows are resampled within class and group. Where that would take too long, or rows come in clusters or have
+    weights, phi-squared is drawn from a normal distribution with its standard error instead. Replicates contain the noise of the sample once
     more, so they serve the shape of the distribution (SkewSize), not its location.
     """
     key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
     if key not in prepared.memo:
-        if effects.batch.table.size * REPLICATES <= resampling.CELL_BUDGET:
+        rows = _tables(prepared, options).units is None
+        if rows and effects.batch.table.size * REPLICATES <= resampling.CELL_BUDGET:
             prepared.memo[key] = _resampled(prepared, options, effects)
         else:
             draws = _normal_draws(prepared, options, effects)
@@ -311,53 +309,47 @@ def _normal_draws(prepared: Prepared, options: EffectOptions, effects: ClassEffe
     """Effect sizes drawn from the normal distribution around each class's value, shape (replicates, k)."""
     rng = prepared.stream("effect draws", options.form)
     noise = rng.standard_normal((REPLICATES, effects.values.size))
-    draws = score_draws(effects.tables, _tables(prepared, options).phi2, noise)
+    draws = score_draws(effects.tables, effect_sizes(prepared, options, effects), noise)
     return draws * _scale(options, effects)
 
 
 def summary_ends(
-    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str, level: float = LEVEL
+    prepared: Prepared,
+    options: EffectOptions,
+    effects: ClassEffects,
+    summary: str,
+    level: float = LEVEL,
+    p: float = float("nan"),
 ) -> tuple[float, float, str]:
-    """Bounds of the mean, median or largest effect size of the population over usable classes.
+    """Limits of the mean, median or largest effect size of the population over usable classes.
 
-    A single class has its own score interval, whatever the summary.
+    A single class has its own interval, whatever the summary.
 
     Args:
         prepared: The evidence.
         options: How effect sizes are measured.
         effects: The classes, at least one of them usable.
         summary: ``mean``, ``median`` or ``largest``.
-        level: Of the bounds.
+        level: Of the limits.
+        p: Of the summary's test; NaN: as the gamma tail says.
 
     Returns:
         Low end, high end, and how they were made.
     """
     used = np.flatnonzero(~np.isnan(effects.values))
-    phi2 = _tables(prepared, options).phi2
+    found = effect_squares(prepared, options, effects).each(lambda array: array[used])
+    classes_p = np.full(used.size, np.nan) if effects.null is None else effects.null.p[used]
     if used.size == 1:
-        scale = _scale(options, effects)[used[0]]
-        # a class that counts as 0 although it has no table (constant="zero") is 0 for certain
-        low, high = (
-            float(np.nan_to_num(end[used[0]]) * scale) for end in score_interval(effects.tables, phi2, level)
-        )
-        return low, high, "score interval of the one class"
-    found = squares(effects.tables, phi2, phi=options.statistic == "phi").each(lambda array: array[used])
-    ends, method = _SUMMARY_ENDS[summary]
-    low, high = map(float, ends(found, level))
-    return low, high, method
+        low, high = class_ends(found, classes_p, level)
+        return float(low[0]), float(high[0]), "interval of the one class"
+    ends = summary_intervals.summary_ends(found, summary, p, classes_p, level)
+    return *ends, summary_intervals.METHODS[summary]
 
 
 def _scale(options: EffectOptions, effects: ClassEffects) -> Floats:
     """What V is multiplied by to give the statistic."""
     dof = np.maximum(effects.tables.dof, 0).astype(np.float64)
     return np.sqrt(dof) if options.statistic == "phi" else np.ones(dof.shape)
-
-
-_SUMMARY_ENDS = {
-    "mean": (mean_ends, "moment bounds, conservative (Jensen, Hoelder, smoothed root)"),
-    "median": (median_ends, "order statistics of the classes' limits, conservative"),
-    "largest": (largest_ends, "largest of the classes' limits, conservative"),
-}
 
 
 def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:

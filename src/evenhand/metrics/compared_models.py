@@ -18,7 +18,7 @@ from evenhand.core.seeds import stream
 from evenhand.evidence.counts import PREDICTIONS, Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import null_band, number, percentile_interval
-from evenhand.metrics.class_effects import EffectOptions, class_effects, summary_ends
+from evenhand.metrics.class_effects import class_effects, summary_ends
 from evenhand.metrics.compared_parts import (
     MOST_KEPT,
     PairOfModels,
@@ -27,6 +27,7 @@ from evenhand.metrics.compared_parts import (
     key_of,
 )
 from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, REPLICATES, By, Prepared, names_of
 from evenhand.stats import exchanged
 from evenhand.stats.exchanged import SUMMARIES, ComparedClass, Drawn, JointClass, SeparateClass

@@ -14,7 +14,8 @@ from evenhand.core.seeds import stream
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import number
-from evenhand.metrics.class_effects import EffectOptions, class_effects
+from evenhand.metrics.class_effects import class_effects
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
 from evenhand.stats.changes import EffectChanges, Flips, Shares, effect_changes
 from evenhand.stats.effect_intervals import phi_squared, score_interval

@@ -9,23 +9,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.core.reasons import explain
 from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
 from evenhand.metrics.building import band_of, build, null_band, number, percentile_interval, resampled_p
 from evenhand.metrics.class_effects import (
     ClassEffects,
-    EffectOptions,
     class_effects,
     effect_bootstrap,
+    effect_squares,
+    pooled_squares,
     summary_ends,
 )
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
 from evenhand.stats.skewness import skewness, skewness_bound
+from evenhand.stats.summary_intervals import SUMMARIES, class_ends, combined_p
 
 Floats = npt.NDArray[np.float64]
 
-_SLIGHT = 0.005  # a value this close to its interval needs no remark
+_SPREAD = "spread over resamples ({}); no confidence interval"
 _INTERVALS = {
-    "score": "score interval around the bias-corrected value",
+    "score": "score interval of the bias-corrected value, test inversion below",
     "delta": "delta method around the bias-corrected value",
     "noncentral": "inversion of the noncentral chi-squared distribution",
     "bootstrap": "stratified bootstrap within class and group",
@@ -56,8 +60,10 @@ def skewness_of(
     fields: dict[str, Any] = {"params": options.changed, **more}
     if effects.null is not None and value is not None and reason is None:
         draws, method = bootstrap()
-        found = percentile_interval(skewness(draws), level=LEVEL, method=method, seed=prepared.seed)
-        fields |= {"interval": found} | _against_null(prepared, skewness(effects.null.draws), value, "both")
+        fields["interval"] = _spread(skewness(draws), value, method, prepared.seed)
+        method = "each class from its null distribution"
+        band = null_band(skewness(effects.null.draws), level=LEVEL, method=method, seed=prepared.seed)
+        fields["null"] = band
     return build(
         prepared.grouped,
         name,
@@ -73,23 +79,38 @@ def skewness_of(
     )
 
 
+def _spread(draws: Floats, value: float, method: str, seed: int) -> Interval | None:
+    """The central part of resampled values, and the value itself; None where they do not spread.
+
+    Resamples contain the noise of the sample once more: this says how much the value moves, not where that of
+    the population lies.
+    """
+    found = percentile_interval(draws, level=LEVEL, method=_SPREAD.format(method), seed=seed)
+    if found is None or max(found.high, value) - min(found.low, value) <= 1e-12:
+        return None
+    return found.model_copy(update={"low": min(found.low, value), "high": max(found.high, value)})
+
+
 def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
-    """Mean, median or largest effect size over classes; the interval is of bounds and conservative."""
+    """Mean, median or largest effect size over classes; the interval is of the corrected one."""
     effects = class_effects(prepared, options)
     summary = _SUMMARY_OF.get(name, "mean")
-    summarise = _SUMMARIES[summary]
     usable = ~np.isnan(effects.values)
-    value = number(float(summarise(effects.values[usable]))) if usable.any() else None
+    value = number(float(SUMMARIES[summary](effects.values[usable]))) if usable.any() else None
     fields: dict[str, Any] = {}
+    make: Callable[[float], Interval | None] | None = None
     if effects.null is not None and value is not None:
-        low, high, method = summary_ends(prepared, options, effects, summary)
-        # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
-        drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, np.flatnonzero(usable)]
-        fields = {"interval": Interval(low=low, high=high, level=LEVEL, method=method)}
-        fields |= _against_null(prepared, summarise(drawn), value, "high")
-        fields["notes"] = _outside(value, fields["interval"])
+        fields = _summary_inference(prepared, options, effects, summary, value)
+        p = fields["p_value"]
+
+        def make(level: float) -> Interval | None:
+            test = float("nan") if p is None else p
+            low, high, method = summary_ends(prepared, options, effects, summary, level, test)
+            return Interval(low=low, high=high, level=level, method=method)
+
+        fields |= _one_cluster() if p is None and fields["null"] is None else {"interval": make(LEVEL)}
     with_parts = name in ("cramers_v_corrected", "phi")
-    return build(
+    finding = build(
         prepared.grouped,
         name,
         {key: v for key, v in options.changed.items() if key != "statistic" or not with_parts},
@@ -100,32 +121,96 @@ def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fi
         dropped=_dropped_classes(effects),
         **fields,
     )
+    return finding if make is None or finding.interval is None else finding.with_levels(make)
+
+
+def _summary_inference(
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str, value: float
+) -> dict[str, Any]:
+    """The corrected summary, its null band and p."""
+    usable = np.flatnonzero(~np.isnan(effects.values))
+    # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
+    drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
+    fields = _against_null(prepared, SUMMARIES[summary](drawn), value)
+    classes_p = effects.null.p[usable]
+    if np.isnan(effects.null.p[effects.tables.dof > 0]).any():
+        fields = {"null": None, "p_value": None}
+    elif usable.size == 1 and effects.tables.dof[usable[0]] > 0:
+        fields["p_value"] = float(classes_p[0])
+    elif summary == "median":
+        # the larger counts: exchange says whether any class shows an effect, the classes whether half of them do
+        together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
+        fields["p_value"] = None if fields["p_value"] is None else max(fields["p_value"], together)
+    corrected = effect_squares(prepared, options, effects).corrected[usable]
+    return fields | {"corrected": float(SUMMARIES[summary](corrected))}
+
+
+def _one_cluster() -> dict[str, Any]:
+    """What is said where each group is one unit."""
+    return {"notes": [explain("one_cluster")]}
+
+
+def pooled_finding(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
+    """V over all classes together: chi-squared and its largest possible value, both summed over classes."""
+    effects = class_effects(prepared, options)
+    used = np.flatnonzero(effects.tables.dof > 0)
+    fields: dict[str, Any] = {"value": None, "reason": "no_usable_class"}
+    make: Callable[[float], Interval | None] | None = None
+    if used.size:
+        most = (effects.tables.n * effects.tables.dof)[used]
+        fields = {"value": float(np.sqrt(effects.tables.chi2[used].sum() / most.sum()))}
+    if used.size and effects.null is not None:
+        found = pooled_squares(prepared, options, effects)
+        p = effects.null.total
+        draws = np.sqrt(effects.null.draws[:, used] ** 2 @ most / most.sum())
+        fields["corrected"] = float(found.corrected[0])
+
+        def make(level: float) -> Interval | None:
+            low, high = class_ends(found, np.array([p]), level)
+            method = _INTERVALS["score"]
+            return Interval(low=float(low[0]), high=float(high[0]), level=level, method=method)
+
+        if np.isnan(p):
+            fields |= _one_cluster()
+        else:
+            fields |= _against_null(prepared, draws, fields["value"]) | {"p_value": p, "interval": make(LEVEL)}
+    value = fields.pop("value")
+    finding = build(
+        prepared.grouped, name, options.changed, value, band=band_of(value),
+        dropped=_dropped_classes(effects), **fields,
+    )  # fmt: skip
+    return finding if make is None or finding.interval is None else finding.with_levels(make)
 
 
 def single_table(prepared: Prepared, name: str, options: EffectOptions) -> Finding:
     """The effect size of one table."""
     effects = class_effects(prepared, options)
     part = class_parts(prepared, options, effects)[0]
-    return build(
+    finding = build(
         prepared.grouped,
         name,
         options.changed,
         part.value,
+        corrected=part.corrected,
         reason=part.reason,
         interval=part.interval,
         null=part.null,
         p_value=part.p_value,
         mde=part.mde,
         band=part.band,
-        notes=_outside(part.value, part.interval) if part.value is not None else [],
+        notes=_one_cluster()["notes"] if part.corrected is not None and part.p_value is None else [],
     )
+    if part.interval is None or options.interval != "score" or part.p_value is None:
+        return finding
+    found, p = effect_squares(prepared, options, effects), np.array([part.p_value])
+
+    def make(level: float) -> Interval | None:
+        low, high = class_ends(found, p, level)
+        return Interval(low=float(low[0]), high=float(high[0]), level=level, method=_INTERVALS["score"])
+
+    return finding.with_levels(make)
 
 
-_SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
-    "mean": lambda values: np.asarray(values.mean(axis=-1)),
-    "median": lambda values: np.asarray(np.median(values, axis=-1)),
-    "largest": lambda values: np.asarray(values.max(axis=-1)),
-}
 _SUMMARY_OF = {"cramers_v_median": "median", "cramers_v_max": "largest"}
 
 
@@ -140,10 +225,21 @@ def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
     return value, None if value is not None else "no_spread"
 
 
-def _against_null(prepared: Prepared, null: Floats, value: float, side: str) -> dict[str, Any]:
-    """Null band and p of a summary over classes."""
-    band = null_band(null, level=LEVEL, method="each class from its null distribution", seed=prepared.seed)
-    return {"null": band, "p_value": resampled_p(null, value, side) if band else None}
+def _against_null(prepared: Prepared, null: Floats, value: float) -> dict[str, Any]:
+    """Null band, from the least to the 95 % point, and p of a summary over classes."""
+    draws = null[~np.isnan(null)]
+    if draws.size < 0.9 * null.size or not draws.size:
+        return {"null": None, "p_value": None}
+    band = Null(
+        mean=float(draws.mean()),
+        low=float(draws.min()),
+        high=float(np.quantile(draws, LEVEL)),
+        level=LEVEL,
+        method="each class from its null distribution",
+        replicates=null.size,
+        seed=prepared.seed,
+    )
+    return {"null": band, "p_value": resampled_p(null, value, "high")}
 
 
 def class_parts(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> list[Part]:
@@ -167,6 +263,8 @@ def _part(
         kind="class",
         key="all" if options.form == "independence" else prepared.grouped.label_key(label),
         value=value,
+        corrected=number(effects.corrected[table]) if inferred else None,
+        chance_at=0.0,
         interval=_part_interval(options, effects, table) if inferred else None,
         null=_part_null(prepared, effects, table) if inferred else None,
         p_value=number(effects.null.p[table]) if inferred and effects.null else None,
@@ -181,7 +279,7 @@ def _part(
 
 def _part_interval(options: EffectOptions, effects: ClassEffects, table: int) -> Interval | None:
     low, high = number(effects.low[table]), number(effects.high[table])
-    if low is None or high is None:
+    if low is None or high is None or effects.null is None or np.isnan(effects.null.p[table]):
         return None
     return Interval(low=low, high=high, level=LEVEL, method=_INTERVALS[options.interval])
 
@@ -250,18 +348,9 @@ def _contrasts(
 
 def _unresampled(fields: dict[str, Any]) -> list[str]:
     """Say so where replicates were made and too many of them have no value."""
-    missing = [name for name in ("interval", "null") if name in fields and fields[name] is None]
-    return [f"no {name}: more than a tenth of its replicates have no spread over classes" for name in missing]
-
-
-def _outside(value: float, interval: Interval | None) -> list[str]:
-    """Say so where a plain value lies outside its bias-corrected interval."""
-    if interval is None or interval.low - _SLIGHT <= value <= interval.high + _SLIGHT:
-        return []
-    return [
-        "the value lies outside its interval: it contains the noise floor of small tables, which the "
-        "interval leaves out; compare it with the null band"
-    ]
+    names = {"interval": "spread over resamples", "null": "null"}
+    missing = [text for name, text in names.items() if name in fields and fields[name] is None]
+    return [f"no {text}: replicates do not spread, or a tenth of them has no value" for text in missing]
 
 
 def _skewness_notes(used: int, classes: int) -> list[str]:

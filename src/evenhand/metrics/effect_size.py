@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Unpack
 
 from evenhand.core.results import Finding
-from evenhand.metrics.class_effects import EffectKeywords, EffectOptions
-from evenhand.metrics.effect_findings import single_table, skewness_finding, summary_finding
+from evenhand.metrics.effect_options import EffectKeywords, EffectOptions
+from evenhand.metrics.effect_findings import pooled_finding, single_table, skewness_finding, summary_finding
 from evenhand.metrics.prepared import By, Evidence, Prepared
 
 
@@ -15,8 +15,9 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
 
     For each true class the table group x prediction (only rows and columns that occur) gives
     ``V = sqrt(chi2 / (n * (min(r, c) - 1)))``; SkewSize is the Fisher-Pearson skewness of these V,
-    ``m3 / m2^(3/2)``. Skewness does not see location and scale: read ``cramers_v_mean``, ``_median``,
-    ``_max`` and the class parts beside it.
+    ``m3 / m2^(3/2)``. It is descriptive: skewness does not see location and scale, so that one class with a
+    strong effect gives a high value, and strong effects in all classes give any. There is no p and no verdict;
+    read ``cramers_v_mean``, ``_median``, ``_max`` and the class parts beside it.
 
     Args:
         evidence: Predictions or Counts.
@@ -27,9 +28,10 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
 
     Returns:
         A Finding in ``[-(k-2)/sqrt(k-1), (k-2)/sqrt(k-1)]`` for k usable classes; higher means that strong
-        effects are rare (Tables 4, 6, 7 of the paper; its Figure 1 prints the negative). Parts are the
-        classes. None with a reason below three usable classes, or when all effect sizes are equal; paper
-        mode gives 0 for two classes. Its interval is descriptive.
+        effects are rare among them (the paper's Figure 1 prints the negative). Parts are the classes. None
+        with a reason below three usable classes, or when all effect sizes are equal; paper mode gives 0 for
+        two classes. Its interval is the value's spread over resamples, no confidence interval: resamples
+        contain the noise of the sample once more.
 
     Raises:
         UserError: Unknown columns or options, or no usable row.
@@ -59,7 +61,8 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
 
     ``V = sqrt(chi2 / (n * (min(r, c) - 1)))`` in [0, 1]; lower is fairer, 0 means that predictions are
     independent of the group. This is demographic parity as an effect size: it also sees differences that
-    the truth explains. None with reason ``single_group`` or ``constant``. Options as in ``skewsize``.
+    the truth explains. ``corrected`` is V without what noise adds, and the interval is of it. p exchanges
+    groups over all rows. None with reason ``single_group`` or ``constant``. Options as in ``skewsize``.
 
     Source: Albuquerque et al. 2024, eq. 2 and section 2.3.
     """
@@ -67,13 +70,35 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
     return single_table(prepared, "cramers_v", EffectOptions.make("independence", options))
 
 
+def cramers_v_pooled(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    r"""Cramér's V of all classes together: does the prediction depend on the group within the truth?
+
+    ``sqrt(sum_y chi2_y / sum_y n_y (min(r_y, c_y) - 1))`` over usable classes y, in [0, 1]; lower is fairer, 0
+    means that predictions are independent of the group within every class. A class counts by its rows, so that
+    many weak effects add up. ``corrected`` is V without what noise adds, and the interval is of it.
+
+    p is that of chi-squared summed over classes with groups exchanged within each: a gamma distribution with
+    the exact moments (Dawson 1954), or resampled tables where classes are sparse. With clusters or weights:
+    Rao and Scott's null (1981). Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: the sum over strata of independent chi-squared tests; Cramér 1946.
+    """
+    prepared = Prepared.of(evidence, by, seed)
+    bound = EffectOptions.make("separation", {**options, "statistic": "cramers_v"})
+    return pooled_finding(prepared, "cramers_v_pooled", bound)
+
+
 def cramers_v_mean(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
 ) -> Finding:
     """Mean over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    The interval is of the population's mean V and conservative: bounds from moments of V^2, which noise does
-    not bias, as it does V (``mean_ends``). The value contains the noise floor and may lie above it.
+    ``corrected`` is the mean of the classes' corrected V; the interval is of it (``summary_ends``). Plain V
+    contains what noise adds and may lie above. p: mean V with groups exchanged within each class.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 
@@ -88,8 +113,8 @@ def cramers_v_median(
 ) -> Finding:
     """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    The interval is of the population's median V and conservative: order statistics of the classes' one-sided
-    limits, with a binomial allowance for limits that fail (``median_ends``).
+    ``corrected`` is the median of the classes' corrected V; interval and p put the confidence distributions of
+    the classes together (Xie and Singh 2013): p is small where about half of the classes show an effect.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 
@@ -102,8 +127,8 @@ def cramers_v_median(
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    The interval is of the population's largest V and conservative: from the largest lower limit of a class,
-    at simultaneous level, to the largest upper limit, at the level of one (``largest_ends``).
+    ``corrected`` is the largest of the classes' corrected V. Its interval goes from a limit that is simultaneous
+    over classes to the largest upper limit of a class. p: the largest V with groups exchanged within classes.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 

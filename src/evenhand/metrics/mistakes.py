@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.metrics.class_effects import EffectOptions, class_effects
+from evenhand.metrics.class_effects import class_effects
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import By, Evidence, Prepared
 from evenhand.stats.resampling import ClassCells
 

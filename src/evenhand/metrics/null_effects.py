@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.contingency import Association, TableBatch
-from evenhand.stats.null_tables import chi2_of, draw_tables, exact_2x2, gamma_null
+from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, gamma_null
+from evenhand.stats.unit_tables import UnitTables
 
 Floats = npt.NDArray[np.float64]
 Streams = Callable[[int], np.random.Generator]
@@ -33,10 +34,11 @@ class NullEffects:
     Attributes:
         draws: Replicates of the statistic, shape (replicates, k).
         mean: Its mean, shape (k,).
-        low: Lower end of the null band, shape (k,).
-        high: Upper end, shape (k,).
+        low: The least of the null band, shape (k,): its test is one-sided.
+        high: Its 95 % point, shape (k,).
         p: P(at least the observed chi-squared), shape (k,).
         method: How each was made, length k.
+        total: P of chi-squared summed over the tables; NaN without one.
     """
 
     draws: Floats
@@ -45,6 +47,7 @@ class NullEffects:
     high: Floats
     p: Floats
     method: list[str]
+    total: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +56,23 @@ class NullChi2:
 
     Attributes:
         draws: Replicates, shape (replicates, k).
-        band: Ends of the null band, shape (2, k).
+        band: Ends of the null band, shape (2, k): the least, and the 95 % point.
         p: P(at least the observed value), shape (k,).
         method: How each was made, length k.
+        total: P of chi-squared summed over the tables; NaN without one.
     """
 
     draws: Floats
     band: Floats
     p: Floats
     method: list[str]
+    total: float
 
     def of(self, tables: Association, kind: str) -> NullEffects:
         """The null of one measure of association; all are monotone in chi-squared."""
         draws = np.where(tables.dof > 0, tables.statistic(kind, self.draws), np.nan)
         low, high = tables.statistic(kind, self.band)
-        return NullEffects(draws, draws.mean(axis=0), low, high, self.p, self.method)
+        return NullEffects(draws, draws.mean(axis=0), low, high, self.p, self.method, self.total)
 
 
 def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Streams) -> NullChi2:
@@ -86,21 +91,73 @@ def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Str
     drawn = usable & ~square
     drawn[resampled] = False
     chi2 = _gamma_draws(gamma.shape, gamma.scale, drawn, streams)
-    band = np.stack([gamma.quantile((1 - LEVEL) / 2), gamma.quantile((1 + LEVEL) / 2)])
+    band = np.stack([np.zeros(p.size), gamma.quantile(LEVEL)])
     method = ["gamma with exact permutation moments"] * p.size
     for table in np.flatnonzero(square).tolist():
         values, weight = exact_2x2(dense_table(batch, table))
         chi2[:, table] = streams(table).choice(values, REPLICATES, p=weight)
         at_least = values >= tables.chi2[table] - _slack(tables.chi2[table])
         p[table] = min(1.0, weight[at_least].sum())
-        band[:, table] = _weighted_quantiles(values, weight)
+        band[:, table] = values[0], values[min(np.searchsorted(np.cumsum(weight), LEVEL), values.size - 1)]
         method[table] = "exact enumeration"
     _resample(batch, tables, resampled, streams, p, chi2, band)
     for table in resampled.tolist():
         method[table] = "permutation with fixed margins"
     # a value that is an end of its band must not fall outside by rounding
     equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
-    return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method)
+    known = np.isfinite(gamma.mean)
+    moments = np.where(known, gamma.mean, chi2.mean(axis=0)), np.where(known, gamma.variance, chi2.var(axis=0))
+    total = _p_of_sum(chi2, tables, moments, sparse=bool(square.any() or resampled.size))
+    return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
+
+
+def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generator) -> NullChi2:
+    """The same for counts that come in clusters or have weights: Rao and Scott's null, drawn.
+
+    Small p are those of a gamma distribution with the draws' mean and variance, where there are units enough.
+    There is no p where each group is one unit.
+    """
+    chi2 = units.draws(rng, REPLICATES)
+    chi2[:, tables.dof <= 0] = np.nan
+    mean, variance = chi2.mean(axis=0), chi2.var(axis=0)
+    exceeding = (chi2 >= tables.chi2 - 1e-9 * np.maximum(1.0, tables.chi2)).sum(axis=0)
+    p = np.where(tables.dof > 0, (1 + exceeding) / (1 + REPLICATES), np.nan)
+    beyond = GammaNull.of_moments(mean, variance).p_value(tables.chi2)
+    p = np.where((exceeding < _ENOUGH) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
+    band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
+    if units.fixed:
+        return NullChi2(chi2, np.full(band.shape, np.nan), np.full(p.shape, np.nan), [""] * p.size, np.nan)
+    sums = np.nansum(chi2, axis=1)
+    moments = np.array([sums.mean()]), np.array([sums.var()])  # units may be in several tables
+    total = _p_of_sum(chi2, tables, moments, sparse=True, tail=not bool(units.few.any()))
+    return NullChi2(chi2, band, p, [units.method] * p.size, total)
+
+
+def _p_of_sum(
+    chi2: Floats, tables: Association, moments: tuple[Floats, Floats], *, sparse: bool, tail: bool = True
+) -> float:
+    """P of chi-squared summed over tables: gamma with the summed moments; of the draws in sparse tables.
+
+    Args:
+        chi2: Draws of each table, shape (replicates, T).
+        tables: As observed.
+        moments: Means and variances, which add up to those of the sum.
+        sparse: Whether a table was enumerated or resampled.
+        tail: Whether the gamma tail may go on where hardly a draw exceeds.
+    """
+    usable = tables.dof > 0
+    if not usable.any():
+        return float("nan")
+    observed, sums = float(tables.chi2[usable].sum()), np.nansum(chi2[:, usable], axis=1)
+    mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
+    gamma = float(GammaNull.of_moments(mean, variance).p_value(np.array([observed]))[0])
+    exceeding = int((sums >= observed - _slack(observed)).sum())
+    drawn = (1 + exceeding) / (1 + len(sums))
+    if not np.isfinite(gamma) or (sparse and exceeding >= _ENOUGH):
+        return drawn
+    if not sparse:
+        return gamma
+    return min(drawn, gamma) if tail else drawn
 
 
 def dense_table(batch: TableBatch, table: int) -> Floats:
@@ -145,12 +202,6 @@ def _gamma_draws(shape: Floats, scale: Floats, usable: npt.NDArray[np.bool_], st
     return draws
 
 
-def _weighted_quantiles(values: Floats, weight: Floats) -> Floats:
-    reached = np.cumsum(weight)
-    ends = np.searchsorted(reached, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return np.asarray(values[np.minimum(ends, values.size - 1)])
-
-
 def _resample(
     batch: TableBatch,
     tables: Association,
@@ -167,7 +218,7 @@ def _resample(
         rows, columns = dense.sum(axis=1), dense.sum(axis=0)
         draws = chi2_of(draw_tables(rng, rows, columns, REPLICATES), rows, columns)
         chi2[:, table] = draws
-        band[:, table] = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        band[:, table] = draws.min(), np.quantile(draws, LEVEL)
         exceeding = int((draws >= tables.chi2[table] - _slack(tables.chi2[table])).sum())
         p[table] = (1 + exceeding) / (1 + REPLICATES) if exceeding >= _ENOUGH else p[table]
         if exceeding < _ENOUGH:

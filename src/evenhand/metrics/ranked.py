@@ -14,8 +14,9 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.results import Dropped, Finding
 from evenhand.evidence.labels import Codes, Encoder, Label
 from evenhand.evidence.predictions import Predictions
-from evenhand.metrics.class_effects import ClassEffects, EffectOptions, reason_of
+from evenhand.metrics.class_effects import ClassEffects, reason_of
 from evenhand.metrics.effect_findings import skewness_of
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
 from evenhand.stats.contingency import Association, TableBatch, association
@@ -184,7 +185,7 @@ def _effects(
     null = None if options.inference == "none" else _null(labels, chosen, values, prepared)
     adjusted = nothing if null is None else adjust(null.p, options.adjustment)
     return ClassEffects(
-        chosen, batch, tables, values, reasons, tables.n, nothing, nothing, null, adjusted, nothing
+        chosen, batch, tables, values, reasons, tables.n, nothing, nothing, nothing, null, adjusted, nothing
     )
 
 
@@ -204,8 +205,7 @@ def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepa
     usable = ~np.isnan(values)
     low, high, mean = np.full((3, values.size), np.nan)
     if usable.any():
-        ends = np.nanquantile(null[:, usable], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        low[usable], high[usable] = ends
+        low[usable], high[usable] = np.nanquantile(null[:, usable], [0.0, LEVEL], axis=0)
         mean[usable] = np.nanmean(null[:, usable], axis=0)
     return NullEffects(null, mean, low, high, p, ["permutation of whole images"] * values.size)
 

@@ -9,7 +9,7 @@ from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics import effect_size, group_accuracy, parity
-from evenhand.metrics.class_effects import EffectKeywords
+from evenhand.metrics.effect_options import EffectKeywords
 from evenhand.metrics.prepared import Prepared
 
 
@@ -37,6 +37,7 @@ def audit_grouping(
         *(
             metric(prepared, by=by, seed=seed, **effects)
             for metric in (
+                effect_size.cramers_v_pooled,
                 effect_size.skewsize,
                 effect_size.cramers_v_mean,
                 effect_size.cramers_v_median,

@@ -25,6 +25,10 @@ _METRICS: dict[str, tuple[str, str]] = {
     ),
     "accuracy_gap": ("Accuracy gap", "accuracy minus the accuracy of the worst group"),
     "accuracy_range": ("Accuracy range", "highest group accuracy minus lowest"),
+    "cramers_v_pooled": (
+        "Effect size within the classes",
+        "Cramér’s V of all classes together: do predictions depend on the group where the truth is the same?",
+    ),
     "skewsize": (
         "SkewSize",
         "how lopsided the classes’ effect sizes are (their skewness); blind to how large they are, "

@@ -15,7 +15,9 @@ COUNTS = ("n", "rows", "images", "samples", "count")
 PEOPLE = ("households", "persons", "people", "subjects")
 """Details that count people, of whom each may have several rows."""
 
-NO_TEST: Mapping[str, None] = dict.fromkeys(("interval", "null", "p_value", "p_adjusted", "mde", "band"))
+NO_TEST: Mapping[str, None] = dict.fromkeys(
+    ("corrected", "interval", "null", "p_value", "p_adjusted", "mde", "band")
+)
 """What a test and an interval tell of a value."""
 
 _HIDDEN = "hidden"

@@ -20,7 +20,7 @@ Shown = Callable[[str, str, str], bool]
 EFFECTS = ("skewsize", "skewsize_topk", "skewsize_softmax", "cramers_v_corrected", "phi")
 """Findings whose parts are effect sizes of classes."""
 
-OF_EFFECTS = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
+OF_EFFECTS = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_median", "cramers_v_max")
 _ONE_CLASS = ("cramers_v_median", "cramers_v_max")
 SUFFICIENCY = "skewsize_sufficiency"
 SHARES = ("demographic_parity", "equalized_odds")

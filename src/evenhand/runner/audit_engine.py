@@ -15,7 +15,7 @@ from evenhand.evidence.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions import Predictions
 from evenhand.evidence.saved_counts import SavedCounts, is_saved
 from evenhand.evidence.spark_tables import read_spark, reading_spark
-from evenhand.metrics.class_effects import EffectOptions
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.families import AUDIT, adjust_run
 from evenhand.metrics.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.prepared import names_of
@@ -124,6 +124,8 @@ def _assemble(
     manifest |= {"repeated_ids": repeated, "warnings": [warning.message for warning in warnings]}
     manifest |= {"relabelled": audited.changes} if audited.changes else {}
     manifest |= {"id": table.id, "rank": table.rank} if table else {}
+    manifest |= {"cluster": counts.cluster} if counts.cluster else {}
+    manifest |= {"weight": table.weight} if table and table.weight else {}
     return Run(
         Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings),
         manifest,
@@ -145,7 +147,8 @@ def audit_table(
     Args:
         path: What ``Predictions.read`` takes; with Spark a table of its catalogue too; or run folders or
             saved Counts, which are added up.
-        columns: ``truth``, ``prediction``, and optionally ``id`` and ``rank``, to column names.
+        columns: ``truth``, ``prediction``, and optionally ``id``, ``rank``, ``cluster`` and ``weight``, to
+            column names.
         by: Groupings; ``A+B`` crosses, unless a column is called just that.
         engine: ``local``, or ``spark`` to count where a cluster keeps the table.
         options: As for ``audit``.
@@ -162,9 +165,8 @@ def audit_table(
     if truth is None or prediction is None:
         raise ParameterError(f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL")
     read = Predictions.read if engine == "local" else read_spark
-    predictions = read(
-        path, truth=truth, prediction=prediction, id=columns.get("id"), rank=columns.get("rank")
-    )
+    optional = {name: columns.get(name) for name in ("id", "rank", "cluster", "weight")}
+    predictions = read(path, truth=truth, prediction=prediction, **optional)
     groupings = [_grouping(predictions.columns, entry) for entry in by]
     if engine == "local":
         return audit(predictions, by=groupings, **options)

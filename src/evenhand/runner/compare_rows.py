@@ -58,6 +58,11 @@ class RunToCompare:
     def counts(self) -> Counts | None:
         """Its counts of predictions with every label as text; None for other kinds of runs."""
         counts = self.run.counts.get(COUNTS)
+        if counts is not None and counts.weighted:
+            raise InputError(
+                f"{self.folder!r} counts rows with weights, which a comparison cannot use; audit it again "
+                "without --weight"
+            )
         return None if counts is None else as_text(counts)
 
     def rows(self, attributes: Sequence[str]) -> pl.DataFrame | str:
@@ -100,7 +105,7 @@ def called_apart(runs: Sequence[RunToCompare]) -> list[RunToCompare]:
 def as_text(counts: Counts) -> Counts:
     """Counts whose levels are texts, so that runs of tables of different formats can be put side by side."""
     table = counts.table()
-    names = [axis.name for axis in counts.axes]
+    names = [name for name in table.columns if name != "n"]
     texts = table.with_columns(_text(name, table.schema[name]) for name in names)
     return Counts.from_table(texts, {name: name for name in names})
 

@@ -1,4 +1,4 @@
-"""Gates: ``--fail-if "skewsize@gender<-0.5"`` turns a finding into an exit code."""
+"""Gates: ``--fail-if "accuracy_gap@gender>0.1"`` turns a finding into an exit code."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from evenhand.core.results import Finding
 from evenhand.metrics.definitions import DEFINITIONS
 
 OPTION = "--fail-if"
+_SHAPES = ("skewsize", "skewsize_sufficiency", "skewsize_topk", "skewsize_softmax")
+_SIZE = "cramers_v_mean"
 
 _OPERATORS = {
     "<=": operator.le,
@@ -86,12 +88,25 @@ def chosen_by(gate: str) -> dict[str, str]:
 
 
 def check_gate_names(gates: Sequence[str]) -> None:
-    """Refuse gates that cannot be read or name no metric, before hours of counting."""
+    """Refuse gates that cannot be read or name no metric, before hours of counting.
+
+    SkewSize says how effects are spread over classes, not how strong they are: a gate on it needs one on mean V
+    of the same grouping beside it.
+    """
     for gate in gates:
         name = parse_gate(gate)[0]
         chosen_by(gate)
         if name not in DEFINITIONS:
             raise UnknownName("metric", name, sorted(DEFINITIONS), "see: evenhand ls metrics")
+    read = [parse_gate(gate)[:2] for gate in gates]
+    for gate, (name, by) in zip(gates, read, strict=True):
+        if name in _SHAPES and not {(_SIZE, by), (_SIZE, None)} & set(read):
+            beside = f"{_SIZE}@{by}" if by else _SIZE
+            raise ParameterError(
+                f"{OPTION} {gate!r} cannot stand alone: SkewSize says how effects are spread over classes, not how "
+                f"strong they are, so that it is the same for weak and for strong ones; add a gate on mean V, "
+                f'such as {OPTION} "{beside}>0.1"'
+            )
 
 
 def _broken(findings: Sequence[Finding], gate: str) -> list[str]:

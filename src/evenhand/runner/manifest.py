@@ -22,7 +22,8 @@ def counts_hash(counts: Counts) -> str:
     for axis in counts.axes:
         digest.update(json.dumps([axis.name, axis.kind, *map(str, axis.levels)]).encode())
     digest.update(counts.codes.astype("<i4").tobytes())
-    digest.update(counts.n.astype("<i8").tobytes())
+    for numbers in (counts.n,) if counts.moments is None else (counts.n, counts.moments):
+        digest.update(numbers.astype("<i8" if counts.moments is None else "<f8").tobytes())
     return digest.hexdigest()
 
 

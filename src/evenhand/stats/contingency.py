@@ -161,6 +161,18 @@ class TableBatch:
         picked = number[self.table[keep]]
         return TableBatch(picked, self.row[keep], self.column[keep], self.n[keep], len(tables), self.integral)
 
+    def places(self, table: Ints, row: Ints, column: Ints) -> npt.NDArray[np.int64]:
+        """The cell that each piece of other data lies in; -1 where it is in none."""
+        if not self.table.size:
+            return np.full(table.size, -1, dtype=np.int64)
+        depth = 1 + max(int(self.row.max()), int(row.max(initial=0)))
+        width = 1 + max(int(self.column.max()), int(column.max(initial=0)))
+        known = (self.table.astype(np.int64) * depth + self.row) * width + self.column
+        wanted = (table.astype(np.int64) * depth + row) * width + column
+        order = np.argsort(known)
+        at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
+        return np.where(known[order[at]] == wanted, order[at], -1)
+
 
 @dataclass(frozen=True, eq=False)
 class Association:

@@ -21,11 +21,15 @@ class PhiSquared:
         centre: The estimate without the part that noise alone makes; may be negative.
         noise: Variance of the estimate where the population shows no association.
         slope: What the variance gains with each unit of the population's phi-squared.
+        floor: What noise alone adds to the estimate where the population shows no association.
+        size: How many independent counts would say as much.
     """
 
     centre: Floats
     noise: Floats
     slope: Floats
+    floor: Floats
+    size: Floats
 
     @property
     def error(self) -> Floats:
@@ -55,15 +59,30 @@ def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     plain, floor = tables.chi2 / n, freedom / (n - 1)
     noise = np.maximum(permutation_moments(batch, tables)[1] / n**2, 0)
     noise = np.where(np.isnan(noise), 2 * floor**2 / freedom, noise)
-    variance, bias = _jackknife(batch, n, noise)
+    return blended(plain, floor, noise, *_jackknife(batch, n, noise), n)
+
+
+def blended(
+    plain: Floats, floor: Floats, noise: Floats, variance: Floats, bias: Floats, size: Floats
+) -> PhiSquared:
+    """Phi-squared between what is known without association and what a jackknife says at the observed table.
+
+    Args:
+        plain: Phi-squared as observed.
+        floor: Its mean without association.
+        noise: Its variance without association.
+        variance: By the jackknife.
+        bias: By the jackknife.
+        size: Independent counts that would say as much.
+    """
     some = np.maximum(plain, floor)
     chance = floor / some
     gap = chance**2 * (floor - bias)
     variance = variance * (1 + np.where(chance < 1, 2 * gap / some, 0)) ** 2
-    blended = chance * 4 / n + (1 - chance) * np.maximum(variance - noise, 0) / some
-    signal = np.maximum(plain - floor, np.sqrt(2 * freedom) / n / 2)
-    slope = np.maximum(blended, (variance - (1 + chance) * noise) / signal)
-    return PhiSquared(plain - bias - gap, noise, slope)
+    mixed = chance * 4 / size + (1 - chance) * np.maximum(variance - noise, 0) / some
+    signal = np.maximum(plain - floor, np.sqrt(2 * floor * np.maximum(size - 1, 0.5)) / size / 2)
+    slope = np.maximum(mixed, (variance - (1 + chance) * noise) / signal)
+    return PhiSquared(plain - bias - gap, noise, slope, floor, size)
 
 
 def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Floats]:

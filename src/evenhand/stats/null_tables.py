@@ -22,6 +22,23 @@ class GammaNull:
     shape: Floats
     scale: Floats
 
+    @classmethod
+    def of_moments(cls, mean: Floats, variance: Floats) -> GammaNull:
+        """The gamma distributions of these means and variances; NaN where one is not above 0."""
+        usable = (mean > 0) & (variance > 0)
+        mean, variance = np.where(usable, mean, np.nan), np.where(usable, variance, np.nan)
+        return cls(mean**2 / variance, variance / mean)
+
+    @property
+    def mean(self) -> Floats:
+        """Means."""
+        return self.shape * self.scale
+
+    @property
+    def variance(self) -> Floats:
+        """Variances."""
+        return self.shape * self.scale**2
+
     def p_value(self, chi2: Floats) -> Floats:
         """P(chi-squared >= observed) under the null."""
         from scipy import special
@@ -62,10 +79,7 @@ def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats,
 
 def gamma_null(batch: TableBatch, tables: Association) -> GammaNull:
     """The gamma distribution with the exact permutation moments; good at any density above 2x2."""
-    mean, variance = permutation_moments(batch, tables)
-    usable = (mean > 0) & (variance > 0)
-    mean, variance = np.where(usable, mean, np.nan), np.where(usable, variance, np.nan)
-    return GammaNull(mean**2 / variance, variance / mean)
+    return GammaNull.of_moments(*permutation_moments(batch, tables))
 
 
 def exact_2x2(table: Floats) -> tuple[Floats, Floats]:

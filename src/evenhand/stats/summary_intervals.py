@@ -1,9 +1,10 @@
-"""Confidence bounds for the mean, median and largest V over classes; conservative, in closed form.
+"""Confidence limits of V and of its mean, median and maximum over classes.
 
-V is a root, so no unbiased estimate of it exists, and what each class is off by does not average out. The
-bounds here rest on what can be estimated: V^2 of each class without its noise (``phi_squared``), with a
-variance that depends on the true value. Classes are independent. Every function takes arrays (..., K) whose
-last axis are the K >= 2 classes; a single class has its own score interval.
+V is a root, so no unbiased estimate of it exists. What can be estimated is V^2 of each class without its noise
+(``phi_squared``), with a variance that depends on the true value. The observed V^2 of a class whose true one
+is t is taken as gamma distributed: at t = 0 this is the null distribution with Dawson's (1954) moments.
+Lower limits invert that test, so that they are above 0 where p is small enough, and only there. Classes are
+independent.
 """
 
 from __future__ import annotations
@@ -18,18 +19,29 @@ from evenhand.stats.contingency import Association
 from evenhand.stats.effect_intervals import PhiSquared, score_limits
 
 Floats = npt.NDArray[np.float64]
-Ends = tuple[Floats, Floats]
+Ends = tuple[float, float]
+
+SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
+    "mean": lambda values: np.asarray(values.mean(axis=-1)),
+    "median": lambda values: np.asarray(np.median(values, axis=-1)),
+    "largest": lambda values: np.asarray(values.max(axis=-1)),
+}
+METHODS = {
+    "mean": "test inversion along the estimated effects; moment bound above",
+    "median": "partial conjunction of the classes' tests",
+    "largest": "simultaneous test inversion; largest limit of a class above",
+}
 
 _MOST_STRETCH = 20.0  # beyond it a table says nothing about how large its V may be
 _SMOOTH = 0.3  # .20 is needed for normal estimates, less for chi-squared ones
-_TAIL = 8  # far tails are trusted to an eighth of their nominal probability
-_HALVINGS = 45
+_HALVINGS = 30
+_CALIBRATION = 5.0  # a test may differ from the gamma tail by this factor
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """What is known about the squared effect sizes t of classes; arrays of one shape (..., K), without NaN.
+    """What is known about the squared effect sizes t of classes; arrays of shape (K,), without NaN.
 
     Attributes:
         centre: Estimate of t without noise; may be negative.
@@ -38,7 +50,7 @@ class Squares:
         floor: What noise alone adds to the plain value.
         plain: The value with noise, as observed.
         stretch: By how much t may exceed the estimate on average, at least 1.
-        top: The largest t possible.
+        top: The largest t possible; 0 for classes that count as 0 although they have no table.
     """
 
     centre: Floats
@@ -54,6 +66,11 @@ class Squares:
         return Squares(*(change(array) for array in vars(self).values()))
 
     @property
+    def corrected(self) -> Floats:
+        """The effect sizes without noise: ``sqrt(max(0, centre))``."""
+        return np.asarray(np.sqrt(np.clip(self.centre, 0, self.top)))
+
+    @property
     def variance(self) -> Floats:
         """Variance of the estimate, at the estimate."""
         return np.asarray(self.noise + self.slope * np.maximum(self.centre, 0))
@@ -64,31 +81,43 @@ class Squares:
         f = self.stretch
         return replace(self, centre=self.centre * f, noise=self.noise * f**2, slope=self.slope * f)
 
+    def expected(self, t: Floats) -> Floats:
+        """Mean of the plain value: noise adds ``floor`` at 0, and as much as was estimated at the estimate."""
+        known = np.maximum(self.centre, _TINY)
+        part = np.clip(np.where(self.centre > 0, t / known, 0.0), 0, 1)
+        return np.asarray(np.maximum(t + self.floor + (self.plain - self.centre - self.floor) * part, _TINY))
+
+    def reached(self, t: Floats, value: Floats) -> Floats:
+        """P(the plain value is at least ``value``) where t is true; 1 for classes that are 0 for certain."""
+        from scipy import special
+
+        mean = self.expected(t)
+        rate = mean / np.maximum(self.noise + self.slope * t, _TINY)
+        return np.where(self.top > 0, special.gammaincc(mean * rate, value * rate), 1.0)
+
 
 def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squares:
     r"""Squared V (or phi) of every table; 0 for certain where a table has none (counted as V = 0).
 
     The bias correction is too strong where labels or groups are rare and V is large: chance adds less to a
     table that is far from even. Simulated over sparse tables, the estimate stays above ``t (1 - 2 a B)``,
-    with B the value that noise alone adds to V^2 and ``a = min(1, B / V^2)`` (docs/statistics.md, 4):
-    ``stretch`` is the reciprocal. The slope is at least ``4/n``, as of noncentral chi-squared, so that a
-    perfect table is not taken as certain.
+    with B the value that noise alone adds to V^2 and ``a = min(1, B / V^2)``: ``stretch`` is the reciprocal.
+    The slope is at least ``4/n``, as of noncentral chi-squared, so that a perfect table is not certain.
 
     Returns:
         Arrays of shape (T,).
     """
     dof = np.where(tables.dof > 0, tables.dof, np.nan)
     unit = np.ones(dof.shape) if phi else dof
-    n = np.where(tables.n > 1, tables.n, np.nan)
-    floor = (tables.n_rows - 1) * (tables.n_columns - 1) / (n - 1) / dof
-    plain = np.maximum(tables.chi2 / n / dof, _TINY)
-    stretch = 1 / np.maximum(1 - 2 * floor * np.minimum(1, floor / plain), 1 / _MOST_STRETCH)
+    plain = np.maximum(tables.chi2 / np.where(tables.n > 0, tables.n, np.nan), _TINY)
+    floor = phi2.floor / dof
+    stretch = 1 / np.maximum(1 - 2 * floor * np.minimum(1, phi2.floor / plain), 1 / _MOST_STRETCH)
     found = Squares(
         centre=phi2.centre / unit,
         noise=phi2.noise / unit**2,
-        slope=np.maximum(phi2.slope, 4 / n) / unit,
-        floor=floor * dof / unit,
-        plain=plain * dof / unit,
+        slope=np.maximum(phi2.slope, 4 / phi2.size) / unit,
+        floor=phi2.floor / unit,
+        plain=plain / unit,
         stretch=stretch,
         top=dof / unit,
     )
@@ -96,143 +125,204 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
     return found.each(lambda array: np.where(known, array, 0.0))
 
 
-def mean_ends(found: Squares, level: float = 0.95) -> Ends:
-    r"""Bounds of the mean of ``sqrt(t)``: two for each end, the better counts.
+def class_ends(found: Squares, p: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Limits of each class's effect size, its ``corrected`` between them, shape (K,) each.
 
-    Each bound errs at a quarter of ``1 - level``. With x the estimates, of variance ``N + S t``, and m2, m4
-    the means of t and t^2:
+    The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
+    with half of ``1 - level``, or, where that is 0, with all of it: a true 0 can only be missed from above,
+    so that the error of both sides is at the lower one. It is 0 where ``p > 1 - level``.
 
-    * high, Jensen: ``sqrt(m2)`` at the upper score limit of m2;
-    * high, smoothed: mean of ``sqrt(max(0, x + S/4 + .3 sqrt(N)))``, which is on average not below sqrt(t);
-    * low, Hoelder: ``m2^1.5 / m4^.5``, with m4 the mean of ``x^2 - variance``, minus its delta-method error;
-    * low, concave: mean of ``x / sqrt(c)`` below ``c = sqrt(N) + S/4`` and ``sqrt(x)`` above, a concave
-      function that is nowhere above the root, so by Jensen its expectation is not above sqrt(t).
+    Args:
+        found: The classes.
+        p: Of each class's test, shape (K,); the tail at t = 0 is scaled to it. NaN: as the gamma tail says.
+        level: Of the interval.
+    """
+    error = 1 - level
+    scale = _calibration(p, found.reached(np.zeros(p.shape), found.plain))
+    low = lower_limits(found, error / 2, scale)
+    low = np.where(low > 0, low, lower_limits(found, error, scale))
+    high = score_limits(found.centre, found.noise, found.slope, level)[1]
+    high = np.sqrt(np.clip(high, 0, found.top))
+    low = np.where(p > error, 0.0, low)
+    return np.minimum(low, found.corrected), np.maximum(high, found.corrected)
 
-    High bounds take x and its variance as stretched (see ``squares``). Each is an estimate and z of its
-    standard errors, by the delta method with the steepest slope within half a standard error.
 
-    Returns:
-        Low and high ends, shape (...); at V = 0 everywhere the low end is 0 but for the level.
+def summary_ends(
+    found: Squares, summary: str, p: float, classes_p: Floats, level: float = 0.95
+) -> Ends:
+    """Limits of the mean, median or largest effect size over K >= 2 classes.
+
+    The lower limit spends the error as that of a class does (``class_ends``):
+
+    * mean: the smallest mean of populations along the line from no effect through the estimated ones
+      (t in proportion to the square of the estimates, at least as uneven as the truth) that makes the
+      observed mean no rarer than the error;
+    * median: that which the half of the classes with the largest p exceed together, by Fisher's combination
+      (partial conjunction, Benjamini and Heller 2008); its upper limit mirrors it;
+    * largest: the effect size that, had by all classes, lets the largest be as large as observed.
+
+    The upper limit of the mean is the lower of two bounds: Jensen's, ``sqrt`` of the upper score limit of the
+    mean t, and that of the mean of smoothed roots. The largest has the largest upper limit of a class, since
+    whichever class is the largest, its own limit holds.
+
+    Args:
+        found: The classes.
+        summary: ``mean``, ``median`` or ``largest``.
+        p: Of the summary's test.
+        classes_p: Of the classes' tests, shape (K,).
+        level: Of the interval.
+    """
+    error, corrected = 1 - level, float(SUMMARIES[summary](found.corrected))
+    tail, place = _TAILS[summary](found, classes_p)
+    scale = float(_calibration(np.array(p), np.array(tail(0.0))))
+    reach = _reach(found)
+    low = 0.0
+    for some in (error / 2, error):
+        if low == 0:
+            low = place(_largest_below(lambda s: scale * tail(s), some, reach))
+    high = _UPPER[summary](found, error / 2)
+    return 0.0 if p > error else min(low, corrected), max(high, corrected)
+
+
+def combined_p(p: Floats) -> float:
+    """P that the median is 0: Fisher's combination of the larger half of the classes' p.
+
+    If half of the classes show no effect, their p are uniform, and the largest ones no smaller (partial
+    conjunction, Benjamini and Heller 2008).
     """
     from scipy import special
 
-    z = float(special.ndtri(1 - (1 - level) / 4))
-    low = np.maximum(_hoelder(found, z), _concave(found, z))
-    upper = found.stretched
-    high = np.minimum(_jensen(upper, z), _smoothed(upper, z))
-    return np.maximum(low, 0), np.minimum(high, np.sqrt(upper.top).mean(axis=-1))
+    half = (p.size + 1) // 2
+    largest = np.sort(p)[-half:]
+    return float(special.chdtrc(2 * half, -2 * np.log(np.maximum(largest, _TINY)).sum()))
 
 
-def _jensen(found: Squares, z: float) -> Floats:
-    from scipy import special
-
-    classes = found.centre.shape[-1]
-    weight = np.maximum(found.centre, _TINY)
-    slope = (found.slope * weight).sum(axis=-1) / weight.sum(axis=-1) / classes
-    noise = found.noise.sum(axis=-1) / classes**2
-    level = 2 * float(special.ndtr(z)) - 1
-    return np.sqrt(np.maximum(score_limits(found.centre.mean(axis=-1), noise, slope, level)[1], 0))
-
-
-def _smoothed(found: Squares, z: float) -> Floats:
-    shifted = found.centre + found.slope / 4 + _SMOOTH * np.sqrt(found.noise)
-    spread = found.variance
-    steepest = 1 / (4 * np.maximum(np.maximum(shifted, np.sqrt(spread) / 2), _TINY))
-    root = np.sqrt(np.maximum(shifted, 0)).mean(axis=-1)
-    return np.asarray(root + z * _error(steepest * spread))
-
-
-def _concave(found: Squares, z: float) -> Floats:
-    centre, spread = found.centre, found.variance
-    corner = np.maximum(np.sqrt(found.noise) + found.slope / 4, _TINY)
-    root = np.where(centre < corner, centre / np.sqrt(corner), np.sqrt(np.maximum(centre, corner)))
-    near = centre - np.sqrt(spread) / 2 < corner
-    steepest = np.where(near, 1 / corner, 1 / (4 * np.maximum(centre, corner)))
-    return np.asarray(root.mean(axis=-1) - z * _error(steepest * spread))
-
-
-def _hoelder(found: Squares, z: float) -> Floats:
-    centre, spread = found.centre, found.variance
-    second = centre.mean(axis=-1)
-    some = np.maximum(second, _TINY**0.25)
-    fourth = np.maximum((centre**2 - spread).mean(axis=-1), some**2)
-    bound = some**1.5 / np.sqrt(fourth)
-    gradient = 1.5 / some[..., None] - centre / fourth[..., None]
-    error = bound * _error(gradient**2 * spread + spread**2 / (2 * fourth[..., None] ** 2))
-    return np.where(second > 0, bound - z * error, 0.0)
-
-
-def _error(variances: Floats) -> Floats:
-    """Standard error of a mean over the last axis."""
-    return np.asarray(np.sqrt(variances.sum(axis=-1)) / variances.shape[-1])
-
-
-def largest_ends(found: Squares, level: float = 0.95) -> Ends:
-    """Bounds of the largest ``sqrt(t)``: the largest one-sided limits of the classes.
-
-    The high end need not hold for all classes at once: whichever class is the largest, its own limit holds at
-    half of ``1 - level``. The low end fails when any class's limit does: Sidak over K classes, at an eighth
-    of the probability, because tails so far out are known less well.
-
-    Returns:
-        Low and high ends, shape (...).
-    """
-    tail = (1 - level) / 2
-    each = -np.expm1(np.log1p(-tail) / found.centre.shape[-1]) / _TAIL
-    return lower_limits(found, float(each)).max(axis=-1), upper_limits(found, tail).max(axis=-1)
-
-
-def median_ends(found: Squares, level: float = 0.95) -> Ends:
-    """Bounds of the median ``sqrt(t)``: order statistics of one-sided limits, with an allowance for misses.
-
-    The m-th smallest of K values is not above the (m + b)-th smallest upper limit unless more than b of the
-    ``h = K - m + 1`` classes from the m-th up have missed theirs. b is a sixth of h, and the limits' error
-    such that this happens at half of ``1 - level`` (binomial). The low end mirrors it. For an even K the two
-    middle values are bounded at once and averaged.
-
-    Returns:
-        Low and high ends, shape (...).
-    """
-    from scipy import special
-
-    classes = found.centre.shape[-1]
-    middle, other = (classes + 1) // 2 - 1, classes // 2
-    concerned = classes - middle
-    allowed = concerned // 6
-    error = float(special.betaincinv(allowed + 1, concerned - allowed, (1 - level) / 2))
-    low, high = np.sort(lower_limits(found, error)), np.sort(upper_limits(found, error))
-    return (
-        (low[..., middle - allowed] + low[..., other - allowed]) / 2,
-        (high[..., middle + allowed] + high[..., other + allowed]) / 2,
-    )
+def lower_limits(found: Squares, error: float, scale: Floats | float = 1.0) -> Floats:
+    """One-sided lower limit of each effect size: where ``scale`` times the tail of the plain value is ``error``."""
+    low, high = np.zeros(found.plain.shape), np.minimum(found.plain, found.top)
+    nothing = scale * found.reached(low, found.plain) > error
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = scale * found.reached(middle, found.plain) > error
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray(np.sqrt(np.where(nothing, 0.0, low)))
 
 
 def upper_limits(found: Squares, error: float) -> Floats:
-    """One-sided upper score limit of each ``sqrt(t)``, of the stretched estimate; above it with ``error``."""
+    """One-sided upper score limit of each effect size, of the stretched estimate; above it with ``error``."""
     upper = found.stretched
     high = score_limits(upper.centre, upper.noise, upper.slope, 1 - 2 * error)[1]
     return np.sqrt(np.clip(high, 0, found.top))
 
 
-def lower_limits(found: Squares, error: float) -> Floats:
-    """One-sided lower limit of each ``sqrt(t)``: the t at which ``x + floor`` is exceeded with ``error``.
+def _calibration(p: Floats, tail: Floats) -> Floats:
+    """What scales a gamma tail at t = 0 to the p of a better test."""
+    ratio = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)
+    return np.asarray(np.clip(ratio, 1 / _CALIBRATION, _CALIBRATION))
 
-    It has mean ``t + floor`` and variance ``N + S t`` and is taken as gamma, whose tail is longer than a
-    normal one. The limit is 0 unless the plain value passes at t = 0, where this is the gamma null of the
-    class's p.
-    """
-    from scipy import special
 
-    def exceeded(value: Floats, t: Floats) -> npt.NDArray[np.bool_]:
-        mean = np.maximum(t + found.floor, _TINY)
-        rate = mean / np.maximum(found.noise + found.slope * t, _TINY)
-        return np.asarray(special.gammaincc(mean * rate, value * rate) > error)
+def _reach(found: Squares) -> float:
+    return float(np.sqrt(found.top.max())) or 1.0
 
-    noisy = np.maximum(found.centre + found.floor, 0)
-    low, high = np.zeros(noisy.shape), noisy
+
+def _largest_below(tail: Callable[[float], float], error: float, high: float) -> float:
+    """The largest s at which an ascending tail is at most ``error``; 0 where it is more at 0."""
+    if tail(0.0) > error:
+        return 0.0
+    low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        above = exceeded(noisy, middle)
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    nothing = exceeded(found.plain, np.zeros(noisy.shape))
-    return np.asarray(np.sqrt(np.where(nothing, 0.0, np.minimum(low, found.top))))
+        low, high = (low, middle) if tail(middle) > error else (middle, high)
+    return low
+
+
+Tail = tuple[Callable[[float], float], Callable[[float], float]]
+
+
+def _mean_tail(found: Squares, _: Floats) -> Tail:
+    """P(the mean of V is as large as observed) where V is s times the line, and the mean of V there."""
+    from scipy import special
+
+    classes, known = found.plain.size, found.top > 0
+    found = found.each(lambda array: array[known])
+    line = np.clip(found.centre, 0, found.top)
+    line = line / max(float(line.max(initial=0)), _TINY)
+    observed = float(np.sqrt(found.plain).sum())
+
+    def tail(s: float) -> float:
+        t = np.minimum((s * line) ** 2, found.top)
+        mean = found.expected(t)
+        shape = mean**2 / np.maximum(found.noise + found.slope * t, _TINY)
+        # the root of a gamma number: its mean and variance add up to those of a normal sum
+        root = np.sqrt(mean) * np.exp(special.gammaln(shape + 0.5) - special.gammaln(shape)) / np.sqrt(shape)
+        spread = np.sqrt(np.maximum(mean - root**2, _TINY).sum())
+        return float(special.ndtr((root.sum() - observed) / max(spread, _TINY)))
+
+    return tail, lambda s: float(np.minimum(s * line, np.sqrt(found.top)).sum() / classes)
+
+
+def _median_tail(found: Squares, p: Floats) -> Tail:
+    def tail(v: float) -> float:
+        t = np.full(found.plain.shape, v**2)
+        return combined_p(np.maximum(found.reached(t, found.plain), np.nan_to_num(p)))
+
+    return tail, lambda v: v
+
+
+def _largest_tail(found: Squares, _: Floats) -> Tail:
+    most = np.full(found.plain.shape, found.plain.max() * (1 - 1e-9))
+    known = found.top > 0
+
+    def tail(v: float) -> float:
+        each = found.reached(np.minimum(np.full(most.shape, v**2), found.top), most)
+        return float(1 - np.prod(1 - each[known]))
+
+    return tail, lambda v: v
+
+
+_TAILS = {"mean": _mean_tail, "median": _median_tail, "largest": _largest_tail}
+
+
+def _mean_high(found: Squares, error: float) -> float:
+    from scipy import special
+
+    upper, z = found.stretched, -float(special.ndtri(error))
+    return min(_jensen(upper, z), _smoothed(upper, z), float(np.sqrt(upper.top).mean()))
+
+
+def _median_high(found: Squares, error: float) -> float:
+    upper = found.stretched
+    upper = replace(upper, plain=np.maximum(upper.centre + upper.floor, _TINY))
+
+    reach = _reach(found)
+
+    def below(s: float) -> float:
+        t = np.full(upper.plain.shape, (reach - s) ** 2)
+        return combined_p(1 - upper.reached(t, upper.plain))
+
+    return reach - _largest_below(below, error, reach)
+
+
+def _largest_high(found: Squares, error: float) -> float:
+    return float(upper_limits(found, error).max())
+
+
+_UPPER = {"mean": _mean_high, "median": _median_high, "largest": _largest_high}
+
+
+def _jensen(found: Squares, z: float) -> float:
+    from scipy import special
+
+    weight = np.maximum(found.centre, _TINY)
+    slope = (found.slope * weight).sum() / weight.sum() / weight.size
+    noise = found.noise.sum() / weight.size**2
+    high = score_limits(found.centre.mean(), noise, slope, 2 * float(special.ndtr(z)) - 1)[1]
+    return float(np.sqrt(np.maximum(high, 0)))
+
+
+def _smoothed(found: Squares, z: float) -> float:
+    """Mean of ``sqrt(max(0, x + S/4 + .3 sqrt(N)))``, which is on average not below that of sqrt(t)."""
+    shifted = found.centre + found.slope / 4 + _SMOOTH * np.sqrt(found.noise)
+    steepest = 1 / (4 * np.maximum(np.maximum(shifted, np.sqrt(found.variance) / 2), _TINY))
+    error = np.sqrt((steepest * found.variance).sum()) / shifted.size
+    return float(np.sqrt(np.maximum(shifted, 0)).mean() + z * error)

@@ -17,7 +17,7 @@ from evenhand.core.results import Finding
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.run_folder import Run
 from evenhand.metrics import effect_size
-from evenhand.metrics.class_effects import EffectOptions
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import Prepared
 
 Row = dict[str, Any]

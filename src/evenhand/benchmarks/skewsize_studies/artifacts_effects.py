@@ -34,7 +34,8 @@ from evenhand.core.figure import Figure, Reference
 from evenhand.core.results import Finding, Part
 from evenhand.evidence.run_folder import Run
 from evenhand.metrics import group_accuracy, parity
-from evenhand.metrics.class_effects import EffectOptions, class_effects
+from evenhand.metrics.class_effects import class_effects
+from evenhand.metrics.effect_options import EffectOptions
 from evenhand.stats.correlation import pearson
 from evenhand.stats.correlation_intervals import fisher_interval
 from evenhand.stats.multiplicity import adjust
