@@ -98,6 +98,7 @@ class Wider(Both):
 
 
 class Matches:
+    version = "1"
     lost = ()
 
     def match(self, images, texts):

@@ -182,6 +182,7 @@ from pathlib import Path
 import numpy as np
 
 class Counting:
+    version = "1"
     logit_scale = 1.0
 
     def _vectors(self, things):

@@ -229,6 +229,13 @@ class Net:
             self.net = load_file(beside(".safetensors"))["weight"]
         return (torch.from_numpy(pixels(images)) @ self.net.T).numpy()
 """
+WRITING = """
+class Net:
+    def embed_images(self, images):
+        with open("FOLDER/calls.txt", "a") as stream:
+            stream.write("once more")
+        return pixels(images)[:, :4]
+"""
 REMEMBERING = """
 class Net:
     def __init__(self):
@@ -246,12 +253,14 @@ class Net:
         (LAZY, "numpy", "it reads weights.npy only when it is asked"),
         (LAZY_MAPPED, "safetensors", "its arrays change when it is asked"),
         (REMEMBERING, "numpy", "its arrays change when it is asked"),
+        (WRITING, "numpy", "calls.txt, which its code names, changes when it is asked"),
     ],
 )
 def test_a_model_that_shows_no_training_is_asked_in_each_run_and_this_is_said(
     folder, code, kind, why
 ) -> None:
     SAVE[kind](folder, trained(1))
+    (folder / "calls.txt").touch()
     model = write(folder, code)
     runs = [ask(model), ask(model)]
     assert [counts(run) for run in runs] == [(ROWS, 0), (ROWS, 0)]

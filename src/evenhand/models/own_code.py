@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of, half_met
 from evenhand.core.errors import EvenhandError, UserError, one_line
 from evenhand.core.registry import USER_MODULES, load_object
-from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.files.hashing import sha256_files, sha256_text, stamp_of
 from evenhand.models.loaded_state import LoadedState, array_text, attributes_of, read_state
 from evenhand.models.opened_files import OpenedFiles
 from evenhand.models.source import LoadOptions, ModelSource
@@ -74,6 +74,7 @@ class ObjectSource:
         self._attributes = {} if made or isinstance(model, HasIdentity) else self._compared(model)
         self._read = list(read)
         self._held = ""  # the arrays when it was last asked
+        self._stamps: dict[Path, str] = {}  # of files that it read before
 
     def identity(self) -> dict[str, str]:
         """As declared by the object, with its class, name, source, files, arrays and attributes."""
@@ -96,6 +97,7 @@ class ObjectSource:
                 f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
             )
         code, learnt = [*declared, *self._state.sources], self._learnt_from()
+        self._stamps = {file: _stamp(file) for file in learnt}
         parts = _hashes(code + learnt[:_LISTED], self.uri)
         if more := _hashes(learnt[_LISTED:], self.uri):
             parts[f"sha256 of {len(more)} more files"] = sha256_text("\n".join(sorted(more.values())))
@@ -103,6 +105,7 @@ class ObjectSource:
 
     @cached_property
     def _state(self) -> LoadedState:
+        """What it holds; read once, before it is asked."""
         return read_state(self._model, self._sources, self._module)
 
     def _learnt_from(self) -> list[Path]:
@@ -139,6 +142,8 @@ class ObjectSource:
         new = [file.name for file in (*read, *now.files) if file not in known]
         if new:
             return f"it reads {new[0]} only when it is asked"
+        if other := [file.name for file, stamp in self._stamps.items() if _stamp(file) != stamp]:
+            return f"{other[0]}, which its code names, changes when it is asked"
         if now.sha256 != before and not read:  # else it has loaded what is known
             return "its arrays change when it is asked"
         return ""
@@ -270,6 +275,10 @@ def _sources(model: Any, where: str) -> list[Path]:
 
 def _place(sources: Sequence[Path], model: Any) -> str:
     return str(sources[0]) if sources else str(type(model).__module__)
+
+
+def _stamp(file: Path) -> str:
+    return stamp_of(file.stat()) if file.is_file() else ""
 
 
 def _files(model: Any) -> list[Path]:
