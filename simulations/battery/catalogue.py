@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from simulations.battery import accuracy
 from simulations.battery.design import Design
 
-DESIGNS: tuple[Design, ...] = ()
+DESIGNS: tuple[Design, ...] = (*accuracy.DESIGNS,)
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
