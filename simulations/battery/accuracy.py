@@ -255,7 +255,7 @@ DESIGNS: tuple[Design, ...] = (
     ),
     _design(
         "accuracy: planted odds", _ODDS,
-        _cases(_ODDS, _COMPARED[4:], dict.fromkeys(_COMPARED[4:], _WITHIN)),
+        _cases(_ODDS, _COMPARED[4:], dict.fromkeys(_COMPARED[4:8], _WITHIN)),
     ),
     _design(
         "accuracy: planted gap of persons", _GAP_PERSONS,

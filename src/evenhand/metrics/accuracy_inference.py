@@ -131,8 +131,8 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
 
 _MOST_GROUPS = 3_000
 _CLASSES_DIFFER = (
-    "no p: classes differ in accuracy, so that a model which treats groups alike has such a gap, too; the null "
-    "band shows it"
+    "no p: classes differ in accuracy, so that a model which treats groups alike has such a gap, too; the "
+    "null band shows it"
 )
 ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"

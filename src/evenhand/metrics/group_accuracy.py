@@ -84,7 +84,8 @@ def worst_group_accuracy(
 
     In [0, 1]. Groups are the values of the attribute, as in the paper's WG; for the worst (class, group)
     cell see ``worst_class_group_accuracy``. A minimum over noisy groups is below their true minimum: read
-    the null band. The interval is the smallest of the groups' limits, upper ones at once (Sidak). Parts are the groups. Arguments and errors as in ``accuracy``.
+    the null band. The interval is the smallest of the groups' limits, upper ones at once (Sidak). Parts are
+    the groups. Arguments and errors as in ``accuracy``.
 
     Source: Albuquerque et al. 2024, section 2.1 and Table 1.
     """
@@ -145,8 +146,8 @@ def accuracy_gap(
     A fair model does not reach 0 on finite data: read the null band. The gap is the largest, over groups, of
     the others' accuracy minus the group's, times their share; interval: MOVER of each (Zou and Donner 2008),
     lower limits at once; p: groups exchanged among all rows, the largest such difference in its standard
-    error (Chung and Romano 2013). With ``yz`` there is no p, because classes differ in accuracy. Classes' own gaps stand in the details
-    of ``skewsize``'s parts. None with reason ``single_group`` (paper mode: 0).
+    error (Chung and Romano 2013). With ``yz`` there is no p, because classes differ in accuracy. Classes'
+    own gaps stand in the details of ``skewsize``'s parts. None with reason ``single_group`` (paper mode: 0).
 
     Args:
         evidence: Predictions or Counts.

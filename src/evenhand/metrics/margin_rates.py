@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
 _PAIR_BUDGET = 300_000_000  # groups x groups x labels, the same
 _MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
-_WORK = 50_000_000  # groups x labels x replicates that are drawn
+_WORK = 10_000_000  # groups x labels x replicates that are drawn
 _KEPT = 1_000_000  # of which so many are kept as noise
 _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 
@@ -78,7 +79,7 @@ class Margins:
     def by_label(self) -> bool:
         """Whether there are few enough labels and groups for limits of a rate of each."""
         groups, labels = self.confusion.support.shape[-2:]
-        return groups * labels <= LABEL_BUDGET and groups * groups * labels <= _PAIR_BUDGET
+        return bool(groups * labels <= LABEL_BUDGET and groups * groups * labels <= _PAIR_BUDGET)
 
     @property
     def testable(self) -> bool:
@@ -93,13 +94,13 @@ class Margins:
         found = self.prepared.grouped.units
         if found is None:
             return None
-        cells = [found.truth, found.group, found.prediction, found.unit, found.n / found.rows]
         rows = found.rows.astype(np.int64)
-        truth, group, prediction, unit, weight = (np.repeat(one, rows) for one in cells)
-        unit = np.unique(unit, return_inverse=True)[1]
-        made = (one.astype(np.int64) for one in (truth, group, prediction, unit))
+        unit = np.unique(found.unit, return_inverse=True)[1]
+        codes = np.stack([found.truth, found.group, found.prediction, unit]).astype(np.int64)
+        truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
+        weight = np.repeat(found.n / rows, rows)
         groups, labels = self.confusion.support.shape
-        return UnitTables(*made, weight / weight.mean(), groups, labels)
+        return UnitTables(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
 
     @cached_property
     def units(self) -> npt.NDArray[np.int64]:
@@ -168,11 +169,11 @@ class Margins:
         groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
         if self.tables is not None:
             work = groups * 4 + self.tables.unit.size
-            replicates = int(np.clip(_WORK // 2 // work, _FEWEST, _MOST))
+            replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
             drawn = [one["hit"] for one in self.tables.draws(rng, ("hit",), replicates, within=False)]
             tally = _joined(drawn)
             return tally.rates[..., 0], tally
-        replicates = int(np.clip(_WORK // groups, _FEWEST, _MOST))
+        replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
         correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
         margins = np.array([correct.sum(), size.sum() - correct.sum()])
         hits = _draw(rng, size, margins, replicates)[..., :1].astype(np.float64)
@@ -182,7 +183,8 @@ class Margins:
     @cached_property
     def over_all(self) -> Chance:
         """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
-        noise, largest, values = [], [], []
+        noise: list[Floats] = []
+        largest, values = [], []
         for tally in self._predicted():
             largest.append(tally.largest())
             noise.append(self._some(tally.away, noise))
@@ -217,8 +219,8 @@ class Margins:
             for kind, found in largest.items():
                 found.append(tallies[kind].largest())
                 noise[kind].append(self._some(tallies[kind].away, noise[kind]))
-        joined = [{kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise)]
-        return Chance(_concatenated(values), *joined, f"{self.exchanged} exchanged within the truth")
+        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
+        return Chance(_concatenated(values), most, kept, f"{self.exchanged} exchanged within the truth")
 
     def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
         rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
@@ -241,8 +243,9 @@ class Margins:
         prepared, support = self.prepared, self.confusion.support
         if prepared.cellwise(replicates):
 
-            def streams(key: tuple[int, int]) -> np.random.Generator:
-                return prepared.stream("null", f"{prepared.grouped.label_key(key[0])}/{key[1]}")
+            def streams(key: Any) -> np.random.Generator:
+                label, chunk = key
+                return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
 
             return resampling.cellwise_null(prepared.classes, support, replicates, streams)
         wrong = prepared.expected_wrong()
@@ -285,7 +288,7 @@ def _tally(confusion: Confusion, kind: str, expected: Floats | None = None) -> T
 
 def _joined(parts: list[Tally]) -> Tally:
     """Draws of several pieces as one, without what the variance was made of."""
-    whole = Tally(*(np.concatenate([getattr(one, name) for one in parts]) for name in ("hits", "trials")))
+    whole = Tally(np.concatenate([one.hits for one in parts]), np.concatenate([one.trials for one in parts]))
     whole.__dict__["variance"] = np.concatenate([one.variance for one in parts])
     return whole
 

@@ -33,9 +33,9 @@ def demographic_parity(
     ``single_group`` (paper mode: 0).
 
     Interval of the largest label: MOVER of each two groups and label (Zou and Donner 2008), lower limits at
-    once; p: groups exchanged among all rows, the largest difference in its standard error. Of the mean: limits
-    by inverting that exchange along a family of populations, and ``corrected``, the value without what noise
-    adds to it.
+    once; p: groups exchanged among all rows, the largest difference in its standard error. Of the mean:
+    limits by inverting that exchange along a family of populations, and ``corrected``, the value without
+    what noise adds to it.
 
     Args:
         evidence: Predictions or Counts.

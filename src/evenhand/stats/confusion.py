@@ -64,8 +64,8 @@ class Confusion:
         Returns:
             Shape (..., L); NaN where neither rate is defined in enough groups.
         """
-        rates = self.accuracy_by_cell(), self.false_positive_rate()
-        return odds_of(*(range_over_groups(one, self.fewest) for one in rates), how)
+        true = range_over_groups(self.accuracy_by_cell(), self.fewest)
+        return odds_of(true, range_over_groups(self.false_positive_rate(), self.fewest), how)
 
 
 def odds_of(true: Floats, false: Floats, how: str) -> Floats:

@@ -1,8 +1,9 @@
 """How far groups are apart in rates of many labels, in standard errors: the largest difference of all.
 
-The statistic of the exchange: the same as in ``exchange``, for many rates of one draw. A difference of two
-groups counts in the standard errors of its own draw (Janssen 1997; Chung and Romano 2013), blended with those
-that all groups together lead to expect, so that two units which agree by chance do not count as certain.
+The statistic of the exchange, for many rates of one draw. Of independent rows a difference counts in the
+standard error that all groups together lead to expect. Of units, whose sizes and spread may differ between
+groups, it counts in that of its own draw (Janssen 1997; Chung and Romano 2013), blended with the expected
+one, so that units which agree by chance do not count as certain.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_PRIOR = 4.0  # units of the expected spread that stand beside those of a group, as in ``exchange``
+_PRIOR = 4.0  # units of the expected spread that stand beside those of a group
 _ROUNDING = 1e-9
 _HELD = 4_000_000  # numbers of one array held at a time
 
@@ -79,16 +80,16 @@ class Tally:
         """Of the rates, shape (R, G, L)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = self._pooled * (1 - self._pooled) / self.trials
-            if self.inflated is not None:
-                return np.asarray(noise * self.inflated)
             if self.moments is None:
-                own = self.rates * (1 - self.rates) / np.maximum(self.trials - 1, 1)
-                return _blended(own, noise, np.broadcast_to(self.trials, noise.shape))
+                return np.asarray(noise if self.inflated is None else noise * self.inflated)
             m = self.moments
             square = m.hits - 2 * self.rates * m.both + self.rates**2 * m.trials
             own = np.maximum(square, 0) / self.trials**2 * m.units / np.maximum(m.units - 1, 1)
             noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
-            return _blended(own, noise, np.broadcast_to(m.units, noise.shape))
+            # units without a single hit say nothing of the spread: what counts is how many should have one
+            telling = np.minimum(m.units, self.trials * self._pooled * (1 - self._pooled))
+            blended = (telling * own + _PRIOR * noise) / (telling + _PRIOR)
+            return np.asarray(np.where(m.units > 1, blended, noise))
 
     def largest(self) -> Floats:
         """The largest difference of two groups in any of the rates, in standard errors, shape (R,)."""
@@ -126,11 +127,6 @@ class Tally:
         known = ~np.isnan(self.away) & (error > 0)
         z = np.divide(self.away, error, out=np.zeros_like(self.away), where=known)
         return z, np.where(known, error, np.inf)
-
-
-def _blended(own: Floats, noise: Floats, units: Floats) -> Floats:
-    """A group's own variance with that expected of it; of one unit only the latter."""
-    return np.where(units > 1, (units * own + _PRIOR * noise) / (units + _PRIOR), noise)
 
 
 def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.clustered import FEWEST
+from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
 
@@ -121,15 +122,15 @@ class UnitTables:
     def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> tuple[Floats, Floats]:
         """Hits and trials by key and label, shape (count, labels) each."""
         right = self.weight * (self.truth == self.prediction)
-        whole = np.bincount(key, self.weight, count)[:, None]
+        whole = sum_by(key, self.weight, count)[:, None]
         if kind == "hit":
-            return np.bincount(key, right, count)[:, None], whole
+            return sum_by(key, right, count)[:, None], whole
         wide = stop - first
 
         def by(label: Integers, weight: Floats) -> Floats:
             some = (label >= first) & (label < stop)
             place = key[some] * wide + label[some] - first
-            return np.bincount(place, weight[some], count * wide).reshape(count, wide)
+            return sum_by(place, weight[some], count * wide).reshape(count, wide)
 
         if kind == "predicted":
             predicted = by(self.prediction, self.weight)
@@ -210,7 +211,7 @@ class UnitTables:
         place = np.arange(len(drawn))[:, None] * self.groups + of_atom
         member[np.arange(atoms), place] = 1
         shape = (len(drawn), self.groups)
-        hits, trials, *rest = (column.summed(member, shape) for column in columns)
+        hits, trials, *rest = [column.summed(member, shape) for column in columns]
         expected = None
         if kind == "false":
             support = self._columns("true")[1].summed(member, shape)
@@ -219,7 +220,7 @@ class UnitTables:
         alike, inflated = self._likeness(kind)
         if self.mixed.any():
             return Tally(hits, trials, expected, inflated=inflated)
-        return Tally(hits, trials, expected, Moments(*rest, alike))
+        return Tally(hits, trials, expected, Moments(rest[0], rest[1], rest[2], rest[3], alike))
 
     @cached_property
     def _mistaken(self) -> Any:
@@ -227,7 +228,7 @@ class UnitTables:
         from scipy import sparse
 
         wrong = self.truth != self.prediction
-        support = np.bincount(self.truth, self.weight, self.labels)
+        support = sum_by(self.truth, self.weight, self.labels)
         share = self.weight[wrong] / support[self.truth[wrong]]
         places = (self.truth[wrong], self.prediction[wrong])
         return sparse.csr_matrix((share, places), shape=(self.labels, self.labels))
@@ -241,15 +242,15 @@ class UnitTables:
     def _made(self, kind: str, key: Integers) -> tuple[_Column, ...]:
         count = int(key.max()) + 1
         right = self.weight * (self.truth == self.prediction)
-        w, one = np.bincount(key, self.weight, count), np.ones(count)
+        w, one = sum_by(key, self.weight, count), np.ones(count)
         if kind == "hit":
-            s = np.bincount(key, right, count)
+            s = sum_by(key, right, count)
             return tuple(_Column(1, common) for common in (s, w, s**2, s * w, w**2, one))
         places = [key * self.labels + label for label in (self.truth, self.prediction)]
         cells, where = np.unique(np.concatenate(places), return_inverse=True)
         of_truth, of_label = where[: key.size], where[key.size :]
-        support, correct = (np.bincount(of_truth, each, cells.size) for each in (self.weight, right))
-        predicted = np.bincount(of_label, self.weight, cells.size)
+        support, correct = (sum_by(of_truth, each, cells.size) for each in (self.weight, right))
+        predicted = sum_by(of_label, self.weight, cells.size)
         whole = w[cells // self.labels]
 
         def column(values: Floats, common: Floats | None = None) -> _Column:
@@ -334,4 +335,4 @@ class _Column:
             if self.cells is not None
             else 1
         )
-        return self.summed(np.ones((atoms, 1)), (1, 1))[0, 0]
+        return np.asarray(self.summed(np.ones((atoms, 1)), (1, 1))[0, 0])
