@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from simulations.battery.design import Design
-
 from simulations.battery import effects
+from simulations.battery.design import Design
 
 DESIGNS: tuple[Design, ...] = (*effects.DESIGNS,)
 
