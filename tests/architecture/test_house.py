@@ -19,7 +19,8 @@ PUBLIC = {
 ROOMS_SHOWN = {"metrics", "mitigate"}
 METRICS = {
     "accuracy", "accuracy_gap", "accuracy_range", "cramers_v", "cramers_v_corrected", "cramers_v_max",
-    "cramers_v_mean", "cramers_v_median", "cramers_v_pooled", "demographic_parity", "equalized_odds", "mean_group_accuracy",
+    "cramers_v_mean", "cramers_v_median", "cramers_v_pooled", "demographic_parity", "equalized_odds",
+    "mean_group_accuracy",
     "model_differences", "phi",
     "prediction_differences", "skewsize", "skewsize_softmax", "skewsize_sufficiency", "skewsize_topk",
     "worst_class_group_accuracy", "worst_group_accuracy",

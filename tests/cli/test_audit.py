@@ -165,8 +165,17 @@ def test_gates_give_exit_4_after_everything_is_written(tmp_path, monkeypatch, ca
 
 def test_a_gate_on_a_value_that_is_missing_is_broken(tmp_path, monkeypatch, capsys) -> None:
     path = table(tmp_path, truth=["a"] * 600)
-    assert type_in(monkeypatch, "audit", path, *OPTIONS, "-q", "--fail-if", "skewsize<-9") == 4
+    assert type_in(monkeypatch, "audit", path, *OPTIONS, "-q", "--fail-if", "cramers_v_mean>9") == 4
     assert "has no value" in capsys.readouterr().err
+
+
+def test_a_gate_on_skewsize_needs_one_on_mean_v_beside_it(tmp_path, monkeypatch, capsys) -> None:
+    path, shape = table(tmp_path), ["--fail-if", "skewsize@group<-9"]
+    assert type_in(monkeypatch, "audit", path, *OPTIONS, "-q", *shape) == 2
+    error = capsys.readouterr().err
+    assert "skewsize@group<-9" in error
+    assert '--fail-if "cramers_v_mean@group>0.1"' in error
+    assert type_in(monkeypatch, "audit", path, *OPTIONS, "-q", *shape, "--fail-if", "cramers_v_mean>0.99") == 0
 
 
 def test_crossed_attributes_and_repeated_by(tmp_path, monkeypatch) -> None:

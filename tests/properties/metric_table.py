@@ -74,6 +74,7 @@ CASES = [
     Case("skewsize_softmax", ranked=True),
     Case("cramers_v"),
     Case("cramers_v", PAPER, scale_free=False),
+    Case("cramers_v_pooled"),
     Case("cramers_v_mean"),
     Case("cramers_v_median"),
     Case("cramers_v_max"),

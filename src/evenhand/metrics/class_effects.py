@@ -129,11 +129,10 @@ def unit_tables(
         "sufficiency": (cells.prediction, cells.truth),
         "independence": (np.zeros_like(cells.truth), cells.prediction),
     }[form]
-    if form != "independence":
-        table = np.searchsorted(labels, table)
-    place = batch.places(table, cells.group, column)
+    where = table if form == "independence" else np.searchsorted(labels, table)
+    place = batch.places(where, cells.group, column)
     if pooled is not None:
-        place = np.where(place < 0, batch.places(table, cells.group, np.full(column.shape, pooled)), place)
+        place = np.where(place < 0, batch.places(where, cells.group, np.full(column.shape, pooled)), place)
     kept = np.flatnonzero(place >= 0)
     n = cells.n.astype(np.float64)[kept]
     if grouped.units is not None:
@@ -289,9 +288,10 @@ def _interval(
 def effect_bootstrap(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
     """Replicates of the effect sizes, shape (replicates, k), and how they were made.
 
-    Rows are resampled within class and group. Where that would take too long, or rows come in clusters or have
-    weights, phi-squared is drawn from a normal distribution with its standard error instead. Replicates contain the noise of the sample once
-    more, so they serve the shape of the distribution (SkewSize), not its location.
+    Rows are resampled within class and group. Where that would take too long, or rows come in clusters or
+    have weights, phi-squared is drawn from a normal distribution with its standard error instead. Replicates
+    contain the noise of the sample once more, so they serve the shape of the distribution (SkewSize), not
+    its location.
     """
     key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
     if key not in prepared.memo:

@@ -21,6 +21,7 @@ from evenhand.metrics.class_effects import (
     summary_ends,
 )
 from evenhand.metrics.effect_options import EffectOptions
+from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
 from evenhand.stats.skewness import skewness, skewness_bound
 from evenhand.stats.summary_intervals import SUMMARIES, class_ends, combined_p
@@ -100,7 +101,7 @@ def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fi
     fields: dict[str, Any] = {}
     make: Callable[[float], Interval | None] | None = None
     if effects.null is not None and value is not None:
-        fields = _summary_inference(prepared, options, effects, summary, value)
+        fields = _summary_inference(prepared, options, effects, effects.null, summary, value)
         p = fields["p_value"]
 
         def make(level: float) -> Interval | None:
@@ -125,20 +126,26 @@ def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fi
 
 
 def _summary_inference(
-    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str, value: float
+    prepared: Prepared,
+    options: EffectOptions,
+    effects: ClassEffects,
+    null: NullEffects,
+    summary: str,
+    value: float,
 ) -> dict[str, Any]:
     """The corrected summary, its null band and p."""
     usable = np.flatnonzero(~np.isnan(effects.values))
     # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
-    drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
+    drawn = np.where(effects.tables.dof > 0, null.draws, 0.0)[:, usable]
     fields = _against_null(prepared, SUMMARIES[summary](drawn), value)
-    classes_p = effects.null.p[usable]
-    if np.isnan(effects.null.p[effects.tables.dof > 0]).any():
+    classes_p = null.p[usable]
+    if np.isnan(null.p[effects.tables.dof > 0]).any():
         fields = {"null": None, "p_value": None}
     elif usable.size == 1 and effects.tables.dof[usable[0]] > 0:
         fields["p_value"] = float(classes_p[0])
     elif summary == "median":
-        # the larger counts: exchange says whether any class shows an effect, the classes whether half of them do
+        # the larger counts: exchange says whether any class shows an effect, the classes whether half of
+        # them do
         together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
         fields["p_value"] = None if fields["p_value"] is None else max(fields["p_value"], together)
     corrected = effect_squares(prepared, options, effects).corrected[usable]

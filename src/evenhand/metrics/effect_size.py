@@ -16,8 +16,8 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
     For each true class the table group x prediction (only rows and columns that occur) gives
     ``V = sqrt(chi2 / (n * (min(r, c) - 1)))``; SkewSize is the Fisher-Pearson skewness of these V,
     ``m3 / m2^(3/2)``. It is descriptive: skewness does not see location and scale, so that one class with a
-    strong effect gives a high value, and strong effects in all classes give any. There is no p and no verdict;
-    read ``cramers_v_mean``, ``_median``, ``_max`` and the class parts beside it.
+    strong effect gives a high value, and strong effects in all classes give any. There is no p and no
+    verdict; read ``cramers_v_mean``, ``_median``, ``_max`` and the class parts beside it.
 
     Args:
         evidence: Predictions or Counts.
@@ -75,9 +75,9 @@ def cramers_v_pooled(
 ) -> Finding:
     r"""Cramér's V of all classes together: does the prediction depend on the group within the truth?
 
-    ``sqrt(sum_y chi2_y / sum_y n_y (min(r_y, c_y) - 1))`` over usable classes y, in [0, 1]; lower is fairer, 0
-    means that predictions are independent of the group within every class. A class counts by its rows, so that
-    many weak effects add up. ``corrected`` is V without what noise adds, and the interval is of it.
+    ``sqrt(sum_y chi2_y / sum_y n_y (min(r_y, c_y) - 1))`` over usable classes y, in [0, 1]; lower is fairer,
+    0 means that predictions are independent of the group within every class. A class counts by its rows, so
+    that many weak effects add up. ``corrected`` is V without what noise adds, and the interval is of it.
 
     p is that of chi-squared summed over classes with groups exchanged within each: a gamma distribution with
     the exact moments (Dawson 1954), or resampled tables where classes are sparse. With clusters or weights:
@@ -113,8 +113,8 @@ def cramers_v_median(
 ) -> Finding:
     """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    ``corrected`` is the median of the classes' corrected V; interval and p put the confidence distributions of
-    the classes together (Xie and Singh 2013): p is small where about half of the classes show an effect.
+    ``corrected`` is the median of the classes' corrected V; interval and p put the confidence distributions
+    of the classes together (Xie and Singh 2013): p is small where about half of the classes show an effect.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 
@@ -127,8 +127,9 @@ def cramers_v_median(
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    ``corrected`` is the largest of the classes' corrected V. Its interval goes from a limit that is simultaneous
-    over classes to the largest upper limit of a class. p: the largest V with groups exchanged within classes.
+    ``corrected`` is the largest of the classes' corrected V. Its interval goes from a limit that is
+    simultaneous over classes to the largest upper limit of a class. p: the largest V with groups exchanged
+    within classes.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 

@@ -98,7 +98,8 @@ def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Str
         chi2[:, table] = streams(table).choice(values, REPLICATES, p=weight)
         at_least = values >= tables.chi2[table] - _slack(tables.chi2[table])
         p[table] = min(1.0, weight[at_least].sum())
-        band[:, table] = values[0], values[min(np.searchsorted(np.cumsum(weight), LEVEL), values.size - 1)]
+        upper = min(int(np.searchsorted(np.cumsum(weight), LEVEL)), values.size - 1)
+        band[:, table] = values[0], values[upper]
         method[table] = "exact enumeration"
     _resample(batch, tables, resampled, streams, p, chi2, band)
     for table in resampled.tolist():

@@ -90,8 +90,8 @@ def chosen_by(gate: str) -> dict[str, str]:
 def check_gate_names(gates: Sequence[str]) -> None:
     """Refuse gates that cannot be read or name no metric, before hours of counting.
 
-    SkewSize says how effects are spread over classes, not how strong they are: a gate on it needs one on mean V
-    of the same grouping beside it.
+    SkewSize says how effects are spread over classes, not how strong they are: a gate on it needs one on
+    mean V of the same grouping beside it.
     """
     for gate in gates:
         name = parse_gate(gate)[0]
@@ -103,9 +103,9 @@ def check_gate_names(gates: Sequence[str]) -> None:
         if name in _SHAPES and not {(_SIZE, by), (_SIZE, None)} & set(read):
             beside = f"{_SIZE}@{by}" if by else _SIZE
             raise ParameterError(
-                f"{OPTION} {gate!r} cannot stand alone: SkewSize says how effects are spread over classes, not how "
-                f"strong they are, so that it is the same for weak and for strong ones; add a gate on mean V, "
-                f'such as {OPTION} "{beside}>0.1"'
+                f"{OPTION} {gate!r} cannot stand alone: SkewSize says how effects are spread over classes, "
+                "not how strong they are, so that it is the same for weak and for strong ones; add a gate on "
+                f'mean V, such as {OPTION} "{beside}>0.1"'
             )
 
 

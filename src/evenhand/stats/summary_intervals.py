@@ -1,10 +1,10 @@
 """Confidence limits of V and of its mean, median and maximum over classes.
 
-V is a root, so no unbiased estimate of it exists. What can be estimated is V^2 of each class without its noise
-(``phi_squared``), with a variance that depends on the true value. The observed V^2 of a class whose true one
-is t is taken as gamma distributed: at t = 0 this is the null distribution with Dawson's (1954) moments.
-Lower limits invert that test, so that they are above 0 where p is small enough, and only there. Classes are
-independent.
+V is a root, so no unbiased estimate of it exists. What can be estimated is V^2 of each class without its
+noise (``phi_squared``), with a variance that depends on the true value. The observed V^2 of a class whose
+true one is t is taken as gamma distributed: at t = 0 this is the null distribution with Dawson's (1954)
+moments. Lower limits invert that test, so that they are above 0 where p is small enough, and only there.
+Classes are independent.
 """
 
 from __future__ import annotations

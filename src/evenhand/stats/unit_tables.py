@@ -2,10 +2,10 @@
 
 Rows of one person are alike, so that chi-squared varies by more than between independent rows. Under the
 null, its deviations ``u_ij = O_ij - R_i C_j / n`` are a sum over units of
-``z_ij = sum over the unit's rows of (1[row is i] - R_i/n)(1[column is j] - C_j/n)``, whose mean is 0 whatever the
-sizes of units and groups, also where a unit lies in several groups. So chi-squared is a mixture of chi-squared
-variables, its weights the eigenvalues of ``sum z z' / e`` (Rao and Scott 1981, 1984). It is drawn in two ways,
-in all tables of a unit at once:
+``z_ij = sum over the unit's rows of (1[row is i] - R_i/n)(1[column is j] - C_j/n)``, whose mean is 0
+whatever the sizes of units and groups, also where a unit lies in several groups. So chi-squared is a mixture
+of chi-squared numbers, its weights the eigenvalues of ``sum z z' / e`` (Rao and Scott 1981, 1984). It is
+drawn in two ways, in all tables of a unit at once:
 
 * up to 100 units that lie in one group each change places as wholes; chi-squared of each draw is divided by
   Rao and Scott's mean of that draw, because groups may hold units of other sizes (Janssen 1997);

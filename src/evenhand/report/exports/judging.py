@@ -14,12 +14,13 @@ _DIFFERENCE = "_difference"
 _OF_ONE_MODEL = "association_difference"  # of two groups
 _HIGHER = frozenset((
     "accuracy", "worst_group_accuracy", "mean_group_accuracy", "worst_class_group_accuracy",
-    "resolution_accuracy", "household_hit_rate", "worst_household_hit_rate", "precision_at_k", "min_skew_at_k", "association_reduction",
+    "resolution_accuracy", "household_hit_rate", "worst_household_hit_rate", "precision_at_k",
+    "min_skew_at_k", "association_reduction",
 ))  # fmt: skip
 _LOWER = frozenset((
     "accuracy_gap", "accuracy_range", "demographic_parity", "equalized_odds", "cramers_v", "cramers_v_pooled",
-    "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi", "max_skew_at_k", "ndkl",
-    "misgendering_rate", "label_association_gap", "harmful_association_rate", "harmful_association_gap",
+    "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi", "max_skew_at_k",
+    "ndkl", "misgendering_rate", "label_association_gap", "harmful_association_rate", "harmful_association_gap",
     "precision_gap",
 ))  # fmt: skip
 """Metrics of which higher, and lower, values are better; a difference of models says neither by itself."""
