@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.choices import rate
 from evenhand.stats.effect_intervals import wilson_interval
 from evenhand.stats.exceedances import reached, reached_intervals
 
@@ -37,18 +36,6 @@ def test_without_clusters_it_is_wilsons():
     expected = wilson_interval(reached(values, group, 3, CUTS).astype(float), np.broadcast_to(n, low.shape))
     np.testing.assert_allclose(low, expected[0], atol=1e-15)
     np.testing.assert_allclose(high, expected[1], atol=1e-15)
-
-
-def test_with_clusters_it_is_the_rate_of_each_group(monkeypatch):
-    values, group, cluster = sample()
-    for cells in (8_000_000, 80):  # the second: two thresholds at a time
-        monkeypatch.setattr("evenhand.stats.exceedances._CELLS", cells)
-        low, high = reached_intervals(values, group, 3, cluster, CUTS)
-        for g in range(3):
-            for m, cut in enumerate(CUTS):
-                inside = group == g
-                one = rate((values[inside] >= cut).astype(float), cluster[inside], 40)
-                assert (low[g, m], high[g, m]) == pytest.approx((one.low, one.high), abs=1e-12)
 
 
 def test_few_clusters_and_clusters_of_one_are_independent_rows():
