@@ -1,7 +1,6 @@
 """Shares that reach thresholds: against counting one by one, and against the single-rate kernel."""
 
 import numpy as np
-import pytest
 
 from evenhand.stats.effect_intervals import wilson_interval
 from evenhand.stats.exceedances import reached, reached_intervals
