@@ -40,9 +40,8 @@ def resolution_difference(
     Interval: adjusted Wald of paired shares, the samples reduced to what the variation between clusters
     leaves of them, with t of Kish's effective number of clusters. Null and p: the two models exchanged at
     random in each cluster (without clusters in each sample: McNemar's test), exact up to 13 contributions,
-    else ``(1 + b) / (1 + B)`` with B = 9,999. One cluster alone has neither, with reason ``one_cluster``.
-    Parts are groups, corrected by Holm. Samples that the reference did not answer are dropped and counted;
-    the candidates of the two may differ.
+    else ``(1 + b) / (1 + B)`` with B = 9,999; reason ``one_cluster`` where there is one. Parts are groups,
+    corrected by Holm. Samples that the reference did not answer are dropped and counted.
 
     Args:
         evidence: Choices of the first model.
@@ -78,8 +77,7 @@ def resolution_difference(
     value, fields = asked.compared(rows, moved)
     parts = asked.parts(rows, moved)
     params = {**bound.params, "metric": metric}
-    against = other.params["candidates"]
-    if against != params["candidates"]:
+    if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
     found = bound.finding("resolution_difference", value, params, parts=corrected(parts), **fields)
     if found.interval is None:

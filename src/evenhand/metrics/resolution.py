@@ -23,9 +23,14 @@ def resolution_accuracy(
     genders. With ``their`` among the candidates a neutral choice counts as not right: read ``neutral_rate``
     and ``misgendering_rate`` beside it; over the same choices the three (and other outcomes) add up to 1.
 
-    Interval: MOVER of Wilson's intervals, their n reduced by the variation between clusters. Null: a
-    candidate chosen at random, exact; p is two-sided. None with reason ``single_group`` where one gender has
-    no sample.
+    Interval: MOVER of Wilson's intervals, their n what the variation between clusters leaves of it, t of
+    Kish's effective number of clusters (Korn and Graubard 1998). ``chance_at``: what the same choices give
+    if they are made without regard to the person, ``sum over strata of (share of a choice) x (share of a
+    truth)``; ``guessing`` in the details is a candidate drawn at random. Null and p: truths exchanged
+    against the choices within the strata, inside clusters that hold both genders, whole clusters otherwise,
+    studentised; p is also at least that at which the interval holds ``chance_at``. None with reason
+    ``single_group`` where one gender has no sample; no interval and p with reason ``one_cluster`` where
+    there is one cluster. Grouped by the attribute of the clusters, each group's samples are its units.
 
     Args:
         evidence: Choices.
@@ -34,7 +39,7 @@ def resolution_accuracy(
         mode: ``paper`` takes the first of tied candidates, rounds each gender's rate and then their mean, and
             over several contexts takes the mean of the contexts.
         inference: ``none`` skips intervals, null bands and p.
-        seed: Not used; every metric takes it.
+        seed: Of the exchanges.
 
     Raises:
         UnknownName: An attribute or value that does not exist.
@@ -60,10 +65,12 @@ def resolution_gap(
     Positive: masculine subjects are resolved better. With ``their`` among the candidates the gap mixes
     misgendering with neutral choices: ``misgendering_gap`` and ``neutral_gap`` are its two halves, negated.
 
-    Interval as in ``resolution_accuracy``: over occupations like these. Null and p: genders exchanged within
-    the strata, exact; the hypothesis is that gender makes no difference in any stratum. ``mde`` is the gap
-    that would be found with 80 % power. Parts under a grouping are corrected by Holm. Arguments as in
-    ``resolution_accuracy``; paper mode has no gap over several contexts.
+    Interval as in ``resolution_accuracy``, with the correlation of two rates that share clusters. Null and p:
+    genders exchanged within the strata, outcomes kept, as there; p is also at least that at which the
+    interval holds the reference. ``chance_at``: the mean of the exchanges, where strata of unlike difficulty
+    show genders unequally; else 0. ``mde`` is the gap that would be found with 80 % power. Parts under a
+    grouping are corrected by Holm. Arguments as in ``resolution_accuracy``; paper mode has no gap over
+    several contexts.
 
     Source: Hall et al. 2023, section 3.5 and Table 2.
     """
@@ -83,7 +90,8 @@ def misgendering_rate(
 ) -> Finding:
     """How often the other gender's candidate is chosen, mean over the two genders; in [0, 1].
 
-    A neutral choice is not misgendering. Parts, interval, null and arguments as in ``resolution_accuracy``.
+    A neutral choice is not misgendering. Parts, interval, null, p and arguments as in
+    ``resolution_accuracy``.
 
     Source: ours; the paper counts neutral and misgendering choices together as errors.
     """
@@ -124,7 +132,8 @@ def neutral_rate(
 ) -> Finding:
     """How often a neutral candidate is chosen (R_neutral), mean over the two genders; in [0, 1].
 
-    0 where no candidate is neutral. Parts, interval, null and arguments as in ``resolution_accuracy``.
+    0 where no candidate is neutral. It is the same whoever is seen, so that there is no null and no p.
+    Parts, interval and arguments as in ``resolution_accuracy``.
 
     Source: Hall et al. 2023, Appendix D.1 and Table 4.
     """

@@ -33,7 +33,7 @@ from evenhand.core.results import Finding, Part
 from evenhand.evidence.run_folder import Run
 
 _COLUMNS = ("source", "model", ZERO_SHOT, "setting", "quantity", "measure", *NUMBERS, "reason")
-_NULL = "95% of pronouns chosen at random; of a gap: of genders exchanged at random"
+_NULL = "95% of the same choices dealt to others; of a gap: of genders exchanged at random"
 _OVERALL = "Overall: the mean of single and two persons, as in the paper; all images: every image alike."
 _NAMES = {"accuracy": "RA", "gap": "gap", "neutral": "neutral", "misgendered": "misgendered"}
 _METRICS = {
