@@ -20,6 +20,7 @@ from evenhand.metrics.matching import READINGS
 Floats = npt.NDArray[np.float64]
 
 DIMENSIONS = 24
+_PLACES = 5
 NAMES = ("X", "Y"), ("A", "B")
 
 
@@ -121,6 +122,10 @@ def _single(data: Encoded, seed: int) -> Finding:
     return metrics.single_category_association(data.cosines, target="X", attributes=NAMES[1], seed=seed)
 
 
+def _pleasant(data: Encoded, seed: int) -> Finding:
+    return metrics.pleasant_at_k(data.cosines, target="X", attributes=NAMES[1], k=_PLACES, seed=seed)
+
+
 def _reduction(data: Encoded, seed: int) -> Finding:
     targets, attributes = NAMES
     return metrics.association_reduction(
@@ -158,12 +163,16 @@ def _cases(name: str, world: World) -> Sequence[Case]:
         "single_category_association": _single,
         "association_reduction": _reduction,
     }
+    if min(world.sizes[2:]) > _PLACES:
+        calls["pleasant_at_k"] = _pleasant
     if world.fusion:
         calls |= {f"match_association[reading={reading}]": _match(reading) for reading in READINGS}
     planted = bool(world.tie)
     cases = []
     for metric, call in calls.items():
         truth = _TRUTHS.get(name, {}).get(metric) if planted else 0.0
+        if metric == "pleasant_at_k" and not planted:
+            truth = world.sizes[3] / (world.sizes[2] + world.sizes[3])
         tested = planted and metric.startswith(("association_e", "association_d"))
         test, told = (min_f, "Clark's min F'") if tested else (None, "")
         cases.append(Case(metric, call, truth, not planted, test, told))

@@ -64,11 +64,12 @@ def association_effect_size(
 
     Returns:
         A Finding; parts are the mean phi of X and Y. p and interval take targets and attributes as samples:
-        the difference over its error is t (Clark 1973), the variance being that over targets plus that over
-        attributes less their interaction, with Satterthwaite's degrees of freedom. ``p_items`` in the details
-        exchanges targets between X and Y and takes attributes as they are: exact up to 20 v 20 items, else
-        from 100,000 random partitions. Fewer than three items of a set: neither p nor interval. ``without_low`` and ``without_high`` are the range of d without one item of any
-        set. None with reason ``empty_set``, ``one_member`` (of X or Y) or ``equal_associations``.
+        the difference over its error is t (Clark 1973), the variance that over targets plus that over
+        attributes less their interaction, with Satterthwaite's degrees of freedom; neither with fewer than
+        three items of a set. ``p_items`` in the details exchanges targets between X and Y, attributes as they
+        are: exact up to 20 v 20 items, else from 100,000 random partitions. ``without_low`` and
+        ``without_high`` are the range of d without one item of any set. None with reason ``empty_set``,
+        ``one_member`` (of X or Y) or ``equal_associations``.
 
     Raises:
         UserError: An unknown set or option.

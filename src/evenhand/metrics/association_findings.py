@@ -266,7 +266,8 @@ class Comparison:
             few = min(n, m) < 3
             why = "X and Y need three items each" if few else "neither X nor Y varies within itself"
             return Inferred(fields, [f"no interval, and no p over targets and attributes: {why}"])
-        how = f"t over {'targets; a set of one attribute is no sample' if sizes.fixed else 'targets and attributes'}"
+        what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
+        how = f"t over {what}"
         if self.mode != "paper":
             low, high = two_way_band(self.cells, sizes, statistic=statistic, level=LEVEL, ddof=ddof)
             null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"no difference: {how}")

@@ -186,21 +186,27 @@ def _finding(asked: Comparison, k: int, reading: str, standardised: bool) -> Fin
 def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
     """What each word adds to the association of each image of one set, as means over A and over B take it.
 
-    An image's association is the sum over words of ``+-weight x probability / k``: mean over A minus mean over
-    B once the words of a set of w count w times. Zeros where there are fewer words than k.
+    An image's association is the sum over words of ``+-weight x probability / k``: mean over A minus mean
+    over B once the words of a set of w count w times. Zeros where there are fewer words than k.
     """
-    nb = block.shape[1] - na
-    size = np.where(np.arange(block.shape[1]) < na, na, nb) / k
-    if k > (min(na, nb) if reading == "per_image_per_set" else block.shape[1]):
+    width = block.shape[1]
+    if k > (min(na, width - na) if reading == "per_image_per_set" else width):
         return np.zeros(block.shape)
     if reading == "per_image_per_set":
-        weights = np.concatenate([top_weights(block[:, :na], k), top_weights(block[:, na:], k)], axis=1)
-    elif reading == "per_group":
-        weights = top_weights(block.mean(axis=0)[None], k)
-    else:
-        weights = top_weights(block, k)
+        return np.concatenate([_best(block[:, :na], k), _best(block[:, na:], k)], axis=1)
+    weights = top_weights(block.mean(axis=0)[None] if reading == "per_group" else block, k)
     counted = weights if reading == "per_image_joint_share" else weights * block
-    return np.asarray(counted * size)
+    return np.asarray(counted * np.where(np.arange(width) < na, na, width - na) / k)
+
+
+def _best(block: Floats, k: int) -> Floats:
+    """Numbers of which the mean over a row is that of its k largest: the last of these, and what is above it.
+
+    Another word counts only by how far it is above the last place.
+    """
+    weights = top_weights(block, k)
+    last = np.where(weights > 0, block, np.inf).min(axis=1, keepdims=True)
+    return np.asarray(last + weights * (block - last) * block.shape[1] / k)
 
 
 def _group_test(asked: Comparison, k: int, scale: float, bound: float) -> tuple[float | None, Null | None]:

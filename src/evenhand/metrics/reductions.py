@@ -99,7 +99,7 @@ def _effect_size(block: Floats, sizes: tuple[int, int, int, int], ddof: int) -> 
 
 
 def _interval(blocks: Sequence[Floats], comparison: Comparison, ddof: int, level: float) -> Interval | None:
-    ends = reduction_interval(*blocks, Sizes(*comparison.sizes), ddof=ddof, level=level)
-    return plain_interval(
-        *ends, "t over targets and attributes of d before and after, on the same items", level
-    )
+    before, after = blocks
+    ends = reduction_interval(before, after, Sizes(*comparison.sizes), ddof=ddof, level=level)
+    how = "t over targets and attributes, of d before and after on the same items"
+    return plain_interval(*ends, how, level)

@@ -63,9 +63,9 @@ class Estimate:
     """A statistic with its error.
 
     Attributes:
-        value: The difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the variance
-            within the sets (each by its share of the targets), ``u^2 = n m / (2 N^2)``. The variance of h
-            hardly depends on g.
+        value: The difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the
+            variance within the sets (each by its share of the targets), ``u^2 = n m / (2 N^2)``. The variance
+            of h hardly depends on g.
         error: Standard error.
         freedom: Degrees of freedom of t.
     """
