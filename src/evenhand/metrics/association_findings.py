@@ -146,26 +146,20 @@ class Comparison:
             columns = [by_value(together[:, each].mean(axis=0), each) for each in columns]
         across = np.concatenate(columns)
         some = all(each.size for each in (*rows, *columns))
-        blocks = [evidence.values[np.ix_(each, across)] for each in rows]
-        na = columns[0].size
-        cells = [reading(block, na) for block in blocks] if reading is not None and some else blocks
-        phis = [_mean_difference(each, na) if some else np.zeros(len(each)) for each in cells]
-        orders = [np.argsort(each, kind="stable") for each in phis]
-        rows = [r[order] for r, order in zip(rows, orders, strict=True)]
+        rows, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
         over = np.concatenate(rows)
         block = evidence.values[np.ix_(over, across)]
-        read = [each[order] for each, order in zip(cells, orders, strict=True)]
         return cls(
             name,
             evidence,
             (x, y),
             (a, b),
             block,
-            np.concatenate(read) if reading is not None else block,
+            block if cells is None else cells,
             tuple(evidence.targets[i] for i in over.tolist()),
             tuple(evidence.attributes[i] for i in across.tolist()),
             (rows[0].size, rows[1].size, columns[0].size, columns[1].size),
-            np.concatenate([each[order] for each, order in zip(phis, orders, strict=True)]),
+            phis,
             mode,
             inference,
             seed,
@@ -376,6 +370,26 @@ class Comparison:
         return notes
 
 
+def _read_sets(
+    evidence: Similarities, rows: Sequence[Ints], across: Ints, na: int, reading: Reading | None
+) -> tuple[list[Ints], Floats | None, Floats]:
+    """Rows of each set in the order of their associations, what is averaged (None: the block), and these."""
+    blocks = [evidence.values[np.ix_(each, across)] for each in rows]
+    cells = blocks if reading is None else [reading(block, na) for block in blocks]
+    phis = [_mean_difference(each, na) for each in cells]
+    orders = [np.argsort(each, kind="stable") for each in phis]
+    return (
+        [each[order] for each, order in zip(rows, orders, strict=True)],
+        None
+        if reading is None
+        else np.concatenate([c[order] for c, order in zip(cells, orders, strict=True)]),
+        np.concatenate([phi[order] for phi, order in zip(phis, orders, strict=True)]),
+    )
+
+
 def _mean_difference(block: Floats, na: int) -> Floats:
+    """Association of each row; zeros where a set of attributes is empty."""
+    if not 0 < na < block.shape[1]:
+        return np.zeros(len(block))
     columns = np.arange(block.shape[1])
     return associations(block, columns[:na], columns[na:])
