@@ -12,7 +12,6 @@ from scipy import stats
 
 from evenhand.stats.association import associations, effect_size, leave_one_attribute_out, leave_one_out
 from evenhand.stats.partitions import permutation_test
-from evenhand.stats.two_way import two_way_draws, two_way_interval
 
 LOOPED = 1_000  # permutations of the plain loop, which is scaled up
 
@@ -111,27 +110,3 @@ def test_leaving_each_out(benchmark: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     show("d without each of 500 targets and 120 attributes", best(benchmark), took, "all again", "5x")
     assert took / best(benchmark) >= 5
-
-
-def test_two_way_bootstrap(benchmark: Any) -> None:
-    rng = np.random.default_rng(0)
-    values = rng.uniform(-1, 1, (40, 120))
-
-    def loop(count: int) -> list[float]:
-        found = []
-        for _ in range(count):
-            rows = np.r_[rng.integers(0, 20, 20), rng.integers(20, 40, 20)]
-            columns = np.r_[rng.integers(0, 60, 60), rng.integers(60, 120, 60)]
-            phi = associations(values[np.ix_(rows, columns)], np.arange(60), np.arange(60, 120))
-            found.append(effect_size(phi[:20], phi[20:]))
-        return found
-
-    took, expected = seconds(lambda: loop(999))
-    sets = (20, 20, 60, 60)
-    found = benchmark.pedantic(two_way_draws, (values, *sets), {"rng": rng}, rounds=7)["d"]
-    assert np.std(found) == pytest.approx(np.std(expected), rel=0.2)
-    show("999 two-way replicates, 20 v 20 x 60 + 60", best(benchmark), took, "loop", "5x")
-    assert took / best(benchmark) >= 5
-    whole, _ = seconds(lambda: two_way_interval(values, *sets, rng=rng), rounds=3)
-    show("the studentised interval", whole, took, "loop without errors", "2x")
-    assert took / whole >= 2

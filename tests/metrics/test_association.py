@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from evenhand import Similarities, metrics
+from evenhand.core.chance import standing_of
 from evenhand.core.errors import ParameterError
 from evenhand.core.reasons import REASONS
 from evenhand.metrics.association_tables import association_tables
@@ -59,7 +60,7 @@ def test_published_vectors(published):
             assert finding.value == pytest.approx(case[f"effect_size_ddof{ddof}"], abs=1e-12)
         assert finding.details["p_right"] == pytest.approx(case["p_right_exact"], abs=1e-12)
         assert finding.details["p_left"] == pytest.approx(case["p_left_exact"], abs=1e-12)
-        assert finding.p_value == pytest.approx(case["p_two_exact"], abs=1e-12)
+        assert finding.details["p_items"] == pytest.approx(case["p_two_exact"], abs=1e-12)
         assert finding.details["partitions"] == case["n_partitions"]
         assert finding.details["method"] == "exact"
         plain = metrics.association_difference(evidence, **SETS)
@@ -103,19 +104,21 @@ def test_p_and_null_are_those_of_all_partitions():
     finding = metrics.association_difference(evidence, **SETS)
     assert finding.details["partitions"] == comb(13, 6)
     assert finding.details["p_right"] == pytest.approx(np.mean(null >= observed - 1e-12))
-    assert finding.p_value == pytest.approx(np.mean(np.abs(null) >= abs(observed) - 1e-12))
-    assert (finding.null.low, finding.null.high) == pytest.approx(tuple(np.quantile(null, [0.025, 0.975])))
-    assert finding.null.method == "all partitions of the targets"
-    effect = metrics.association_effect_size(evidence, **SETS)
-    assert effect.null.high == pytest.approx(finding.null.high / phi.std(ddof=1))
+    assert finding.details["p_items"] == pytest.approx(np.mean(np.abs(null) >= abs(observed) - 1e-12))
+    paper = metrics.association_difference(evidence, **SETS, mode="paper")
+    assert (paper.null.low, paper.null.high) == pytest.approx(tuple(np.quantile(null, [0.025, 0.975])))
+    assert paper.null.method == "all partitions of the targets"
+    effect = metrics.association_effect_size(evidence, **SETS, mode="paper")
+    assert effect.null.high == pytest.approx(paper.null.high / phi.std(ddof=1))
     for side, p in (("greater", "p_right"), ("less", "p_left")):
-        assert metrics.association_difference(evidence, **SETS, alternative=side).p_value == effect.details[p]
+        found = metrics.association_difference(evidence, **SETS, alternative=side)
+        assert found.details["p_items"] == effect.details[p]
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_the_null_of_many_items_has_the_exact_spread(ddof):
     evidence = similarities(sizes=(40, 30, 5, 4), seed=3)
-    finding = metrics.association_effect_size(evidence, **SETS, ddof=ddof)
+    finding = metrics.association_effect_size(evidence, **SETS, ddof=ddof, mode="paper")
     phi = evidence.values[:, :5].mean(axis=1) - evidence.values[:, 5:].mean(axis=1)
     rng, draws = np.random.default_rng(0), []
     for _ in range(4_000):
@@ -124,7 +127,7 @@ def test_the_null_of_many_items_has_the_exact_spread(ddof):
     assert finding.null.high / 1.96 == pytest.approx(np.std(draws), rel=0.05)
     assert finding.details["method"] == "sampled"
     assert finding.details["partitions"] == 100_000
-    assert finding.p_value == pytest.approx(finding.details["p_two_sided_normal"], abs=0.01)
+    assert finding.p_value == pytest.approx(finding.details["p_right_normal"], abs=0.01)
 
 
 @pytest.mark.parametrize("name", COMPARED)
@@ -188,14 +191,14 @@ def test_single_sets_against_all_exchanges_of_words():
         null.append(by_word[inside].mean() - by_word[~inside].mean())
     assert finding.value == pytest.approx(phi.mean())
     assert finding.value == pytest.approx(null[0])
-    assert finding.p_value == pytest.approx(np.mean(np.abs(null) >= abs(null[0]) - 1e-12))
+    assert finding.details["p_attributes"] == pytest.approx(np.mean(np.abs(null) >= abs(null[0]) - 1e-12))
     assert finding.details["effect_size"] == pytest.approx(null[0] / by_word.std(ddof=1))
     signs = np.array(np.meshgrid(*[[1, -1]] * 6)).reshape(6, -1).T
     flipped = np.abs((signs * phi).mean(axis=1))
     assert finding.details["p_items"] == pytest.approx(np.mean(flipped >= abs(phi.mean()) - 1e-12))
     table = association_tables(evidence, [("X", "Y", "A", "B")])["single_category"]
     row = table.filter(pl.col("set") == "X", pl.col("item").is_null()).to_dicts()[0]
-    assert row["p_value"] == pytest.approx(finding.p_value)
+    assert row["p_value"] == pytest.approx(finding.details["p_attributes"])
     assert row["effect_size"] == pytest.approx(finding.details["effect_size"])
     parts = {part.key: part.value for part in finding.parts}
     items = table.filter(pl.col("set") == "X", pl.col("item").is_not_null())
@@ -250,8 +253,10 @@ def test_notes_tell_what_one_must_know():
     )
     assert "with 4 and 16 items |d| can reach 2.50" in notes
     few = metrics.association_effect_size(similarities(sizes=(2, 5, 4, 4)), **SETS)
-    assert few.interval is None
-    assert "no interval: X and Y need three items each" in few.notes
+    assert few.interval is few.p_value is None
+    told = "no interval, and no p over targets and attributes: X and Y need three items each"
+    assert told in few.notes
+    assert 0 < few.details["p_items"] <= 1
     single = metrics.association_effect_size(similarities(sizes=(5, 5, 1, 4)), **SETS)
     assert "a set of one attribute is no sample" in single.interval.method
     words = {"sample": list("uvwxyz"), "vector": np.random.default_rng(0).normal(size=(6, 3)).tolist()}
@@ -314,11 +319,44 @@ def test_tests_of_one_form_are_corrected_together():
     assert min(f.p_adjusted for f in family) == pytest.approx(3 * p[0])  # forms are families of their own
 
 
+def apart(seed, shift=3.0, sizes=(12, 9, 8, 7), dimensions=16):
+    """Random words, and sets that differ in a direction which has nothing to do with A against B."""
+    rng = np.random.default_rng(seed)
+    x, y, a, b = (rng.normal(size=(size, dimensions)) for size in sizes)
+    x[:, 0] += shift
+    return Similarities.from_vectors({"X": x, "Y": y}, {"A": a, "B": b})
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_sets_that_differ_in_what_no_word_speaks_of_are_within_chance(name):
+    """With the words fixed most of these are far beyond chance; other words would have said the contrary."""
+    found = [getattr(metrics, name)(apart(seed), **SETS) for seed in range(40)]
+    assert sum(one.details["p_items"] <= 0.05 for one in found) >= 10
+    assert sum(one.p_value <= 0.05 for one in found) <= 4
+    assert not any(standing_of(one).beyond for one in found if one.interval.low <= 0 <= one.interval.high)
+
+
+@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("shift", [0.0, 1.0, 3.0])
+def test_p_and_interval_agree_at_every_level(name, shift):
+    for seed in range(5):
+        finding = getattr(metrics, name)(similarities(seed=seed, shift=shift), **SETS)
+        for level in (0.5, 0.8, 0.95, 0.99, 0.999):
+            interval = finding.interval_at(level)
+            assert (interval.low <= 0 <= interval.high) == (finding.p_value > 1 - level)
+
+
+def test_p_can_pass_a_correction_for_many_pairs():
+    targets, attributes = vectors(sizes=(12, 12, 10, 10), shift=4.0)
+    finding = metrics.association_effect_size(Similarities.from_vectors(targets, attributes), **SETS)
+    assert finding.p_value < 1e-4
+
+
 def test_a_mean_difference_and_its_effect_size_share_their_partitions():
     evidence = material(0).similarities()
     first = metrics.association_effect_size(evidence, **SETS)
     second = metrics.association_difference(evidence, **SETS)
-    assert first.p_value == second.p_value
+    assert first.details["p_items"] == second.details["p_items"]
     assert first.details["z"] == second.details["z"]
 
 
@@ -330,5 +368,5 @@ def test_many_targets_have_a_finding():
     assert finding.value is not None
     assert finding.interval is not None
     assert finding.details["method"] == "normal"
-    assert finding.p_value == finding.details["p_two_sided_normal"]
+    assert finding.details["p_items"] == finding.details["p_two_sided_normal"]
     check_finding(finding)

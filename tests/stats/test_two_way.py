@@ -1,16 +1,20 @@
-"""The bootstrap over targets and attributes: draws against a loop, errors against doing it again, ends."""
+"""The test over targets and attributes: errors against doing it again, limits, p, reductions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evenhand.stats.association import associations, cohens_d, effect_bound, effect_size
-from evenhand.stats.pigeonhole import Sizes, Weights, d_of, jackknife_error, studied
 from evenhand.stats.two_way import (
-    paired_two_way_draws,
-    paired_two_way_interval,
-    two_way_draws,
+    Sizes,
+    d_of,
+    left_out,
+    reduction_interval,
+    single_set,
+    two_way,
+    two_way_band,
     two_way_interval,
 )
 
@@ -30,44 +34,6 @@ def d_and_cohen(values, n, na, ddof=1):
     return effect_size(phi[:n], phi[n:], ddof), cohens_d(phi[:n], phi[n:])
 
 
-def test_draws_are_d_of_the_items_that_were_drawn():
-    values = planted()
-    draws = two_way_draws(values, *SETS, replicates=20, rng=np.random.default_rng(3))
-    weights = Weights.drawn(Sizes(*SETS), 20, np.random.default_rng(3))
-    for r in range(20):
-        counts = [np.rint(w[:, r] * len(w)).astype(int) for w in (weights.x, weights.y, weights.a, weights.b)]
-        assert [count.sum() for count in counts] == list(SETS)
-        rows = np.r_[np.repeat(np.arange(7), counts[0]), 7 + np.repeat(np.arange(5), counts[1])]
-        columns = np.r_[np.repeat(np.arange(4), counts[2]), 4 + np.repeat(np.arange(6), counts[3])]
-        drawn = values[np.ix_(rows, columns)]
-        d, cohen = d_and_cohen(drawn, 7, 4)
-        phi = associations(drawn, np.arange(4), np.arange(4, 10))
-        assert draws["d"][r] == pytest.approx(d, rel=1e-10)
-        assert draws["cohens_d"][r] == pytest.approx(cohen, rel=1e-10)
-        assert draws["difference"][r] == pytest.approx(phi[:7].mean() - phi[7:].mean(), abs=1e-12)
-
-
-def test_before_and_after_are_of_the_same_items():
-    values = planted()
-    before, after = paired_two_way_draws(
-        values, 1 - 2 * values, *SETS, replicates=50, rng=np.random.default_rng(4)
-    )
-    np.testing.assert_allclose(after["d"], -before["d"], atol=1e-10)
-    np.testing.assert_allclose(after["difference"], -2 * before["difference"], atol=1e-12)
-    alone = two_way_draws(values, *SETS, replicates=50, rng=np.random.default_rng(4))
-    np.testing.assert_array_equal(alone["d"], before["d"])
-
-
-def test_draws_do_not_depend_on_block_size(monkeypatch):
-    values = planted()
-    whole = two_way_draws(values, *SETS, replicates=3000, rng=np.random.default_rng(5))["d"]
-    assert abs(np.nanmean(whole) - d_and_cohen(values, 7, 4)[0]) < 0.3
-    monkeypatch.setattr("evenhand.stats.two_way._CELLS", 2000)
-    blocks = two_way_draws(values, *SETS, replicates=3000, rng=np.random.default_rng(5))["d"]
-    assert blocks.shape == whole.shape
-    assert abs(np.nanmean(blocks) - np.nanmean(whole)) < 0.05
-
-
 def test_the_error_is_that_of_leaving_each_out_and_doing_it_again():
     values, sizes = planted(), Sizes(*SETS)
 
@@ -83,31 +49,60 @@ def test_the_error_is_that_of_leaving_each_out_and_doing_it_again():
         [h(np.delete(values, j, 1), 7, 5, 3) for j in range(4)],
         [h(np.delete(values, j, 1), 7, 5, 4) for j in range(4, 10)],
     ]
-    variance = sum((len(part) - 1) * np.var(part) for part in without)
-    assert jackknife_error(values, sizes) == pytest.approx(np.sqrt(variance), rel=1e-10)
-    assert jackknife_error(values, Sizes(*SETS, fixed=True)) == pytest.approx(
-        np.sqrt(sum((len(part) - 1) * np.var(part) for part in without[:2])), rel=1e-10
-    )
+    for mine, again in zip(left_out(values, sizes), without, strict=True):
+        np.testing.assert_allclose(mine, again, rtol=1e-10)
+    assert len(left_out(values, Sizes(*SETS, fixed=True))) == 2
 
 
-@pytest.mark.parametrize("scaled", [True, False])
-def test_influence_functions_are_slopes(scaled):
-    values, sizes = planted(), Sizes(*SETS)
-    once = Weights.once(sizes)
-    _, error = studied(values, sizes, once, scaled)
-    step, variance = 1e-6, 0.0
-    for name, size in zip("xyab", SETS, strict=True):
-        start = getattr(once, name)
-        slopes = []
-        for item in range(size):
-            moved = start * (1 - step)
-            moved[item] += step
-            other = {key: moved if key == name else getattr(once, key) for key in "xyab"}
-            slopes.append(studied(values, sizes, Weights(**other), scaled)[0][0])
-        base = studied(values, sizes, once, scaled)[0][0]
-        change = (np.array(slopes) - base) / step
-        variance += (change**2).mean() / (size - 1)
-    assert float(error[0]) == pytest.approx(np.sqrt(variance), rel=1e-4)
+def test_a_difference_has_the_error_of_crossed_samples():
+    """Components of variance by hand: over targets, over attributes, less that of both together."""
+    values = planted()
+    phi = associations(values, np.arange(4), np.arange(4, 10))
+    gain = values[:7].mean(axis=0) - values[7:].mean(axis=0)
+    over = phi[:7].var(ddof=1) / 7 + phi[7:].var(ddof=1) / 5
+    beside = gain[:4].var(ddof=1) / 4 + gain[4:].var(ddof=1) / 6
+    both = 0.0
+    for rows in (values[:7], values[7:]):
+        for block in (rows[:, :4], rows[:, 4:]):
+            rest = block - block.mean(axis=0) - block.mean(axis=1, keepdims=True) + block.mean()
+            both += (rest**2).sum() / np.prod(np.array(block.shape) - 1) / block.size
+    found = two_way(values, Sizes(*SETS), "difference")
+    assert found.value == pytest.approx(phi[:7].mean() - phi[7:].mean())
+    assert found.error**2 == pytest.approx(max(over + beside - both, over, beside))
+    assert found.freedom >= 3
+    t = found.value / found.error
+    assert found.p_value() == pytest.approx(2 * stats.t.sf(abs(t), found.freedom))
+    assert found.p_value("greater") == pytest.approx(stats.t.sf(t, found.freedom))
+    assert found.p_value("less") == pytest.approx(stats.t.cdf(t, found.freedom))
+
+
+def test_attributes_as_they_are_leave_welchs_t():
+    values = planted()
+    phi = associations(values, np.arange(4), np.arange(4, 10))
+    found = two_way(values, Sizes(*SETS, fixed=True), "difference")
+    assert found.p_value() == pytest.approx(stats.ttest_ind(phi[:7], phi[7:], equal_var=False).pvalue)
+
+
+@pytest.mark.parametrize("statistic", ["d", "cohens_d", "difference"])
+def test_limits_exclude_0_where_p_is_small(statistic):
+    for seed in range(20):
+        values, sizes = planted(0.04, seed=seed), Sizes(*SETS)
+        found = two_way(values, sizes, statistic)
+        for level in (0.5, 0.9, 0.99):
+            low, high = two_way_interval(values, sizes, statistic=statistic, level=level)
+            assert (low <= 0 <= high) == (found.p_value() > 1 - level)
+            band = two_way_band(values, sizes, statistic=statistic, level=level)
+            assert band[0] == -band[1] < 0
+
+
+def test_one_set_over_its_items_and_the_attributes():
+    values = planted()[:7]
+    found = single_set(values, 4)
+    phi = associations(values, np.arange(4), np.arange(4, 10))
+    assert found.value == pytest.approx(phi.mean())
+    assert found.error**2 >= phi.var(ddof=1) / 7
+    assert single_set(values[:1], 4) is single_set(values[:, :5], 4) is None
+    assert single_set(np.zeros((3, 4)), 2) is None
 
 
 def test_the_scale_goes_back_to_d():
@@ -122,100 +117,74 @@ def test_the_scale_goes_back_to_d():
 @pytest.mark.parametrize("gap", [0.0, 0.1, 0.5, 5.0])
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_intervals_hold_the_value_and_stay_within_the_bound(gap, ddof):
-    values = planted(gap, 20, 15, 30, 20)
+    values, sizes = planted(gap, 20, 15, 30, 20), Sizes(20, 15, 30, 20)
     d, cohen = d_and_cohen(values, 20, 30, ddof)
-    low, high = two_way_interval(values, 20, 15, 30, 20, rng=np.random.default_rng(0), ddof=ddof)
+    low, high = two_way_interval(values, sizes, ddof=ddof)
     bound = effect_bound(20, 15, ddof)
     assert -bound < low < d < high < bound * (1 + 1e-12)
-    ends = two_way_interval(values, 20, 15, 30, 20, rng=np.random.default_rng(0), statistic="cohens_d")
+    ends = two_way_interval(values, sizes, statistic="cohens_d")
     assert ends[0] < cohen < ends[1]
 
 
 def test_exchanging_sets_negates_the_interval():
     values = planted(0.1, 12, 12, 9, 9)
     turned = np.r_[values[12:], values[:12]]
-    one = two_way_interval(values, 12, 12, 9, 9, rng=np.random.default_rng(0), replicates=4999)
-    other = two_way_interval(turned, 12, 12, 9, 9, rng=np.random.default_rng(1), replicates=4999)
-    assert one == pytest.approx((-other[1], -other[0]), abs=0.12)
-
-
-def test_the_interval_of_a_difference_is_near_that_of_its_known_error():
-    rng = np.random.default_rng(6)
-    values = rng.normal(0, 1, (80, 90))
-    low, high = two_way_interval(values, 40, 40, 45, 45, rng=rng, statistic="difference")
-    phi = associations(values, np.arange(45), np.arange(45, 90))
-    assert (low + high) / 2 == pytest.approx(phi[:40].mean() - phi[40:].mean(), abs=1e-12)
-    assert 0.8 < (high - low) / (2 * 1.96 * np.sqrt(4 / (40 * 45))) < 2
+    one, other = (two_way_interval(table, Sizes(12, 12, 9, 9)) for table in (values, turned))
+    assert one == pytest.approx((-other[1], -other[0]))
 
 
 def test_attributes_taken_as_they_are_narrow_the_interval():
     rng = np.random.default_rng(7)
     values = rng.normal(0, 0.05, (40, 20))
     values[:20] += rng.normal(0, 0.3, 20)
-    both = two_way_interval(values, 20, 20, 10, 10, rng=rng)
-    targets = two_way_interval(values, 20, 20, 10, 10, rng=rng, fixed=True)
+    both = two_way_interval(values, Sizes(20, 20, 10, 10))
+    targets = two_way_interval(values, Sizes(20, 20, 10, 10, fixed=True))
     assert targets[1] - targets[0] < 0.7 * (both[1] - both[0])
-    one_each = two_way_interval(values[:, [0, 10]], 20, 20, 1, 1, rng=rng, fixed=True)
-    assert np.isfinite(one_each).all()
+    assert np.isfinite(two_way_interval(values[:, [0, 10]], Sizes(20, 20, 1, 1, fixed=True))).all()
 
 
 @pytest.mark.parametrize("sets", [(2, 10, 4, 6), (10, 2, 4, 6), (6, 6, 1, 9), (6, 6, 9, 1)])
 def test_sets_too_small_have_no_interval(sets):
     values = planted(0.1, *sets)
-    assert np.isnan(two_way_interval(values, *sets, rng=np.random.default_rng(0))).all()
-    assert np.isnan(paired_two_way_interval(values, values, *sets, rng=np.random.default_rng(0))).all()
+    assert two_way(values, Sizes(*sets)) is None
+    assert np.isnan(two_way_interval(values, Sizes(*sets))).all()
+    assert np.isnan(reduction_interval(values, values, Sizes(*sets))).all()
 
 
 def test_no_spread_within_the_sets_or_nan_has_no_interval():
     values = np.zeros((12, 10))
     values[:7, :4] = 0.5
-    assert np.isnan(two_way_interval(values, *SETS, rng=np.random.default_rng(0))).all()
     broken = planted()
     broken[2, 2] = np.nan
-    assert np.isnan(two_way_interval(broken, *SETS, rng=np.random.default_rng(0))).all()
-    draws = two_way_draws(np.full((12, 10), 0.3), *SETS, replicates=9, rng=np.random.default_rng(0))
-    assert np.isnan(draws["d"]).all()
-    assert np.isnan(draws["cohens_d"]).all()
-
-
-def test_an_empty_set_has_no_draws():
-    draws = two_way_draws(np.zeros((3, 4)), 3, 0, 2, 2, replicates=5, rng=np.random.default_rng(0))
-    assert {key: draw.shape for key, draw in draws.items()} == dict.fromkeys(
-        ("d", "difference", "cohens_d"), (5,)
-    )
-    assert np.isnan(draws["d"]).all()
+    for table in (values, broken):
+        assert np.isnan(two_way_interval(table, Sizes(*SETS))).all()
+        assert np.isnan(two_way_band(table, Sizes(*SETS))).all()
 
 
 def test_no_change_is_no_reduction():
     values = planted(0.1, 20, 20, 15, 15)
-    ends = paired_two_way_interval(values, values, 20, 20, 15, 15, rng=np.random.default_rng(0))
+    ends = reduction_interval(values, values, Sizes(20, 20, 15, 15))
     assert ends == pytest.approx((0, 0), abs=1e-6)
 
 
 @pytest.mark.parametrize("turn", [1, -1])
 def test_a_real_reduction_is_found_whatever_the_sign(turn):
     before, after = planted(0.15, 20, 20, 15, 15), planted(0.0, 20, 20, 15, 15)
-    low, high = paired_two_way_interval(
-        turn * before, turn * after, 20, 20, 15, 15, rng=np.random.default_rng(0)
-    )
+    low, high = reduction_interval(turn * before, turn * after, Sizes(20, 20, 15, 15))
     reduction = abs(d_and_cohen(before, 20, 15)[0]) - abs(d_and_cohen(after, 20, 15)[0])
     assert 0 < low < reduction < high
-    signed = paired_two_way_interval(
-        turn * before, turn * after, 20, 20, 15, 15, rng=np.random.default_rng(0), absolute=False
-    )
+    signed = reduction_interval(turn * before, turn * after, Sizes(20, 20, 15, 15), absolute=False)
     assert signed[0] < turn * (d_and_cohen(before, 20, 15)[0] - d_and_cohen(after, 20, 15)[0]) < signed[1]
 
 
 def test_a_reversal_is_no_reduction():
     before = planted(0.1, 20, 20, 15, 15)
-    low, high = paired_two_way_interval(before, -before, 20, 20, 15, 15, rng=np.random.default_rng(0))
+    low, high = reduction_interval(before, -before, Sizes(20, 20, 15, 15))
     assert low <= 0 <= high
-    low, _ = paired_two_way_interval(
-        before, -before, 20, 20, 15, 15, rng=np.random.default_rng(0), absolute=False
-    )
+    low, _ = reduction_interval(before, -before, Sizes(20, 20, 15, 15), absolute=False)
     assert low > 0
 
 
 def test_a_statistic_that_does_not_exist_is_named():
     with pytest.raises(ValueError, match="'t'; there is one of d, cohens_d, difference"):
-        two_way_interval(planted(), *SETS, rng=np.random.default_rng(0), statistic="t")
+        two_way_interval(planted(), Sizes(*SETS), statistic="t")

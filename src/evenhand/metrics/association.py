@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding, Interval, Part
+from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.building import number
@@ -20,12 +20,12 @@ from evenhand.stats.association import (
     associations,
     effect_bound,
     effect_size,
-    has_spread,
     leave_one_attribute_out,
     leave_one_out,
     single_category,
 )
 from evenhand.stats.partitions import permutation_test, sign_flip_test
+from evenhand.stats.two_way import Estimate, single_set
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -56,15 +56,20 @@ def association_effect_size(
         targets: Names of the sets X and Y.
         attributes: Names of the sets A and B.
         ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
-        alternative: Of the permutation test: ``two_sided``, ``greater`` (X tied more to A) or ``less``.
-        mode: ``paper``: p is that of the right tail, as in the code of iEAT, and sets of one item count.
+        alternative: Of the test: ``two_sided``, ``greater`` (X tied more to A) or ``less``.
+        mode: ``paper``: p is that of the right tail over targets, attributes as they are, as in the code of
+            iEAT, and sets of one item count.
         inference: ``none`` skips interval, null and p.
-        seed: Of bootstrap and of permutations too many to list.
+        seed: Of permutations too many to list.
 
     Returns:
-        A Finding; parts are the mean phi of X and Y. p is exact up to 20 v 20 items, else from 100,000
-        random partitions. ``without_low`` and ``without_high`` are the range of d without one item of any
-        set. None with reason ``empty_set``, ``one_member`` (of X or Y) or ``equal_associations``.
+        A Finding; parts are the mean phi of X and Y. p and interval take targets and attributes as samples:
+        the difference over its error is t (Clark 1973), the variance that over targets plus that over
+        attributes less their interaction, with Satterthwaite's degrees of freedom; neither with fewer than
+        three items of a set. ``p_items`` in the details exchanges targets between X and Y, attributes as they
+        are: exact up to 20 v 20 items, else from 100,000 random partitions. ``without_low`` and
+        ``without_high`` are the range of d without one item of any set. None with reason ``empty_set``,
+        ``one_member`` (of X or Y) or ``equal_associations``.
 
     Raises:
         UserError: An unknown set or option.
@@ -83,12 +88,7 @@ def association_effect_size(
     if value is not None:
         details |= asked.p_details() | _left_out(asked, *effects_without(asked, ddof))
         if asked.infers:
-            bound = effect_bound(*asked.sizes[:2], ddof)
-            fields = {
-                "p_value": asked.p_value,
-                "null": asked.null(1 / float(asked.phi.std(ddof=ddof)), bound),
-            }
-            fields["interval"], fields["notes"] = asked.interval("d", ddof)
+            fields = asked.inferred("d", ddof).as_fields()
     return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
@@ -122,11 +122,7 @@ def association_difference(
     if value is not None:
         details |= asked.p_details() | _left_out(asked, *_differences_without(asked))
         if asked.infers:
-            fields = {
-                "p_value": asked.p_value,
-                "null": asked.null(1, np.inf),
-            }
-            fields["interval"], fields["notes"] = asked.interval("difference", 1)
+            fields = asked.inferred("difference", 1).as_fields()
     return asked.finding({}, value, "empty_set", details=details, **fields)
 
 
@@ -141,15 +137,16 @@ def single_category_association(
 ) -> Finding:
     """Mean over one set's items of ``phi``, the mean similarity with A minus that with B; fair at 0.
 
-    It needs no second set of targets. p exchanges attributes between A and B (is this set's similarity with
-    them different?); ``p_items`` in the details flips the signs of the items' phi (do the items agree?).
+    It needs no second set of targets. p and interval take items and attributes as samples, as in
+    ``association_effect_size``. ``p_attributes`` in the details exchanges attributes between A and B (is this
+    set's similarity with them different?); ``p_items`` flips the signs of the items' phi (do they agree?).
     ``effect_size`` is the difference over the spread of the set's mean similarity with each attribute.
 
     Args:
         evidence: Similarities.
         target: Name of the set of targets.
         attributes: Names of the sets A and B.
-        mode: ``paper`` changes nothing but the name.
+        mode: ``paper``: p exchanges attributes.
         inference: ``none`` skips interval, null and p.
         seed: Of permutations too many to list.
 
@@ -248,38 +245,38 @@ def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
 
 
 def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
-    """Attributes exchanged, and the signs of items flipped: what the details say of it, and the rest."""
+    """The test over items and attributes, and beside it those over either alone."""
     near, far = by_word[: asked.na], by_word[asked.na :]
     words = permutation_test(near, far, rng=asked.stream("words"))
     items = sign_flip_test(phi, rng=asked.stream("items"))
-    band = asked.stream("band")
-    details: Details = {"z": number(words.z), "method": words.method, "p_items": number(items.two_sided)}
-    return details, {
-        "p_value": number(words.two_sided),
-        "null": partition_null(by_word, asked.na, 1, np.inf, band, asked.seed, "attributes"),
-        "interval": _items_and_words(phi, near, far),
-    }
+    details: Details = {
+        "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
+        "p_items": number(items.two_sided),
+    }  # fmt: skip
+    found = single_set(asked.block, asked.na)
+    if asked.mode == "paper":
+        null = partition_null(by_word, asked.na, 1, np.inf, asked.stream("band"), asked.seed, "attributes")
+        fields: dict[str, Any] = {"p_value": number(words.two_sided), "null": null}
+    else:
+        fields = {} if found is None else _about(found)
+    if found is None:
+        return details, fields
+    how = "t over items and attributes"
+
+    def limits(level: float) -> Interval | None:
+        reach = found.reach(level)
+        return plain_interval(found.value - reach, found.value + reach, how, level)
+
+    return details, fields | {"interval": limits(LEVEL), "limits": limits}
 
 
-def _items_and_words(phi: Floats, near: Floats, far: Floats) -> Interval | None:
-    """For a mean of associations: items, and the attributes of both sets, are samples.
-
-    Their variances add up (what items and attributes have in common counts twice, so that it is rather too
-    wide), with Satterthwaite's degrees of freedom.
-    """
-    from scipy import special
-
-    samples = [each for each in (phi, near, far) if each.size > 1]
-    if phi.size < 2:
-        return None
-    variances = [float(each.var(ddof=1)) / each.size for each in samples]
-    total = sum(variances)
-    if not has_spread(np.concatenate(samples)) or total <= 0:
-        return None
-    freedom = total**2 / sum(v**2 / (each.size - 1) for v, each in zip(variances, samples, strict=True))
-    half = float(special.stdtrit(freedom, (1 + LEVEL) / 2)) * total**0.5
-    middle = float(phi.mean())
-    return plain_interval(middle - half, middle + half, "t over items and attributes")
+def _about(found: Estimate) -> dict[str, Any]:
+    """The p of a mean and what it could be without any association."""
+    half = found.reach(LEVEL)
+    null = Null(
+        mean=0, low=-half, high=half, level=LEVEL, method="no association: t over items and attributes"
+    )
+    return {"p_value": found.p_value(), "null": null}
 
 
 def _item_parts(asked: SingleSet, phi: Floats, effects: Floats) -> list[Part]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from evenhand.core.results import Finding, GroupSize, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import number
+from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.similarity_findings import (
     Details,
     by_name,
@@ -35,16 +36,34 @@ from evenhand.stats.association import (
     point_biserial,
 )
 from evenhand.stats.partitions import Permutations, permutation_test
-from evenhand.stats.two_way import two_way_interval
+from evenhand.stats.two_way import Sizes, two_way, two_way_band, two_way_interval
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Reading: TypeAlias = Callable[[Floats, int], Floats]
 
 ALTERNATIVES = ("two_sided", "greater", "less")
-_WHOLE, _PART = (5_000_000, 999), (50_000_000, 199)  # similarities up to which so many replicates are made
 _SAMPLED = 20_000  # items up to which partitions are drawn
 _WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, where it is 2
+
+
+@dataclass(frozen=True, eq=False)
+class Inferred:
+    """What a test over targets and attributes says.
+
+    Attributes:
+        fields: Null band, p and interval of the finding, as far as there are any.
+        notes: Why some are missing.
+        limits: From a level to the interval.
+    """
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    limits: Callable[[float], Interval | None] | None = None
+
+    def as_fields(self) -> dict[str, Any]:
+        """All of it as ``Comparison.finding`` takes it."""
+        return {**self.fields, "notes": list(self.notes), "limits": self.limits}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +79,7 @@ class Comparison:
         targets: Names of X and Y.
         attributes: Names of A and B.
         block: Similarities of the items of X, then Y, with those of A, then B; shape (n + m, na + nb).
+        cells: What is averaged over A and over B: the similarities, or a reading of them.
         items: Ids of the rows.
         words: Ids of the columns.
         sizes: n, m, na, nb.
@@ -75,6 +95,7 @@ class Comparison:
     targets: tuple[str, str]
     attributes: tuple[str, str]
     block: Floats
+    cells: Floats
     items: tuple[str, ...]
     words: tuple[str, ...]
     sizes: tuple[int, int, int, int]
@@ -109,7 +130,7 @@ class Comparison:
             inference: ``auto`` or ``none``.
             seed: Of every random stream.
             alternative: ``two_sided``, ``greater`` or ``less``.
-            reading: From a block and na to the association of each row; None: difference of mean cosines.
+            reading: From the block of one set and na to what is averaged over A and over B; None: the block.
 
         Raises:
             UserError: No Similarities, an unknown set or option, or one set twice.
@@ -125,21 +146,20 @@ class Comparison:
             columns = [by_value(together[:, each].mean(axis=0), each) for each in columns]
         across = np.concatenate(columns)
         some = all(each.size for each in (*rows, *columns))
-        read = (reading or _mean_difference) if some else _nothing
-        phis = [read(evidence.values[np.ix_(each, across)], columns[0].size) for each in rows]
-        orders = [np.argsort(each, kind="stable") for each in phis]
-        rows = [r[order] for r, order in zip(rows, orders, strict=True)]
+        rows, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
         over = np.concatenate(rows)
+        block = evidence.values[np.ix_(over, across)]
         return cls(
             name,
             evidence,
             (x, y),
             (a, b),
-            evidence.values[np.ix_(over, across)],
+            block,
+            block if cells is None else cells,
             tuple(evidence.targets[i] for i in over.tolist()),
             tuple(evidence.attributes[i] for i in across.tolist()),
             (rows[0].size, rows[1].size, columns[0].size, columns[1].size),
-            np.concatenate([each[order] for each, order in zip(phis, orders, strict=True)]),
+            phis,
             mode,
             inference,
             seed,
@@ -214,47 +234,44 @@ class Comparison:
         return self.evidence.memo[key]
 
     @property
-    def p_value(self) -> float | None:
-        """The p-value of the alternative."""
+    def p_items(self) -> float | None:
+        """The p of the alternative over targets alone, attributes as they are: exact, or from draws."""
         found = self.permutations
         sides = {"two_sided": found.two_sided, "greater": found.right, "less": found.left}
         return number(sides[self.alternative])
 
-    def null(self, scale: float, bound: float) -> Null:
-        """What exchanging items gives for ``scale`` times the mean difference.
-
-        Args:
-            scale: 1 for the difference, 1 over the spread of all associations for the effect size.
-            bound: The largest that the result can be.
-        """
-        rng = self.stream("band")
-        return partition_null(self.phi, self.sizes[0], scale, bound, rng, self.seed, "targets")
-
-    def interval(self, statistic: str, ddof: int) -> tuple[Interval | None, list[str]]:
-        """Targets and attributes resampled at once; where there is none, a note says why.
+    def inferred(self, statistic: str, ddof: int) -> Inferred:
+        """Null band, p and interval over targets and attributes; in paper mode p over targets alone.
 
         Args:
             statistic: ``d`` or ``difference``.
             ddof: Of d.
         """
         n, m, na, nb = self.sizes
-        given = min(na, nb) < 2
-        replicates = next((count for most, count in (_WHOLE, _PART) if self.block.size <= most), 0)
-        if not replicates:
-            return None, ["no interval: so many targets are not resampled"]
-        rng = self.stream("two-way", statistic, ddof)
-        low, high = two_way_interval(
-            self.block, n, m, na, nb, rng=rng, statistic=statistic, replicates=replicates, ddof=ddof,
-            fixed=given,
-        )  # fmt: skip
-        how = "targets; a set of one attribute is no sample" if given else "targets and attributes"
-        told = {"replicates": replicates, "seed": self.seed}
-        made = plain_interval(low, high, f"bootstrap-t over {how}", **told)
-        if made is not None:
-            return made, []
-        if min(n, m) < 3:
-            return None, ["no interval: X and Y need three items each"]
-        return None, ["no interval: neither X nor Y varies within itself"]
+        sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)
+        found = two_way(self.cells, sizes, statistic)
+        fields: dict[str, Any] = {}
+        if self.mode == "paper":
+            scale = 1 / float(self.phi.std(ddof=ddof)) if statistic == "d" else 1.0
+            bound = effect_bound(n, m, ddof) if statistic == "d" else np.inf
+            null = partition_null(self.phi, n, scale, bound, self.stream("band"), self.seed, "targets")
+            fields = {"p_value": self.p_items, "null": null}
+        if found is None:
+            few = min(n, m) < 3
+            why = "X and Y need three items each" if few else "neither X nor Y varies within itself"
+            return Inferred(fields, [f"no interval, and no p over targets and attributes: {why}"])
+        what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
+        how = f"t over {what}"
+        if self.mode != "paper":
+            low, high = two_way_band(self.cells, sizes, statistic=statistic, level=LEVEL, ddof=ddof)
+            null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"no difference: {how}")
+            fields = {"p_value": found.p_value(self.alternative), "null": null}
+
+        def limits(level: float) -> Interval | None:
+            ends = two_way_interval(self.cells, sizes, statistic=statistic, level=level, ddof=ddof)
+            return plain_interval(*ends, how, level)
+
+        return Inferred(fields | {"interval": limits(LEVEL)}, [], limits)
 
     def p_details(self) -> Details:
         """All p-values of the permutation test and how they came about; nothing where none is wanted."""
@@ -262,6 +279,7 @@ class Comparison:
             return {}
         found = self.permutations
         return {
+            "p_items": self.p_items,
             "p_right": number(found.right),
             "p_left": number(found.left),
             "p_two_sided": number(found.two_sided),
@@ -297,7 +315,8 @@ class Comparison:
         groups = [GroupSize(key=self.targets[0], n=n), GroupSize(key=self.targets[1], n=m)]
         notes = [*self._notes(), *fields.pop("notes", [])]
         parts = self._parts()
-        return finding_of(
+        limits = fields.pop("limits", None)
+        found = finding_of(
             self.name,
             self.evidence,
             {**self.params, **params},
@@ -310,6 +329,7 @@ class Comparison:
             notes=notes,
             **fields,
         )
+        return found if limits is None else found.with_levels(limits)
 
     def _parts(self) -> list[Part]:
         parts = []
@@ -350,10 +370,26 @@ class Comparison:
         return notes
 
 
+def _read_sets(
+    evidence: Similarities, rows: Sequence[Ints], across: Ints, na: int, reading: Reading | None
+) -> tuple[list[Ints], Floats | None, Floats]:
+    """Rows of each set in the order of their associations, what is averaged (None: the block), and these."""
+    blocks = [evidence.values[np.ix_(each, across)] for each in rows]
+    cells = blocks if reading is None else [reading(block, na) for block in blocks]
+    phis = [_mean_difference(each, na) for each in cells]
+    orders = [np.argsort(each, kind="stable") for each in phis]
+    return (
+        [each[order] for each, order in zip(rows, orders, strict=True)],
+        None
+        if reading is None
+        else np.concatenate([c[order] for c, order in zip(cells, orders, strict=True)]),
+        np.concatenate([phi[order] for phi, order in zip(phis, orders, strict=True)]),
+    )
+
+
 def _mean_difference(block: Floats, na: int) -> Floats:
+    """Association of each row; zeros where a set of attributes is empty."""
+    if not 0 < na < block.shape[1]:
+        return np.zeros(len(block))
     columns = np.arange(block.shape[1])
     return associations(block, columns[:na], columns[na:])
-
-
-def _nothing(block: Floats, na: int) -> Floats:
-    return np.zeros(len(block))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,12 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association import check_ddof, undefined
 from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.building import number
+from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.similarity_findings import plain_interval
 from evenhand.stats.association import associations, effect_size
-from evenhand.stats.two_way import paired_two_way_interval
+from evenhand.stats.two_way import Sizes, reduction_interval
 
 Floats = npt.NDArray[np.float64]
-
-REPLICATES = 999
 
 
 def association_reduction(
@@ -47,7 +47,7 @@ def association_reduction(
         ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
         mode: ``default`` or ``paper``; the same here.
         inference: ``auto``, or ``none``: no interval.
-        seed: Of the bootstrap.
+        seed: Without effect: nothing is drawn.
 
     Returns:
         Positive where the association is weaker afterwards, at most |d before|; negative where it is
@@ -75,11 +75,12 @@ def association_reduction(
     details: dict[str, float | str | None] = {"before": number(d[0]), "after": number(d[1])}
     if value is not None:
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
-    interval = None
+    fields: dict[str, Any] = {}
     if value is not None and inference == "auto":
-        interval = _interval(blocks, comparison, ddof, seed)
+        limits = partial(_interval, blocks, comparison, ddof)
+        fields = {"interval": limits(LEVEL), "limits": limits}
     reason = reason or "equal_associations"
-    return comparison.finding({"ddof": ddof}, value, reason, interval=interval, details=details)
+    return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
 def _block(evidence: Similarities, comparison: Comparison) -> Floats:
@@ -97,10 +98,8 @@ def _effect_size(block: Floats, sizes: tuple[int, int, int, int], ddof: int) -> 
     return effect_size(phi[:n], phi[n:], ddof)
 
 
-def _interval(blocks: Sequence[Floats], comparison: Comparison, ddof: int, seed: int) -> Interval | None:
+def _interval(blocks: Sequence[Floats], comparison: Comparison, ddof: int, level: float) -> Interval | None:
     before, after = blocks
-    low, high = paired_two_way_interval(
-        before, after, *comparison.sizes, rng=comparison.stream("reduction"), replicates=REPLICATES, ddof=ddof
-    )
-    method = "two-way bootstraps of d before and after on the same items"
-    return plain_interval(low, high, method, replicates=REPLICATES, seed=seed)
+    ends = reduction_interval(before, after, Sizes(*comparison.sizes), ddof=ddof, level=level)
+    how = "t over targets and attributes, of d before and after on the same items"
+    return plain_interval(*ends, how, level)

@@ -48,10 +48,9 @@ def bias_at_k(
     average over all their orders. Parts are the queries.
 
     p: the groups of sampling units (samples, or clusters) change places at random, once for all queries that
-    rank them, among units of the same queries; the mean less chance is compared in standard errors of each
-    draw (Janssen 1997; Chung and Romano 2013). Its variance is that over queries and, where queries share
-    units, what exchanged groups have in common over them. The interval inverts the test: means of other
-    queries and units. ``chance_at`` is the mean of the draws.
+    rank them; the mean less chance is compared in standard errors of each draw (Janssen 1997; Chung and
+    Romano 2013): the spread over queries and, where these share units, what they have in common. The interval
+    inverts the test: means of other queries and units. ``chance_at`` is the mean of the draws.
 
     Args:
         evidence: Rankings.
@@ -76,28 +75,8 @@ def bias_at_k(
     asked = Asked.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
     _check_k(k)
     plus, minus, named = _pair(asked, groups)
-    neither = 0.0 if asked.paper else np.nan
-
-    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
-        values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
-        both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
-        return values if asked.paper else np.where(both, values, np.nan)
-
-    def look(tops: Tops, pools: Ints) -> Details:
-        sides = zip(named, (plus, minus), strict=False)
-        return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in sides}
-
-    figures = replace(top_figures(asked, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
-    lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
-    _explain(figures, lacking & np.isnan(figures.values), "single_group")
-    params = {"k": k, "groups": named}
-
-    def spread(pools: Ints) -> Floats:  # of a place that is +1 or -1
-        apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
-        return np.asarray(1 - apart**2)
-
-    statistic = _of_top(asked, k, values_of, "both", (-1, 1), spread)
-    return retrieval_finding(asked, figures, params, statistic)
+    figures, statistic = _differences(asked, k, plus, minus, named)
+    return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
 
 
 def skew_at_k(
@@ -245,6 +224,31 @@ def ndkl(
 
     statistic = Statistic(of, null_of, like_pool, _even, "high", (0, np.inf))
     return retrieval_finding(asked, figures, {"k": k}, statistic)
+
+
+def _differences(
+    asked: Asked, k: int, plus: int, minus: int, named: Sequence[str]
+) -> tuple[Figures, Statistic]:
+    """Bias of every query, and as chance needs it."""
+    neither = 0.0 if asked.paper else np.nan
+
+    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
+        values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
+        both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
+        return values if asked.paper else np.where(both, values, np.nan)
+
+    def look(tops: Tops, pools: Ints) -> Details:
+        sides = zip(named, (plus, minus), strict=False)
+        return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in sides}
+
+    def spread(pools: Ints) -> Floats:  # of a place that is +1 or -1
+        apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
+        return np.asarray(1 - apart**2)
+
+    figures = replace(top_figures(asked, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
+    lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
+    _explain(figures, lacking & np.isnan(figures.values), "single_group")
+    return figures, _of_top(asked, k, values_of, "both", (-1, 1), spread)
 
 
 def _extreme_skew(

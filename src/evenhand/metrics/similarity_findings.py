@@ -131,11 +131,11 @@ def permutation_sd(phi: Floats, n: int) -> float:
     return float(phi.std(ddof=1) * np.sqrt(total / (n * (total - n))))
 
 
-def plain_interval(low: float, high: float, method: str, **told: Any) -> Interval | None:
+def plain_interval(low: float, high: float, method: str, level: float = LEVEL) -> Interval | None:
     """An interval, or None where an end is no number."""
     if not (np.isfinite(low) and np.isfinite(high)):
         return None
-    return Interval(low=float(low), high=float(high), level=LEVEL, method=method, **told)
+    return Interval(low=float(low), high=float(high), level=level, method=method)
 
 
 def _differences(phi: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, bool]:

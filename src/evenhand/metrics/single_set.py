@@ -125,7 +125,8 @@ class SingleSet:
             given["mode"] = "paper"
         sizes = zip((self.target, *self.attributes), (self.n, self.na, self.nb), strict=True)
         notes = [f"the set {name!r} has no usable item" for name, size in sizes if not size]
-        return finding_of(
+        limits = fields.pop("limits", None)
+        found = finding_of(
             self.name,
             self.evidence,
             given,
@@ -137,3 +138,4 @@ class SingleSet:
             notes=notes + fields.pop("notes", []),
             **fields,
         )
+        return found if limits is None else found.with_levels(limits)

@@ -1,181 +1,187 @@
-"""Bootstrap of an association test over targets and attributes at once.
+"""An association test over targets and attributes at once: the t test and interval of crossed samples.
 
-Images and words are both samples: other photos and other words of the same kind would have given another d.
-Each replicate draws targets within X and within Y, and attributes within A and within B, with replacement
-(Owen 2007, "pigeonhole bootstrap"; independent sets). All functions take the matrix of similarities with rows
-``x1 ... xn y1 ... ym`` and columns ``a1 ... b1 ...``.
+Images and words are both samples: other photos and other words of the same kind would have given another
+difference. Its variance is that over targets plus that over attributes, less that of their interaction, which
+both hold (Clark 1973, quasi-F; Owen 2007), with Satterthwaite's degrees of freedom (1946). Functions take the
+matrix of similarities with rows ``x1 ... xn y1 ... ym`` and columns ``a1 ... b1 ...``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.association import has_spread
-from evenhand.stats.pigeonhole import (
-    Moments,
-    Sizes,
-    Weights,
-    cohens_of,
-    d_of,
-    jackknife_error,
-    studied,
-    varies,
-)
+from evenhand.stats.association import ROUNDING, effect_size, has_spread
 
 Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
+Component = tuple[float, float]  # a variance and its degrees of freedom
 
-REPLICATES = 999
 STATISTICS = ("d", "cohens_d", "difference")
-_CELLS = 1_000_000
 _STEPS = 1001  # places on the edge of an ellipse
 _UNKNOWN = (float("nan"), float("nan"))
+_NOTHING = ROUNDING**2  # a variance that is rounding
+_FARTHEST = 300.0  # an h whose d is the bound to the last digit
 
 
-def two_way_draws(
-    values: npt.ArrayLike,
-    n: int,
-    m: int,
-    na: int,
-    nb: int,
-    *,
-    replicates: int = REPLICATES,
-    rng: np.random.Generator,
-    ddof: int = 1,
-) -> dict[str, Floats]:
-    """Effects of resampled targets and attributes.
+@dataclass(frozen=True)
+class Sizes:
+    """Members of the four sets; ``fixed``: attributes are not a sample, they stay as they are."""
 
-    Where targets and attributes interact, the draws spread wider than samples do (up to three times that part
-    of the variance), and their percentiles miss a d near its bound: ``two_way_interval`` makes an interval.
+    n: int
+    m: int
+    na: int
+    nb: int
+    fixed: bool = False
+
+    @property
+    def total(self) -> int:
+        """N, targets in both sets."""
+        return self.n + self.m
+
+    @property
+    def share(self) -> float:
+        """Share of X among the targets."""
+        return self.n / self.total
+
+    @property
+    def unit(self) -> float:
+        """Scale of g at which its variance stops growing with g^2: ``sqrt(n m / 2) / N``."""
+        return float(np.sqrt(self.share * (1 - self.share) / 2))
+
+    @property
+    def enough(self) -> bool:
+        """Whether a test can be made: a set less one member must still vary."""
+        return min(self.n, self.m) >= 3 and (self.fixed or min(self.na, self.nb) >= 2)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic with its error.
+
+    Attributes:
+        value: The difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the
+            variance within the sets (each by its share of the targets), ``u^2 = n m / (2 N^2)``. The variance
+            of h hardly depends on g.
+        error: Standard error.
+        freedom: Degrees of freedom of t.
+    """
+
+    value: float
+    error: float
+    freedom: float
+
+    def p_value(self, alternative: str = "two_sided") -> float:
+        """The tail of t beyond the value.
+
+        Args:
+            alternative: ``two_sided``, ``greater`` or ``less``.
+        """
+        from scipy import special
+
+        t = self.value / self.error
+        if alternative == "two_sided":
+            return float(2 * special.stdtr(self.freedom, -abs(t)))
+        return float(special.stdtr(self.freedom, -t if alternative == "greater" else t))
+
+    def reach(self, level: float) -> float:
+        """How far the limits lie from the value."""
+        from scipy import special
+
+        return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
+
+
+def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estimate | None:
+    """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
+
+    The error of h is that of leaving out each target and attribute in turn, but at least that with which the
+    test of h = 0 is the test of no difference: as h grows, its slope would hide how uncertain the sign is.
 
     Args:
         values: Similarities, shape (n + m, na + nb).
-        n: Members of X, the first rows.
-        m: Members of Y.
-        na: Members of A, the first columns.
-        nb: Members of B.
-        replicates: R.
-        rng: Stream of random numbers.
-        ddof: Of d.
+        sizes: Of the sets.
+        statistic: ``difference``, or ``d`` or ``cohens_d`` for the scale h.
 
     Returns:
-        ``d``, ``difference`` (mean association of X minus that of Y) and ``cohens_d``, each of shape (R,);
-        NaN for a replicate without spread.
-    """
-    return paired_two_way_draws(values, values, n, m, na, nb, replicates=replicates, rng=rng, ddof=ddof)[0]
-
-
-def paired_two_way_draws(
-    before: npt.ArrayLike,
-    after: npt.ArrayLike,
-    n: int,
-    m: int,
-    na: int,
-    nb: int,
-    *,
-    replicates: int = REPLICATES,
-    rng: np.random.Generator,
-    ddof: int = 1,
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """``two_way_draws`` of the same resampled items on two matrices, as before and after a mitigation.
-
-    Args:
-        before: Similarities, shape (n + m, na + nb).
-        after: The same items in the same order.
-        n: Members of X, the first rows.
-        m: Members of Y.
-        na: Members of A, the first columns.
-        nb: Members of B.
-        replicates: R.
-        rng: Stream of random numbers.
-        ddof: Of d.
-
-    Returns:
-        The draws before and after; entry r of both is of the same items.
-    """
-    sizes = Sizes(n, m, na, nb)
-    if min(n, m, na, nb) < 1:
-        nothing = {key: np.full(replicates, np.nan) for key in ("d", "difference", "cohens_d")}
-        return nothing, nothing
-    tables = [_table(before)] if before is after else [_table(before), _table(after)]
-    parts: list[list[dict[str, Floats]]] = [[] for _ in tables]
-    for count in _blocks(replicates, sizes):
-        weights = Weights.drawn(sizes, count, rng)
-        for table, part in zip(tables, parts, strict=True):
-            part.append(Moments.of(table, sizes, weights).statistics(sizes, ddof))
-    done = [{key: np.concatenate([one[key] for one in part]) for key in part[0]} for part in parts]
-    return done[0], done[-1]
-
-
-def two_way_interval(
-    values: npt.ArrayLike,
-    n: int,
-    m: int,
-    na: int,
-    nb: int,
-    *,
-    rng: np.random.Generator,
-    statistic: str = "d",
-    replicates: int = REPLICATES,
-    level: float = 0.95,
-    ddof: int = 1,
-    fixed: bool = False,
-) -> Ends:
-    """Interval of d, of Cohen's d or of the difference of means, other targets and attributes in mind.
-
-    A bootstrap of ``t = (h* - h) / e*`` (Efron and Tibshirani 1993, 12.5), symmetric: ``h -+ q e``, q the
-    quantile of |t|, or that of the normal distribution if larger. h is a scale on which the variance hardly
-    depends on d (``stats/pigeonhole``); e* is its error from influence functions of targets and attributes,
-    in each replicate, and e that of leaving each out in turn. Ends of d never pass its bound.
-
-    What it covers: the d of the populations of targets, for attribute sets of these sizes drawn from
-    their populations (docs/statistics.md says how well, and what of attribute sets without end).
-
-    Args:
-        values: Similarities, shape (n + m, na + nb).
-        n: Members of X, the first rows; at least 3.
-        m: Members of Y; at least 3.
-        na: Members of A, the first columns; at least 2.
-        nb: Members of B; at least 2.
-        rng: Stream of random numbers.
-        statistic: ``d``, ``cohens_d`` or ``difference`` (without the scale h).
-        replicates: R.
-        level: Of the interval.
-        ddof: Of d.
-        fixed: Attributes are taken as they are, and only targets are resampled; sets of one are allowed.
-
-    Returns:
-        Low and high end; NaN where a set is too small or neither X nor Y varies.
-
-    Raises:
-        ValueError: There is no such statistic.
+        None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
+        varies.
     """
     if statistic not in STATISTICS:
         raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
-    sizes, table = Sizes(n, m, na, nb, fixed), _table(values)
+    table = np.asarray(values, dtype=np.float64)
     if not sizes.enough or not varies(table, sizes):
+        return None
+    plain = _difference(table, sizes)
+    if plain is None or statistic == "difference":
+        return plain
+    h, slope = _scaled(table, sizes)
+    parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes)]
+    together = [_interaction(table, sizes)] if not sizes.fixed else []
+    own = _crossed(parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together])
+    chord = plain.error * (h / plain.value if plain.value else slope)
+    return Estimate(h, max(own**0.5, chord), plain.freedom)
+
+
+def two_way_interval(
+    values: npt.ArrayLike, sizes: Sizes, *, statistic: str = "d", level: float = 0.95, ddof: int = 1
+) -> Ends:
+    """Limits of the statistic; NaN where there is no test.
+
+    Args:
+        values: Similarities, shape (n + m, na + nb).
+        sizes: Of the sets.
+        statistic: ``d``, ``cohens_d`` or ``difference``.
+        level: Of the limits.
+        ddof: Of d.
+    """
+    found = two_way(values, sizes, statistic)
+    if found is None:
         return _UNKNOWN
-    scaled = statistic != "difference"
-    centre, reach = _centre_and_reach(table, sizes, scaled, replicates, level, rng)
-    low, high = centre - reach, centre + reach
-    if statistic == "d":
-        return float(d_of(low, sizes, ddof)), float(d_of(high, sizes, ddof))
-    return (cohens_of(low, sizes), cohens_of(high, sizes)) if scaled else (low, high)
+    reach = found.reach(level)
+    low, high = (_back(found.value + side * reach, sizes, statistic, ddof) for side in (-1, 1))
+    return low, high
 
 
-def paired_two_way_interval(
+def two_way_band(
+    values: npt.ArrayLike, sizes: Sizes, *, statistic: str = "d", level: float = 0.95, ddof: int = 1
+) -> Ends:
+    """Values that the test of no difference does not reject, about 0; NaN where there is no test."""
+    found = two_way(values, sizes, statistic)
+    if found is None:
+        return _UNKNOWN
+    half = _back(found.reach(level), sizes, statistic, ddof)
+    return -half, half
+
+
+def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
+    """The mean association of one set with A less that with B, over its items and the attributes.
+
+    Args:
+        values: Similarities, shape (n, na + nb).
+        na: Members of A, the first columns.
+
+    Returns:
+        None where a set has one member or nothing varies.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    n, nb = len(table), table.shape[1] - na
+    if min(n, na, nb) < 2:
+        return None
+    sides, words = (table[:, :na], table[:, na:]), table.mean(axis=0)
+    phi = sides[0].mean(axis=1) - sides[1].mean(axis=1)
+    targets = [(float(phi.var(ddof=1)) / n, n - 1.0)]
+    attributes = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in (words[:na], words[na:])]
+    return _estimate(float(phi.mean()), targets, attributes, [_apart(side) for side in sides])
+
+
+def reduction_interval(
     before: npt.ArrayLike,
     after: npt.ArrayLike,
-    n: int,
-    m: int,
-    na: int,
-    nb: int,
+    sizes: Sizes,
     *,
-    rng: np.random.Generator,
-    replicates: int = REPLICATES,
     level: float = 0.95,
     ddof: int = 1,
     absolute: bool = True,
@@ -183,19 +189,14 @@ def paired_two_way_interval(
     """Interval of a reduction: ``|d before| - |d after|``, or ``d before - d after``, on the same items.
 
     The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes
-    are the reaches of the two intervals on their scale h, tilted by the correlation r of the two d over the
-    same resampled items. For a reduction linear in h that is MOVER (Zou and Donner 2008), ``sqrt(u^2 + v^2 -
+    are the reaches of the two intervals on their scale h, tilted by the correlation r of the two h when items
+    are left out. For a reduction linear in h that is MOVER (Zou and Donner 2008), ``sqrt(u^2 + v^2 -
     2 r u v)`` to each side; without any change r is 1, the ellipse a line, and both ends are 0.
 
     Args:
         before: Similarities, shape (n + m, na + nb).
         after: The same items in the same order.
-        n: Members of X, the first rows; at least 3.
-        m: Members of Y; at least 3.
-        na: Members of A, the first columns; at least 2.
-        nb: Members of B; at least 2.
-        rng: Stream of random numbers.
-        replicates: Of each bootstrap.
+        sizes: Of the sets.
         level: Of the interval.
         ddof: Of d.
         absolute: Whether it is |d| that is to be smaller.
@@ -203,62 +204,150 @@ def paired_two_way_interval(
     Returns:
         Low and high end; NaN where either d has no interval. Above 0 means that d was reduced.
     """
-    sizes = Sizes(n, m, na, nb)
-    tables = _table(before), _table(after)
-    if not sizes.enough or not all(varies(table, sizes) for table in tables):
+    tables = [np.asarray(table, dtype=np.float64) for table in (before, after)]
+    first, second = (two_way(table, sizes) for table in tables)
+    if first is None or second is None:
         return _UNKNOWN
-    seed = int(rng.integers(2**62))  # the same items are drawn three times
-    (h, reach), (other, other_reach) = (
-        _centre_and_reach(table, sizes, True, replicates, level, np.random.default_rng(seed))
-        for table in tables
-    )
-    again = np.random.default_rng(seed)
-    draws = paired_two_way_draws(*tables, n, m, na, nb, replicates=replicates, rng=again, ddof=ddof)
-    r = _correlation(*(np.arcsinh(sizes.unit * one["cohens_d"]) for one in draws))
+    parts = [np.concatenate(_scores(table, sizes)) for table in tables]
+    scale = float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
+    r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
 
-    def reduction(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
-        pair = d_of(first, sizes, ddof), d_of(second, sizes, ddof)
+    def reduction(h: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+        pair = d_of(h, sizes, ddof), d_of(other, sizes, ddof)
         return np.asarray(abs(pair[0]) - abs(pair[1]) if absolute else pair[0] - pair[1])
 
     angle = np.linspace(0, 2 * np.pi, _STEPS)
     along = r * np.cos(angle) + np.sqrt(max(1 - r * r, 0)) * np.sin(angle)
-    moves = reduction(h + reach * np.cos(angle), other + other_reach * along) - reduction(h, other)
-    values = [Moments.of(table, sizes, Weights.once(sizes)).statistics(sizes, ddof)["d"] for table in tables]
-    reduced = float((abs(values[0]) - abs(values[1]) if absolute else values[0] - values[1])[0])
+    ends = reduction(
+        first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
+    )
+    moves, centre = ends - reduction(first.value, second.value), [_d(table, sizes, ddof) for table in tables]
+    reduced = abs(centre[0]) - abs(centre[1]) if absolute else centre[0] - centre[1]
     return reduced + float(moves.min()), reduced + float(moves.max())
 
 
-def _correlation(first: Floats, second: Floats) -> float:
-    known = np.isfinite(first) & np.isfinite(second)
-    if known.sum() < 2 or not (has_spread(first[known]) and has_spread(second[known])):
-        return 0.0
-    return float(np.corrcoef(first[known], second[known])[0, 1])
+def varies(table: Floats, sizes: Sizes) -> bool:
+    """Whether everything is finite, and X or Y varies, so that there is an h."""
+    if not np.isfinite(table).all():
+        return False
+    phi = _phi(table, sizes)
+    return bool(has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :]))
 
 
-def _table(values: npt.ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64)
+def d_of(h: npt.ArrayLike, sizes: Sizes, ddof: int) -> Floats:
+    """From h to d: ``g / sqrt(1 + g^2 n m / N^2) sqrt((N - ddof) / N)``, which never passes the bound."""
+    sinh = np.sinh(np.clip(h, -_FARTHEST, _FARTHEST))
+    scale = np.sqrt((sizes.total - ddof) / sizes.total) / sizes.unit
+    return np.asarray(scale * sinh / np.sqrt(1 + 2 * sinh**2))
 
 
-def _blocks(replicates: int, sizes: Sizes) -> Iterator[int]:
-    block = max(1, _CELLS // (sizes.total + sizes.na + sizes.nb))
-    return (min(block, replicates - start) for start in range(0, replicates, block))
+def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
+    """H without each member of X, of Y, and, where attributes are a sample, of A and of B: closed forms."""
+    by_a, by_b = table[:, : sizes.na], table[:, sizes.na :]
+    a_mean, b_mean = by_a.mean(axis=1, keepdims=True), by_b.mean(axis=1, keepdims=True)
+    phi = a_mean - b_mean
+    x, y = phi[: sizes.n, 0], phi[sizes.n :, 0]
+    whole_x, whole_y = (x.mean(), x.var(ddof=1)), (y.mean(), y.var(ddof=1))
+    parts = [_h_of(_less_one(x), whole_y, sizes), _h_of(whole_x, _less_one(y), sizes)]
+    if not sizes.fixed:
+        less_a = phi + (a_mean - by_a) / (sizes.na - 1)
+        less_b = phi - (b_mean - by_b) / (sizes.nb - 1)
+        for less in (less_a, less_b):
+            x, y = less[: sizes.n], less[sizes.n :]
+            moments = [(part.mean(axis=0), part.var(axis=0, ddof=1)) for part in (x, y)]
+            parts.append(_h_of(moments[0], moments[1], sizes))
+    return parts
 
 
-def _centre_and_reach(
-    table: Floats, sizes: Sizes, scaled: bool, replicates: int, level: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    """The value, on the scale h or as a difference, and how far its interval reaches to each side."""
-    from scipy import special
+def _scores(table: Floats, sizes: Sizes) -> list[Floats]:
+    """What each item adds to the deviation of h; their squares add up to its variance."""
+    parts = left_out(table, sizes)
+    return [(part - part.mean()) * np.sqrt((part.size - 1) / part.size) for part in parts]
 
-    centre, error = (float(one[0]) for one in studied(table, sizes, Weights.once(sizes), scaled))
-    pivots = []
-    for count in _blocks(replicates, sizes):
-        found, errors = studied(table, sizes, Weights.drawn(sizes, count, rng), scaled)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pivots.append(np.abs(found - centre) / errors)
-    pivot = np.concatenate(pivots)
-    pivot = pivot[np.isfinite(pivot)]  # without those that drew a single member only
-    if not pivot.size:
-        return centre, float("nan")
-    quantile = max(float(special.ndtri((1 + level) / 2)), float(np.quantile(pivot, level, method="weibull")))
-    return centre, quantile * (jackknife_error(table, sizes) if scaled else error)
+
+def _phi(table: Floats, sizes: Sizes) -> Floats:
+    return np.asarray(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1))
+
+
+def _d(table: Floats, sizes: Sizes, ddof: int) -> float:
+    phi = _phi(table, sizes)
+    return effect_size(phi[: sizes.n], phi[sizes.n :], ddof)
+
+
+def _back(h: float, sizes: Sizes, statistic: str, ddof: int) -> float:
+    """From the scale of an estimate to that of its statistic."""
+    if statistic == "difference":
+        return h
+    return float(np.sinh(h)) / sizes.unit if statistic == "cohens_d" else float(d_of(h, sizes, ddof))
+
+
+def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
+    """The difference of mean associations with its components of variance."""
+    phi, gain = _phi(table, sizes), table[: sizes.n].mean(axis=0) - table[sizes.n :].mean(axis=0)
+    x, y = phi[: sizes.n], phi[sizes.n :]
+    samples = [x, y] if sizes.fixed else [x, y, gain[: sizes.na], gain[sizes.na :]]
+    found = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in samples]
+    blocks = [side[:, part] for side in (table[: sizes.n], table[sizes.n :]) for part in _columns(sizes)]
+    together = [] if sizes.fixed else [_apart(block) for block in blocks]
+    return _estimate(float(x.mean() - y.mean()), found[:2], found[2:], together)
+
+
+def _columns(sizes: Sizes) -> tuple[slice, slice]:
+    return slice(None, sizes.na), slice(sizes.na, None)
+
+
+def _interaction(table: Floats, sizes: Sizes) -> Component:
+    """The variance of the difference that targets and attributes have together."""
+    blocks = [side[:, part] for side in (table[: sizes.n], table[sizes.n :]) for part in _columns(sizes)]
+    found = [_apart(block) for block in blocks]
+    return sum(variance for variance, _ in found), min(freedom for _, freedom in found)
+
+
+def _apart(block: Floats) -> Component:
+    """What the mean of a block varies by beside its rows and columns."""
+    rows, columns = block.shape
+    away = block - block.mean()
+    squares = float(np.einsum("ij,ij->", away, away))
+    squares -= columns * float((away.mean(axis=1) ** 2).sum()) + rows * float((away.mean(axis=0) ** 2).sum())
+    freedom = (rows - 1) * (columns - 1)
+    return max(squares, 0.0) / freedom / block.size, float(freedom)
+
+
+def _estimate(
+    value: float, targets: Sequence[Component], attributes: Sequence[Component], together: Sequence[Component]
+) -> Estimate | None:
+    """A difference with the error of crossed samples; never below that over targets or attributes alone."""
+    variance = _crossed([one for one, _ in targets], [one for one, _ in attributes], together)
+    if not variance > _NOTHING:
+        return None
+    every = [*targets, *attributes]
+    spread = sum(one**2 / freedom for one, freedom in (*every, *together))
+    return Estimate(value, variance**0.5, max(variance**2 / spread, min(freedom for _, freedom in every)))
+
+
+def _crossed(targets: Sequence[float], attributes: Sequence[float], together: Sequence[Component]) -> float:
+    over, beside = sum(targets), sum(attributes)
+    return max(over + beside - sum(variance for variance, _ in together), over, beside)
+
+
+def _scaled(table: Floats, sizes: Sizes) -> tuple[float, float]:
+    """The effect on the scale h, and how steeply h grows with the difference."""
+    phi = _phi(table, sizes)
+    x, y = phi[: sizes.n], phi[sizes.n :]
+    within = float(np.sqrt(sizes.share * x.var(ddof=1) + (1 - sizes.share) * y.var(ddof=1)))
+    g = float(x.mean() - y.mean()) / within
+    return float(np.arcsinh(g * sizes.unit)), sizes.unit / float(np.sqrt(1 + (sizes.unit * g) ** 2)) / within
+
+
+def _less_one(numbers: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance (ddof 1) without each number in turn."""
+    k, away = numbers.size, numbers - numbers.mean()
+    left = (away @ away - away**2 * k / (k - 1)) / (k - 2)
+    return numbers.mean() - away / (k - 1), np.maximum(left, 0)
+
+
+def _h_of(x: tuple[Floats, Floats], y: tuple[Floats, Floats], sizes: Sizes) -> Floats:
+    """The scale on which intervals are made, from means and variances of the two sets."""
+    within = sizes.share * x[1] + (1 - sizes.share) * y[1]
+    within = np.where(within > _NOTHING, within, np.nan)
+    return np.asarray(np.arcsinh((x[0] - y[0]) / np.sqrt(within) * sizes.unit))

@@ -123,7 +123,7 @@ def _figures(forms: Sequence[str]) -> tuple[Figure, ...]:
             "dots", x="value", y="pair", colour="model", low="low", high="high", null_low="null_low",
             null_high="null_high", only={"form": form}, references=(EVEN,), title=form.capitalize(),
             interval=_INTERVALS,
-            null="95% of the partitions of both groups at random",
+            null="95% band of no difference",
             titles={"value": "difference of match probability" if form == MATCHING else "d", "pair": "",
                     "model": ""},
         )

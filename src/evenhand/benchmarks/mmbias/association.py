@@ -58,6 +58,7 @@ class MMBiasAssociation:
         "mode": Parameter("default", ("default", "paper"), "paper: one-sided p, as ieat"),
     }
     artifacts: Sequence[str] = ("mmbias/table2", "mmbias/figure5")
+    primaries: Sequence[str] = ("association_effect_size",)
 
     def plan(self, setting: Setting) -> Plan:
         """Each image once, and each different prompt once.

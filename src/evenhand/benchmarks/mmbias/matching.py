@@ -61,6 +61,7 @@ class MMBiasMatching:
         "mode": Parameter("default", ("default", "paper"), "paper: as the paper's Table 2"),
     }
     artifacts: Sequence[str] = ("mmbias/table2",)
+    primaries: Sequence[str] = ("match_association",)
 
     def plan(self, setting: Setting) -> Plan:
         """Each image with each word; the rows of one image stand together, and it is decoded about once.
