@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulations.battery import accuracy, audits, choices, effects, labels, neighbours, rankings
+from simulations.battery import accuracy, associations, audits, choices, effects, labels, neighbours, rankings
 from simulations.battery.design import Design
 
 DESIGNS: tuple[Design, ...] = (
@@ -12,6 +12,7 @@ DESIGNS: tuple[Design, ...] = (
     *labels.DESIGNS,
     *rankings.DESIGNS,
     *neighbours.DESIGNS,
+    *associations.DESIGNS,
     *audits.DESIGNS,
 )
 
