@@ -214,7 +214,7 @@ _MIXED = Model((10, 10, 10), _even(3, 3), _flat(3, 3, 0.8), photos=((4, 12),) * 
 _WEIGHTED = Model((300, 150, 60), _even(3, 3), _flat(3, 3, 0.8), weights=(1, 3, 2))
 _GAP = Model((220, 220), _even(2, 2), np.array([[0.85, 0.85], [0.744, 0.744]]))
 _PARITY = Model((300, 300), np.array([[0.34, 0.33, 0.33], [0.214, 0.456, 0.33]]), _flat(2, 3, 0.9))
-_ODDS = Model((220, 220), _even(2, 2), np.array([[0.9, 0.8], [0.8, 0.73]]))
+_ODDS = Model((220, 220), _even(2, 2), np.array([[0.9, 0.85], [0.745, 0.85]]))
 _GAP_PERSONS = Model((40, 40), _even(2, 2), np.array([[0.8, 0.8], [0.655, 0.655]]), photos=((8, 8),) * 2)
 
 

@@ -172,7 +172,7 @@ def test_a_weighted_p_is_asymptotic_and_says_so() -> None:
     assert any("Kish" in note for note in gap.notes)
 
 
-def test_the_gap_of_cells_has_no_p_because_classes_differ() -> None:
+def test_the_gap_of_cells_is_compared_with_that_of_classes_alone() -> None:
     counts = counted(
         [
             ("a", "a", "f", 90),
@@ -184,7 +184,10 @@ def test_the_gap_of_cells_has_no_p_because_classes_differ() -> None:
         ]
     )
     gap = call(counts, "accuracy_gap", groups="yz")
-    assert gap.p_value is None
     assert gap.null is not None
     assert gap.interval is not None
-    assert gap.interval.low <= gap.value <= gap.interval.high
+    assert gap.p_value is not None
+    assert gap.p_value > 0.05
+    assert gap.chance_at == pytest.approx(gap.null.mean)
+    assert gap.chance_at > 0.1
+    assert gap.interval.low <= gap.chance_at <= gap.interval.high

@@ -31,9 +31,10 @@ def mean_inference(margins: Margins, value: float) -> Inference:
     rates = _groups(margins)
     weight = np.full(rates.value.size, 1 / rates.value.size)
     draws, exchanged = _draws(margins, lambda drawn: drawn.mean(axis=1))
+    p = None if draws is None else exceeded(-value, -draws)
     return Inference(
-        lambda level: _pair(mean_limits(rates, weight, level)), "MOVER of Wilson limits", draws=draws,
-        exchanged=exchanged, side="both", p_value=None,
+        lambda level: _pair(mean_limits(rates, weight, level)), "MOVER of Wilson limits", p_value=p,
+        draws=draws, exchanged=exchanged, side="low",
     )  # fmt: skip
 
 
@@ -84,7 +85,10 @@ def gap_inference(margins: Margins, value: float) -> Inference | str:
 
 
 def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
-    """Of accuracy minus that of the worst cell: MOVER of both. No p: classes differ, too."""
+    """Of accuracy minus that of the worst cell: MOVER of both.
+
+    Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
+    """
     if not margins.by_label or len(margins.prepared.grouped.groups) < 2:
         return TOO_MANY if not margins.by_label else ""
     cells, whole = _cells(margins), margins.overall()
@@ -101,8 +105,10 @@ def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
     chance = margins.within_truth if margins.testable else None
     draws = chance.values["class_group_accuracy_gap"] if chance else None
     return Inference(
-        ends, "MOVER of the accuracy and the smallest of the cells", draws=draws,
-        exchanged=chance.method if chance else "", deciding=_worst_cell(margins), notes=[_CLASSES_DIFFER],
+        ends, "MOVER of the accuracy and the smallest of the cells",
+        p_value=None if draws is None else exceeded(value, draws),
+        reference=None if draws is None else float(np.nanmean(draws)), draws=draws,
+        exchanged=chance.method if chance else "", deciding=_worst_cell(margins),
     )  # fmt: skip
 
 
@@ -130,10 +136,6 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
 
 
 _MOST_GROUPS = 3_000
-_CLASSES_DIFFER = (
-    "no p: classes differ in accuracy, so that a model which treats groups alike has such a gap, too; the "
-    "null band shows it"
-)
 ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 

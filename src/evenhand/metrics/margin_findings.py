@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
+_HALVINGS = 8
 _Z_LEVEL = 1.959963984540054
 
 
@@ -113,12 +114,14 @@ def inferred(
         notes = [known] if known else []
         return build(prepared.grouped, name, params, value, parts=parts or [], notes=notes)
 
+    p_value = _weaker(known)
+
     def at(level: float) -> Interval:
         low, high = known.ends(level)
         shown = value if known.corrected is None else known.corrected
         ends = min(low, shown), max(high, shown)
         if known.reference is not None:
-            ends = agreeing(ends, known.p_value, known.reference, level)
+            ends = agreeing(ends, p_value, known.reference, level)
         return Interval(low=ends[0], high=ends[1], level=level, method=known.method)
 
     usual = at(LEVEL)
@@ -127,11 +130,26 @@ def inferred(
         notes.insert(0, explain("one_cluster"))
     finding = build(
         prepared.grouped, name, params, value, parts=parts or [], interval=usual,
-        null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=known.p_value,
-        corrected=known.corrected, mde=_detectable(known, usual, value), notes=notes,
-        details=dict(known.details),
+        null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=p_value,
+        corrected=known.corrected, chance_at=known.reference or None, mde=_detectable(known, usual, value),
+        notes=notes, details=dict(known.details),
     )  # fmt: skip
     return finding.with_levels(at)
+
+
+def _weaker(known: Inference) -> float | None:
+    """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
+
+    The interval's is 1 minus the largest level at which it excludes the reference.
+    """
+    p, reference = known.p_value, known.reference
+    if p is None or reference is None or p > 1 - LEVEL or known.ends(LEVEL)[0] > reference:
+        return p
+    low, high = 0.0, LEVEL
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if known.ends(middle)[0] > reference else (low, middle)
+    return 1 - low
 
 
 def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:

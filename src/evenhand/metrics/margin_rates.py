@@ -187,7 +187,7 @@ class Margins:
         largest, values = [], []
         for tally in self._predicted():
             largest.append(tally.largest())
-            noise.append(self._some(tally.away, noise))
+            noise.append(self._some("predicted", tally, noise))
             ranges = range_over_groups(tally.rates, 2)
             values.append({how: over_classes(ranges, how) for how in ("max", "mean")})
         return Chance(
@@ -218,7 +218,7 @@ class Margins:
             values.append(summaries(confusion))
             for kind, found in largest.items():
                 found.append(tallies[kind].largest())
-                noise[kind].append(self._some(tallies[kind].away, noise[kind]))
+                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
         most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
         return Chance(_concatenated(values), most, kept, f"{self.exchanged} exchanged within the truth")
 
@@ -263,9 +263,10 @@ class Margins:
             size = max(size, self.tables.unit.size * 4)
         return int(np.clip(_WORK // size, _FEWEST, _USUAL))
 
-    def _some(self, away: Floats, before: list[Floats]) -> Floats:
+    def _some(self, kind: str, drawn: Tally, before: list[Floats]) -> Floats:
         """As many of the draws as are still kept."""
-        most = int(np.clip(_KEPT // away[0].size, 60, _USUAL)) - sum(len(one) for one in before)
+        most = int(np.clip(_KEPT // drawn.away[0].size, 60, _USUAL)) - sum(len(one) for one in before)
+        away = drawn.away if self.tables is None else drawn.scaled_to(self.tally(kind))
         return away[: max(most, 0)]
 
 

@@ -119,6 +119,8 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
     if chance is not None:
         noise, draws = [chance.noise[kind] for kind in question.kinds], chance.values[question.key]
         exchanged = chance.method
+        if margins.tables is not None:  # units that came may be of other sizes: their spread is put right
+            draws = question.combined(*(range_over_groups(one, 2) for one in noise))
     elif margins.tables is not None:
         return explain("one_cluster")
     else:

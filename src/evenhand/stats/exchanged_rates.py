@@ -91,6 +91,12 @@ class Tally:
             blended = (telling * own + _PRIOR * noise) / (telling + _PRIOR)
             return np.asarray(np.where(m.units > 1, blended, noise))
 
+    def scaled_to(self, observed: Tally) -> Floats:
+        """``away`` of draws with the spread of the groups as they are, whose units may be of other sizes."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.sqrt(observed.variance / self.variance)
+        return np.asarray(np.where(np.isfinite(scale), self.away * scale, self.away))
+
     def largest(self) -> Floats:
         """The largest difference of two groups in any of the rates, in standard errors, shape (R,)."""
         z, error = self._scaled()

@@ -22,6 +22,7 @@ Combine = Callable[..., Floats]
 
 _STEPS = 17  # of the family
 _LEAST = 0.1  # of a label's differences that always stays
+_UPPER = 0.3  # of the error: the lower limit, which answers the test, has the rest
 _REACH = 4.0  # standard deviations that the family reaches beyond the observed mean
 
 
@@ -71,9 +72,9 @@ class MeanRange:
         return cls(observed, scales * whole, draws)
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
-        """Limits of the population's mean; the lower one alone has the level, as its test is one-sided."""
-        low = self._where(level)
-        high = self._where((1 - level) / 2)
+        """Limits of the population's mean, of ``level`` together."""
+        low = self._where(1 - (1 - _UPPER) * (1 - level))
+        high = self._where(_UPPER * (1 - level))
         return low, min(max(high, low, float(np.nanstd(self.draws[0]))), 1.0)
 
     @property
