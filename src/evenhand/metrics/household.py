@@ -209,12 +209,14 @@ def country_income_correlation(
         scale: ``log`` or ``linear`` income.
         mode: ``paper`` counts pairs of an image and a concept.
         inference: ``none`` skips the interval and p.
-        seed: Not used; nothing is drawn.
+        seed: Of the orders that are drawn.
 
     Returns:
-        A Finding; details have the number of ``countries``. Interval by Fisher's transformation over
-        countries, none where all lie on one line. p: all orders of up to nine countries (three in one line:
-        1/3), above that Student's t. Undefined (``undefined``) below three countries, or where all are alike.
+        A Finding; details have the number of ``countries``. Interval by Fisher's transformation, its error
+        by the jackknife over countries; none where all lie on one line. p: the studentised correlation over
+        all orders of up to nine countries (three in one line: 1/3), else 9,999 (DiCiccio and Romano 2017),
+        because rates of countries with few images are noisier. Undefined (``undefined``) below three
+        countries, or where all are alike.
 
     Raises:
         InputError: Evidence of another kind.

@@ -123,7 +123,7 @@ def left_out(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
     shift = (sums - value[..., None] * weights) / total
     count = weights.size
     left = np.sqrt((count - 1) / count) / np.maximum(1 - weights / total, 1e-12) if count > 1 else 1.0
-    return value, shift * left
+    return np.asarray(value), np.asarray(shift * left)
 
 
 def effective_size(value: Floats, variance: Floats, effective: float, rows: float) -> Floats:
@@ -209,7 +209,7 @@ class Cells:
         _, local = np.unique(cluster, return_inverse=True)
         cell, code = np.unique(local * groups + group, return_inverse=True)
         sizes = np.bincount(code, minlength=cell.size).astype(np.float64)
-        sums = np.bincount(code, value, minlength=cell.size)
+        sums = np.asarray(np.bincount(code, value, minlength=cell.size), dtype=np.float64)
         return cls(sums, sizes, sizes, cell // groups, cell % groups, groups)
 
     @property
