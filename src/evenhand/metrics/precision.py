@@ -80,9 +80,10 @@ def precision_gap(
     """Largest minus smallest precision of a group in ``precision_at_k``; in [0, 1], fair at 0.
 
     Where groups have different shares of the database, random neighbours give a gap too: ``chance_at``, with
-    which the gap is compared, and ``gap_by_chance`` in the details. ``gap_above_chance`` is the range of what each group has above its own chance level. Groups
-    that annotators could not tell are not compared. Arguments, and what is undefined, as in
-    ``precision_at_k``; with one group the value is None with reason ``single_group``.
+    which the gap is compared, and ``gap_by_chance`` in the details. ``gap_above_chance`` is the range of what
+    each group has above its own chance level. Groups that annotators could not tell are not compared.
+    Arguments, and what is undefined, as in ``precision_at_k``; with one group the value is None with reason
+    ``single_group``.
 
     Returns:
         A Finding. Interval: the largest simultaneous MOVER limits of two groups, whose variance is that of
