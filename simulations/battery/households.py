@@ -95,7 +95,7 @@ def design(
     cases = [
         Case(
             metric, partial(_call, call), truth=truth, fair=fair and metric != "household_hit_rate",
-            standard=welch if planted and "gap" in metric else None, standard_name="Welch's t test of households",
+            standard=welch if planted and "gap" in metric else None, standard_name="Welch's t test of homes",
         )
         for (metric, call), truth in zip(_METRICS.items(), truths, strict=True)
     ]  # fmt: skip

@@ -141,7 +141,7 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
     rate = points["hit_rate"].to_numpy()
     given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
     rng = question.stream("orders", method, scale)
-    found, *pairs = correlation(given, rate, rng, ranks=method == "spearman")
+    found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
     parts = _countries(question, points) if question.reason is None else []
     details: dict[str, Any] = {"countries": float(found.n)}
     if question.reason is not None or found.reason:
@@ -152,7 +152,7 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
         return question.finding(found.value, params=params, details=details, parts=parts)
 
     def make(level: float) -> Interval | None:
-        ends = jackknife_interval(*pairs, level)
+        ends = jackknife_interval(x, y, level)
         if ends is None:
             return None
         low, high = agreeing(ends, found.p_value, 0.0, level)

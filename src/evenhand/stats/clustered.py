@@ -101,7 +101,7 @@ def effective_size(value: Floats, variance: Floats, effective: float, rows: floa
     spread = value * (1 - value)
     varies = (variance > 1e-15) & (spread > 0)
     size = np.divide(spread, variance, out=np.full(np.shape(value), float(effective)), where=varies)
-    return np.minimum(size, rows)
+    return np.asarray(np.minimum(size, rows))
 
 
 def difference_error(first: ClusterMean, second: ClusterMean) -> float:
