@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from simulations.battery import accuracy, associations, audits, choices, effects, labels, neighbours, rankings
+from simulations.battery import (
+    accuracy,
+    associations,
+    audits,
+    choices,
+    effects,
+    households,
+    labels,
+    neighbours,
+    rankings,
+)
 from simulations.battery.design import Design
 
 DESIGNS: tuple[Design, ...] = (
@@ -10,6 +20,7 @@ DESIGNS: tuple[Design, ...] = (
     *effects.DESIGNS,
     *choices.DESIGNS,
     *labels.DESIGNS,
+    *households.DESIGNS,
     *rankings.DESIGNS,
     *neighbours.DESIGNS,
     *associations.DESIGNS,

@@ -28,7 +28,8 @@ class Pictures:
         database: Persons in the database, of each label.
         size: Pictures of a person.
         knows: How strongly vectors show the label, in queries of each label.
-        dimensions: Of the vectors; many make hubs.
+        dimensions: Of the vectors.
+        hubs: How much nearer some items of the database are to all queries.
         shared: Whether the database has pictures of the persons who are asked about.
         alike: Share of a picture's vector that is its person's.
         k: How many neighbours count.
@@ -39,6 +40,7 @@ class Pictures:
     size: int = 1
     knows: tuple[float, ...] = (0.0, 0.0, 0.0)
     dimensions: int = 6
+    hubs: float = 0.0
     shared: bool = False
     alike: float = 0.8
     k: int = 10
@@ -50,6 +52,8 @@ class Pictures:
         left, own = self._vectors(rng, asked, np.array(self.knows))
         strongest = np.full(len(self.database), max(self.knows))
         right, _ = self._vectors(rng, held, strongest)
+        left[:, -1] += self.hubs
+        right[:, -1] += self.hubs * rng.exponential(size=len(right))
         tables = [self._table("q", asked), self._table("d", held)]
         if self.shared:
             more, _ = self._vectors(rng, asked, np.array(self.knows), own)
@@ -162,7 +166,7 @@ def welch(data: Neighbours) -> float:
 DESIGNS: tuple[Design, ...] = (
     design("database 61/39, random vectors", Pictures((100, 100), (122, 78)), short=True),
     design("3 labels 50/30/20, random vectors", Pictures((70, 50, 30), (150, 90, 60)), short=True),
-    design("balanced, 300 dimensions with hubs", Pictures((60, 60), (75, 75), dimensions=300)),
+    design("balanced, with hubs", Pictures((60, 60), (75, 75), hubs=2.5)),
     design("20 persons x 6 and 20 in the database", Pictures((10, 10), (10, 10), size=6)),
     design("12 persons x 5, database 30/10 x 5", Pictures((6, 6), (30, 10), size=5)),
     design("30 persons on both sides", Pictures((15, 15), (15, 15), size=3, shared=True)),

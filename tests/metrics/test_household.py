@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
+from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.evidence.household_hits import HouseholdHits
@@ -54,7 +55,7 @@ def check(finding):
     json.loads(text, parse_constant=pytest.fail)
     assert Finding.model_validate_json(text) == finding
     for piece in (finding, *finding.parts):
-        assert (piece.value is None) == (piece.reason is not None)
+        assert piece.reason in (None, "one_cluster") if piece.value is not None else piece.reason
         if piece.interval is not None:
             assert piece.interval.low <= piece.value <= piece.interval.high
         if piece.null is not None:
@@ -146,14 +147,49 @@ def test_intervals_go_by_household():
     assert by_home.high - by_home.low > 1.3 * (by_image.high - by_image.low)
 
 
-def test_households_in_several_groups_have_no_exchange():
+def test_households_in_several_groups_have_them_exchanged_inside():
     table = FRAME.with_columns(concept=pl.col("sample").str.slice(-1))
-    for metric in (metrics.household_hit_rate, *BY_GROUP):
+    for metric in BY_GROUP:
         finding = check(metric(HouseholdHits.from_hits(table), by="concept"))
-        assert finding.null is None
-        assert finding.p_value is None
-        assert all(part.null is None for part in finding.parts)
+        assert finding.p_value > 0.05
         assert finding.interval is not None
+        assert all(part.null is not None for part in finding.parts)
+    crowded = FRAME.with_columns(concept=pl.Series([str(number % 40) for number in range(FRAME.height)]))
+    finding = check(metrics.household_hit_gap(HouseholdHits.from_hits(crowded), by="concept"))
+    assert (finding.p_value, finding.null) == (None, None)
+    assert any("more than 30 groups" in note for note in finding.notes)
+
+
+def topics(seed=0, effect=0.0):
+    """Poor homes show mostly toys, rich ones mostly stoves; a model names toys less, whoever has them."""
+    rng, rows = np.random.default_rng(seed), []
+    for number in range(80):
+        bucket, share = ("low", 0.8) if number < 45 else ("high", 0.2)
+        for image in range(int(rng.integers(3, 12))):
+            toy = rng.random() < share
+            hit = rng.random() < (0.3 if toy else 0.8) + effect * (bucket == "high")
+            sample = f"{number}-{image}"
+            rows.append((sample, str(number), bucket, "toy" if toy else "stove", float(hit)))
+    columns = ["sample", "household", "income_bucket", "concept", "hit"]
+    return HouseholdHits.from_hits(pl.DataFrame(rows, schema=columns, orient="row"))
+
+
+def test_a_gap_that_concepts_explain_is_no_gap_by_income():
+    """Topics differ by income and the model depends on the topic only: all such gaps were beyond chance."""
+    finding = check(metrics.household_hit_gap(topics()))
+    assert finding.value > 0.2
+    assert finding.chance_at == pytest.approx(finding.value, abs=0.1)
+    assert finding.details["gap_by_concept"] == finding.chance_at
+    assert finding.p_value > 0.05
+    assert not standing_of(finding).beyond
+    extremes = check(metrics.household_hit_gap(topics(), groups="extremes"))
+    assert extremes.p_value > 0.05
+    worst = check(metrics.worst_household_hit_rate(topics()))
+    assert worst.p_value > 0.05
+    assert worst.null.low < worst.value
+    planted = metrics.household_hit_gap(topics(effect=0.19))
+    assert planted.p_value < 0.01
+    assert standing_of(planted).side == "above"
 
 
 def test_improvement_over_a_reference():

@@ -5,7 +5,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from evenhand.stats.nearest_items import TIED, FirstItems, exchanged_labels
+from evenhand.stats.nearest_items import TIED, FirstItems
 
 
 def by_orders(values, match, k):
@@ -46,33 +46,3 @@ def test_cosines_that_float32_cannot_tell_apart_are_tied():
 def test_in_order_takes_the_first_k_or_what_there_is():
     assert FirstItems.in_order((2, 3), 2).weight.tolist() == [[1, 1, 0]] * 2
     assert FirstItems.in_order((1, 3), 9).weight.tolist() == [[1, 1, 1]]
-
-
-def test_moments_of_exchanged_labels_are_exact():
-    items = np.array([[0, 1], [0, 2], [3, 0]])
-    weight = np.array([[1, 0.5], [1, 0.5], [1, 0.5]])
-    asked = np.array([0, 1, 0])
-    labels = np.array([0, 1, 0, -1, 1])
-    values = [
-        (weight * (np.array(order)[items] == asked[:, None])).sum() / 4.5 for order in permutations(labels)
-    ]
-    found = exchanged_labels(items, weight, asked, labels, 4.5)
-    assert found.mean == pytest.approx(np.mean(values))
-    assert found.sd == pytest.approx(np.std(values))
-
-
-def test_hubs_make_the_null_wider():
-    rng = np.random.default_rng(0)
-    labels, asked = rng.integers(0, 2, 1000), np.zeros(200, dtype=np.int64)
-    weight = np.ones((200, 10))
-    same = np.tile(np.arange(10), (200, 1))
-    apart = np.array([rng.choice(1000, 10, replace=False) for _ in range(200)])
-    hubs = exchanged_labels(same, weight, asked, labels, 2000)
-    spread = exchanged_labels(apart, weight, asked, labels, 2000)
-    assert hubs.mean == pytest.approx(spread.mean)
-    assert hubs.sd > 5 * spread.sd
-
-
-def test_a_label_that_no_item_has_is_never_found():
-    found = exchanged_labels(np.array([[0, 1]]), np.ones((1, 2)), np.array([3]), np.array([0, 1, 2]), 2)
-    assert (found.mean, found.sd) == (0, 0)

@@ -183,14 +183,21 @@ class HouseholdHits:
 
     @property
     def images(self) -> pl.DataFrame:
-        """One row an image of a household, hit where any of its pairs is; ``concept`` is left out."""
+        """One row an image of a household, hit where any of its pairs is.
+
+        ``concept`` is left out; ``_topic`` has all concepts of the image.
+        """
         if "images" not in self.memo:
             rest = [
                 name for name in self.table.columns if name not in {"household", "image", *_OWN, "concept"}
             ]
             self.memo["images"] = (
                 self.table.group_by("household", "image")
-                .agg(pl.col(*_OWN).max(), pl.col(rest).first())
+                .agg(
+                    pl.col(*_OWN).max(),
+                    pl.col(rest).first(),
+                    pl.col("concept").drop_nulls().unique().sort().str.join("\x1f").alias("_topic"),
+                )
                 .sort("household", "image")
             )
         images: pl.DataFrame = self.memo["images"]

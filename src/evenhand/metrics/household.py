@@ -39,11 +39,12 @@ def household_hit_rate(
 
     Returns:
         A Finding; n counts images (pairs in paper mode), and details have ``households`` and ``coverage``
-        (share with any prediction at least as sure as the threshold), for each part too. Interval: Wilson's,
-        n reduced to what the variation between households leaves of it; None below two households. The null
-        and p of a part: households exchanged between groups, by how many standard errors (that their number
-        of images leads to expect) the group is from the rest, corrected by Holm; none where a household lies
-        in several groups. By ``concept`` an image counts in each of its concepts, and once in the whole.
+        (share with any prediction at least as sure as the threshold), for each part too. Interval: Wilson's
+        with the effective size of the variance between households and the quantile of t (Korn and Graubard
+        1998); None of one household (``one_cluster``). The null and p of a part: households exchanged between
+        groups as a whole, those of several groups inside, by how many standard errors the group is from the
+        rest, without what concepts make of hits; corrected by Holm. No null where households lie in several
+        of more than 30 groups. By ``concept`` an image counts in each of its concepts, and once in the whole.
         Undefined, with the reason ``empty`` or ``not in the label space``, where no image is left.
 
     Raises:
@@ -86,12 +87,14 @@ def household_hit_gap(
         seed: Of the draws.
 
     Returns:
-        A Finding with a part for each group. Interval of two groups: MOVER of their Wilson intervals, by
-        household, which holds a true gap in 93-97 % of simulated samples (docs/statistics.md); one by image
-        does not. Of the extremes: percentile and basic bootstrap of households and MOVER together, cut to
-        [0, 1], from 0 where p is above .05. Null and p: households exchanged between groups; the band lies
-        in the range of the gap. ``mde`` is the gap that would be found with 80 % power, None where it would
-        be above 1. Undefined with one group (``single_group``).
+        A Finding with a part for each group. Groups own different things, and models know some better: the
+        gap is compared with ``chance_at``, the gap that their concepts alone lead to expect (each image the
+        mean hit rate of its concepts; ``gap_by_concept`` in the details). Interval: of the gap itself, MOVER
+        of Wilson intervals by household, of the extremes the largest of all pairs at once; it does not
+        exclude ``chance_at`` where the test does not. Null and p: households exchanged between groups, of
+        hits less the mean of their concepts, in standard errors (max-t). ``mde`` is the gap that would be
+        found with 80 % power, None where it would be above 1. Undefined with one group (``single_group``);
+        no interval and p where each group is one household (``one_cluster``).
 
     Raises:
         InputError: No grouping, or evidence of another kind.
@@ -126,9 +129,9 @@ def worst_household_hit_rate(
         seed: Of the draws.
 
     Returns:
-        A Finding with a part for each group. Interval: percentile and basic bootstrap of households, and
-        Wilson's of this group, together. Null: the worst group where households are exchanged; p is
-        one-sided. Undefined with one group (``single_group``).
+        A Finding with a part for each group. Interval: the smallest of the groups' Wilson limits by home,
+        simultaneous (Sidak). Null: the worst group where households are exchanged, within concepts; p is
+        one-sided; there is no verdict. Undefined with one group (``single_group``).
 
     Raises:
         InputError: No grouping, or evidence of another kind.
@@ -209,12 +212,14 @@ def country_income_correlation(
         scale: ``log`` or ``linear`` income.
         mode: ``paper`` counts pairs of an image and a concept.
         inference: ``none`` skips the interval and p.
-        seed: Not used; nothing is drawn.
+        seed: Of the orders that are drawn.
 
     Returns:
-        A Finding; details have the number of ``countries``. Interval by Fisher's transformation over
-        countries, none where all lie on one line. p: all orders of up to nine countries (three in one line:
-        1/3), above that Student's t. Undefined (``undefined``) below three countries, or where all are alike.
+        A Finding; details have the number of ``countries``. Interval by Fisher's transformation, its error
+        by the jackknife over countries; none where all lie on one line. p: the studentised correlation over
+        all orders of up to nine countries (three in one line: 1/3), else 9,999 (DiCiccio and Romano 2017),
+        because rates of countries with few images are noisier. Undefined (``undefined``) below three
+        countries, or where all are alike.
 
     Raises:
         InputError: Evidence of another kind.

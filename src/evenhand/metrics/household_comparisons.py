@@ -12,14 +12,13 @@ import polars as pl
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.building import number
+from evenhand.metrics.building import agreeing, number
 from evenhand.metrics.household_findings import HitQuestion
 from evenhand.metrics.household_tables import country_points
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
-from evenhand.stats.correlation import pearson
-from evenhand.stats.correlation_intervals import exact_for_few, fisher_interval, spearman
+from evenhand.stats.correlation_intervals import correlation, jackknife_interval
 from evenhand.stats.paired import Paired, flip_p_value, paired_difference
 
 Floats = npt.NDArray[np.float64]
@@ -141,22 +140,28 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
     income = points["income"].to_numpy()
     rate = points["hit_rate"].to_numpy()
     given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
-    ranked = method == "spearman"
-    found = spearman(given, rate) if ranked else exact_for_few(pearson(given, rate), given, rate)
+    rng = question.stream("orders", method, scale)
+    found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
     parts = _countries(question, points) if question.reason is None else []
     details: dict[str, Any] = {"countries": float(found.n)}
     if question.reason is not None or found.reason:
         reason = question.reason or "undefined"
         notes = [found.reason] if found.reason else []
         return question.finding(None, reason=reason, params=params, details=details, parts=parts, notes=notes)
-    fields: dict[str, Any] = {}
-    if question.infers:
-        ends = fisher_interval(found.value, found.n, ranks=ranked, level=LEVEL)
-        told = "Fisher's z over countries"
-        fields["p_value"] = number(found.p_value)
-        if ends is not None:
-            fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=told)
-    return question.finding(found.value, params=params, details=details, parts=parts, **fields)
+    if not question.infers:
+        return question.finding(found.value, params=params, details=details, parts=parts)
+
+    def make(level: float) -> Interval | None:
+        ends = jackknife_interval(x, y, level)
+        if ends is None:
+            return None
+        low, high = agreeing(ends, found.p_value, 0.0, level)
+        return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
+
+    return question.finding(
+        found.value, params=params, details=details, parts=parts, p_value=number(found.p_value),
+        interval=make(LEVEL),
+    ).with_levels(make)  # fmt: skip
 
 
 def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,25 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.results import Finding, Interval, Part
+from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.metrics.building import described, hull_interval, null_band, resampled_p
-from evenhand.metrics.household_groups import HouseholdGroups
+from evenhand.metrics.building import agreeing, described, null_band
+from evenhand.metrics.group_questions import ONE_CLUSTER
+from evenhand.metrics.household_groups import HouseholdGroups, HouseholdUnits
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import corrected
-from evenhand.stats.clustered import (
-    ClusterMean,
-    Exchanged,
-    Standing,
-    difference_error,
-    difference_interval,
-    exchanged_means,
-    resampled_means,
-)
+from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.clustered import ClusterMean, difference_error
+from evenhand.stats.differences import normal_quantile, pair_limits, range_limits, worst_limits
+from evenhand.stats.exchange import Exchange, exchange
+from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 EXTREMES = "extremes"
 """The best group minus the worst one."""
@@ -37,7 +35,11 @@ EXTREMES = "extremes"
 _ALPHA = 0.05
 _POWER = 0.8
 _WILSON = "Wilson, n of independent households"
-_EXCHANGED = "households exchanged between groups"
+_MOVER = "MOVER of Wilson intervals by household"
+_WORST = "Wilson of the groups by household, simultaneous"
+_EXCHANGED = "households exchanged between groups, within concepts"
+_CROWDED = "households lie in several of more than 30 groups, so there is no exchange of households"
+_ROUNDING = 1e-9
 _RICH = ["high", "low"]
 _INSTEAD = "not every income is there: the gap is that of {} minus {} income"
 
@@ -83,24 +85,26 @@ class HitQuestion:
         return NOT_EXPRESSIBLE if set(self.bound.hits.dropped) == {UNNAMEABLE} else "empty"
 
     @cached_property
-    def exchanged(self) -> Exchanged:
-        """Groups whose households changed places; the same for every metric of this grouping."""
+    def comparison(self) -> Comparison:
+        """All groups, whose households change places; the same for every metric of this grouping."""
         bound = self.bound
         memo, key = bound.hits.memo, ("exchanged", bound.by, bound.weighting, self.mode, self.seed)
         if key not in memo:
-            memo[key] = exchanged_means(bound.cells, self.stream("exchange"))
-        found: Exchanged = memo[key]
+            memo[key] = self.compared(np.arange(len(bound.groups)), "exchange")
+        found: Comparison = memo[key]
         return found
 
-    @cached_property
-    def standing(self) -> Standing:
-        """How each group stands to the other households."""
-        return Standing.of(self.bound.cells)
+    def compared(self, codes: Integers, *purpose: object) -> Comparison:
+        """Some groups, whose households change places."""
+        units = self.bound.units(codes)
+        return Comparison(
+            units, exchange(units.adjusted, self.stream(*purpose)) if units.comparable else None
+        )
 
     @cached_property
-    def nulls(self) -> Floats:
-        """Rates of groups that make no difference, shape (replicates, groups)."""
-        return self.standing.nulls(self.bound.cells, self.exchanged)
+    def rates(self) -> Rates:
+        """The rates of the groups, for their limits."""
+        return Rates.of_clusters(self.bound.means)
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """Random numbers for one purpose."""
@@ -130,10 +134,12 @@ class HitQuestion:
             **fields,
         )
 
-    def interval(self, mean: ClusterMean) -> Interval | None:
+    def interval(self, mean: ClusterMean, level: float = LEVEL) -> Interval | None:
         """The interval of one mean; None below two households."""
-        ends = mean.interval(LEVEL)
-        return Interval(low=ends[0], high=ends[1], level=LEVEL, method=_WILSON) if ends else None
+        if mean.clusters < 2:
+            return None
+        low, high = (float(end[0]) for end in Rates.of_clusters([mean]).limits(normal_quantile(level)))
+        return Interval(low=low, high=high, level=level, method=_WILSON)
 
     def parts(self) -> list[Part]:
         """The rate of each group, and how it stands to the rest of the households."""
@@ -141,10 +147,16 @@ class HitQuestion:
         if not bound.by:
             return []
         found = []
+        drawn = self.comparison.exchange if self.infers and len(bound.groups) > 1 else None
+        p_values = None if drawn is None else drawn.p_each().tolist()
         for code, mean in enumerate(bound.means):
-            fields: dict[str, Any] = {"interval": self.interval(mean)} if self.infers else {}
-            if self.infers and bound.compared:
-                fields |= self._against_rest(code)
+            fields: dict[str, Any] = {}
+            if self.infers:
+                fields = {"interval": self.interval(mean)}
+                if mean.clusters < 2:
+                    fields["reason"] = ONE_CLUSTER
+            if p_values is not None:
+                fields |= {"null": self.band(self.comparison.nulls[:, code]), "p_value": p_values[code]}
             details: dict[str, float | str | None] = {
                 "households": float(mean.clusters),
                 "coverage": bound.covered[code],
@@ -155,12 +167,37 @@ class HitQuestion:
             )
         return corrected(found)
 
-    def _against_rest(self, code: int) -> dict[str, Any]:
-        t = float(self.standing.t[code])
-        if not np.isfinite(t):
-            return {}
-        null = null_band(self.nulls[:, code], level=LEVEL, method=_EXCHANGED, seed=self.seed)
-        return {"null": null, "p_value": _p_of(self.exchanged.apart[:, code], t)}
+    def band(self, draws: Floats, side: str = "both") -> Null | None:
+        """A null band of what exchanged households give."""
+        return null_band(draws, level=LEVEL, method=_EXCHANGED, seed=self.seed, side=side)
+
+    def few(self, codes: Sequence[int]) -> list[str]:
+        """A note where groups that decide a value have few households."""
+        named = ((self.bound.text(code), self.bound.means[code].clusters) for code in dict.fromkeys(codes))
+        return few_decide(named, "households")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Groups, and what they show where households change places.
+
+    Attributes:
+        units: Their rows.
+        exchange: Of hits without what concepts make of them; None where nothing can change places.
+    """
+
+    units: HouseholdUnits
+    exchange: Exchange | None
+
+    @property
+    def nulls(self) -> Floats:
+        """Rates that groups of these concepts have by chance, shape (R, G)."""
+        drawn = np.zeros((0, self.units.rows.groups)) if self.exchange is None else self.exchange.rates
+        return np.asarray(np.clip(self.units.expected + drawn - self.units.rows.mean, 0, 1))
+
+    def details(self, chance: float) -> dict[str, Any]:
+        """The gap by concept alone; nothing where all show the same."""
+        return {} if self.units.topic is None else {"gap_by_concept": chance}
 
 
 def rate_finding(question: HitQuestion) -> Finding:
@@ -168,8 +205,13 @@ def rate_finding(question: HitQuestion) -> Finding:
     if question.reason is not None:
         return question.finding(None, reason=question.reason)
     mean = question.bound.whole.means()[0]
-    interval = question.interval(mean) if question.infers else None
-    return question.finding(mean.value, interval=interval, parts=question.parts())
+    if not question.infers:
+        return question.finding(mean.value, parts=question.parts())
+    reason = ONE_CLUSTER if mean.clusters < 2 else None
+    found = question.finding(
+        mean.value, interval=question.interval(mean), reason=reason, parts=question.parts()
+    )
+    return found.with_levels(lambda level: question.interval(mean, level))
 
 
 def gap_finding(question: HitQuestion, groups: Sequence[str | Sequence[str]] | str | None) -> Finding:
@@ -224,31 +266,68 @@ def _between(question: HitQuestion, codes: list[int], **fields: Any) -> Finding:
         "second": bound.text(codes[1]),
         "second_rate": second.value,
     }
-    if question.infers:
-        ends = difference_interval(first, second, LEVEL)
-        method = "MOVER of Wilson intervals by household"
-        if ends:
-            fields["interval"] = Interval(low=ends[0], high=ends[1], level=LEVEL, method=method)
-        fields |= _exchange_two(question, codes, difference_error(first, second))
-    return question.finding(value, details=details, parts=question.parts(), **fields)
+    fields["notes"] = [*fields.get("notes", []), *question.few(codes)]
+    if not question.infers:
+        return question.finding(value, details=details, parts=question.parts(), **fields)
+    compared = question.compared(np.array(codes), "exchange", *codes)
+    chance = float(compared.units.expected[0] - compared.units.expected[1])
+    details |= compared.details(chance)
+    rates = Rates.of_clusters([first, second])
+    draws = compared.nulls[:, 0] - compared.nulls[:, 1]
+    fields["mde"] = _detectable(difference_error(first, second))
+    return _compared(
+        question,
+        value,
+        compared,
+        chance,
+        lambda level: pair_limits(rates, level),
+        draws,
+        details=details,
+        **fields,
+    )
 
 
-def _exchange_two(question: HitQuestion, codes: list[int], error: float) -> dict[str, Any]:
-    """Null band, p and the smallest gap that would be found, from households of the two groups exchanged."""
+def _detectable(error: float) -> float | None:
+    """The gap that would be called beyond chance with a power of .8; None above 1."""
     from scipy import special
 
-    cells = question.bound.cells.only(np.array(codes))
-    if not cells.nested or not error > 0:
-        return {}
-    draws = exchanged_means(cells, question.stream("exchange", *codes)).apart[:, 0]
-    standing = Standing.of(cells)
-    t = float(standing.t[0])
-    if not np.isfinite(t):
-        return {}
-    gaps = np.clip(draws * standing.error[0], -1, 1)
-    null = null_band(gaps, level=LEVEL, method=_EXCHANGED, seed=question.seed)
     least = float(special.ndtri(1 - _ALPHA / 2) + special.ndtri(_POWER)) * error
-    return {"null": null, "p_value": _p_of(draws, t), "mde": least if least <= 1 else None}
+    return least if 0 < least <= 1 else None
+
+
+def _compared(
+    question: HitQuestion,
+    value: float,
+    compared: Comparison,
+    chance: float,
+    limits: Callable[[float], tuple[float, float]],
+    draws: Floats,
+    **fields: Any,
+) -> Finding:
+    """A gap with its interval, and with null and p where households can change places."""
+    if compared.units.rows.fixed:
+        return question.finding(value, reason=ONE_CLUSTER, parts=question.parts(), **{**fields, "mde": None})
+    p_value = None
+    if compared.exchange is not None:
+        p_value = compared.exchange.p_largest()
+    else:
+        fields["notes"] = [*fields.get("notes", []), _CROWDED]
+
+    def make(level: float) -> Interval:
+        low, high = agreeing(limits(level), p_value, chance, level)
+        return Interval(low=min(low, value), high=max(high, value), level=level, method=_MOVER)
+
+    side = "both" if fields["details"].get("first") else "high"
+    found = question.finding(
+        value,
+        interval=make(LEVEL),
+        null=question.band(draws, side) if p_value is not None else None,
+        p_value=p_value,
+        chance_at=chance if abs(chance) > _ROUNDING else None,
+        parts=question.parts(),
+        **fields,
+    )
+    return found.with_levels(make)
 
 
 def _extremes(question: HitQuestion) -> Finding:
@@ -260,43 +339,26 @@ def _extremes(question: HitQuestion) -> Finding:
     rates = bound.rates
     best, worst = int(rates.argmax()), int(rates.argmin())
     value = float(rates[best] - rates[worst])
-    details = {
+    details: dict[str, Any] = {
         "best": bound.text(best),
         "best_rate": float(rates[best]),
         "worst": bound.text(worst),
         "worst_rate": float(rates[worst]),
     }
-    fields = _extreme_inference(question, value, best, worst) if question.infers else {}
-    return question.finding(value, params=params, details=details, parts=question.parts(), **fields)
+    fields: dict[str, Any] = {"params": params, "notes": question.few([best, worst])}
+    if not question.infers:
+        return question.finding(value, details=details, parts=question.parts(), **fields)
+    compared = question.comparison
+    chance = float(np.ptp(compared.units.expected))
+    details |= compared.details(chance)
 
+    def limits(level: float) -> tuple[float, float]:
+        quantile = None if compared.exchange is None else compared.exchange.quantile_largest(level)
+        low, high = range_limits(question.rates, level, quantile=quantile)
+        return float(low), float(high)
 
-def _extreme_inference(question: HitQuestion, value: float, best: int, worst: int) -> dict[str, Any]:
-    bound = question.bound
-    fields: dict[str, Any] = {}
-    fair = False
-    if bound.compared:
-        draws = np.ptp(question.nulls, axis=1)
-        p_value = resampled_p(draws, value, "high")
-        fair = p_value is not None and p_value > _ALPHA
-        fields = {
-            "null": null_band(draws, level=LEVEL, method=_EXCHANGED, seed=question.seed),
-            "p_value": p_value,
-        }
-    else:
-        fields["notes"] = ["households lie in several groups, so there is no exchange of households"]
-    if min(mean.clusters for mean in bound.means) < 2:
-        return fields
-    resampled = np.ptp(resampled_means(bound.cells, question.stream("bootstrap")), axis=1)
-    method = "bootstrap of households, percentile and basic, and MOVER of the extreme groups together"
-    interval = hull_interval(resampled, value, level=LEVEL, method=method, seed=question.seed)
-    mover = difference_interval(bound.means[best], bound.means[worst], LEVEL)
-    if interval is not None and mover is not None:
-        # the largest of many differences is far from 0 in fair data too; the test knows how far
-        low = 0.0 if fair else max(min(interval.low, mover[0]), 0.0)
-        fields["interval"] = interval.model_copy(
-            update={"low": low, "high": min(max(interval.high, mover[1]), 1.0)}
-        )
-    return fields
+    draws = np.ptp(compared.nulls, axis=1)
+    return _compared(question, value, compared, chance, limits, draws, details=details, **fields)
 
 
 def worst_finding(question: HitQuestion) -> Finding:
@@ -309,33 +371,17 @@ def worst_finding(question: HitQuestion) -> Finding:
         return question.finding(None, reason=reason, parts=question.parts())
     worst = int(bound.rates.argmin())
     value = float(bound.rates[worst])
-    fields: dict[str, Any] = {}
-    if question.infers:
-        if bound.compared:
-            draws = question.nulls.min(axis=1)
-            fields["null"] = null_band(draws, level=LEVEL, method=_EXCHANGED, seed=question.seed)
-            fields["p_value"] = resampled_p(draws, value, "low")
-        fields["interval"] = _worst_interval(question, value, worst)
-    details = {"worst": bound.text(worst)}
-    return question.finding(value, details=details, parts=question.parts(), **fields)
+    fields: dict[str, Any] = {"details": {"worst": bound.text(worst)}, "notes": question.few([worst])}
+    fields["parts"] = question.parts()
+    if not question.infers:
+        return question.finding(value, **fields)
+    drawn = question.comparison.exchange
+    if drawn is not None:
+        fields["null"] = question.band(question.comparison.nulls.min(axis=1), "low")
+        fields["p_value"] = drawn.p_below_rest()
 
+    def make(level: float) -> Interval:
+        low, high = worst_limits(question.rates, level)
+        return Interval(low=float(low), high=float(high), level=level, method=_WORST)
 
-def _worst_interval(question: HitQuestion, value: float, worst: int) -> Interval | None:
-    bound = question.bound
-    own = bound.means[worst].interval(LEVEL)
-    if own is None or min(mean.clusters for mean in bound.means) < 2:
-        return None
-    resampled = resampled_means(bound.cells, question.stream("bootstrap")).min(axis=1)
-    method = "bootstrap of households, percentile and basic, and Wilson of the worst group together"
-    interval = hull_interval(resampled, value, level=LEVEL, method=method, seed=question.seed)
-    if interval is None:
-        return None
-    return interval.model_copy(update={"low": min(interval.low, own[0]), "high": max(interval.high, own[1])})
-
-
-def _p_of(draws: Floats, t: float) -> float | None:
-    """Two-sided p of a distance in standard errors; draws without an error count as at least as far."""
-    usable = np.where(np.isnan(draws), np.inf, np.abs(draws))
-    if not np.isfinite(t) or not usable.size:
-        return None
-    return float((1 + (usable >= abs(t) * (1 - 1e-9)).sum()) / (1 + usable.size))
+    return question.finding(value, interval=make(LEVEL), **fields).with_levels(make)

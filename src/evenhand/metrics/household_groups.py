@@ -16,6 +16,8 @@ from evenhand.core.results import Dropped, GroupSize, Key
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.clustered import Cells, ClusterMean
+from evenhand.stats.differences import MOST_PAIRED
+from evenhand.stats.exchange import UnitRows
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -162,10 +164,27 @@ class HouseholdGroups:
         """The value of each, shape (groups,)."""
         return np.array([mean.value for mean in self.means])
 
-    @cached_property
-    def compared(self) -> bool:
-        """Whether groups can be exchanged between households: each lies in one group, and there are two."""
-        return len(self.groups) > 1 and self.cells.nested and self.cells.cluster.size > len(self.groups)
+    def units(self, codes: Integers) -> HouseholdUnits:
+        """Rows of some groups by household and by what they show.
+
+        Args:
+            codes: Which groups; they are numbered anew in this order.
+        """
+        place = np.full(len(self.groups), -1, dtype=np.int64)
+        place[codes] = np.arange(codes.size)
+        rows = self.rows.filter(pl.Series(place[self.rows["_group"].to_numpy()] >= 0, dtype=pl.Boolean))
+        weight = np.ones(rows.height)
+        if self.weighting == "household":
+            weight = 1 / rows.select(pl.len().over("_household", "_group")).to_series().to_numpy()
+        found = UnitRows(
+            rows["hit"].to_numpy(), place[rows["_group"].to_numpy()], codes.size,
+            rows["_household"].to_numpy(), weight,
+        )  # fmt: skip
+        column = "_topic" if "_topic" in rows.columns else _CONCEPT
+        topic = rows[column] if _CONCEPT not in self.by and column in rows.columns else None
+        if topic is None or topic.n_unique() < 2:
+            return HouseholdUnits(found, None)
+        return HouseholdUnits(found, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64))
 
     def key(self, code: int) -> Key:
         """A group as findings write it."""
@@ -179,6 +198,39 @@ class HouseholdGroups:
     def group_sizes(self) -> list[GroupSize]:
         """Images of each group; nothing without a grouping."""
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
+
+
+@dataclass(frozen=True, eq=False)
+class HouseholdUnits:
+    """Rows of groups by household.
+
+    Attributes:
+        rows: Hits.
+        topic: Code of what each row shows, shape (N,); None where all show the same or groups are concepts.
+    """
+
+    rows: UnitRows
+    topic: Integers | None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether households can change places; with several groups each only among few groups."""
+        rows = self.rows
+        few = rows.groups <= MOST_PAIRED or not rows.mixed.any()
+        return rows.groups > 1 and not rows.fixed and few
+
+    @cached_property
+    def adjusted(self) -> UnitRows:
+        """Hits without what concepts make of them."""
+        return self.rows if self.topic is None else self.rows.within(self.topic)
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Rate of each group that its concepts alone lead to expect, shape (G,)."""
+        rows = self.rows
+        left = rows.value - self.adjusted.value + rows.mean
+        total = np.bincount(rows.group, rows.weights * left, rows.groups)
+        return np.asarray(total / np.bincount(rows.group, rows.weights, rows.groups))
 
 
 def _images(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,9 @@ import polars as pl
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.household_groups import HouseholdGroups
 from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.clustered import FEWEST
+from evenhand.stats.differences import normal_quantile
+from evenhand.stats.rates import Rates
 
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
 """Where a curve is drawn by default."""
@@ -110,9 +113,10 @@ def hit_curve(
 
 def _rates(bound: HouseholdGroups) -> pl.DataFrame:
     rows = []
+    low, high = Rates.of_clusters(bound.means).limits(normal_quantile(LEVEL))
     for code, mean in enumerate(bound.means):
-        low, high = mean.interval(LEVEL) or (None, None)
-        rows.append((bound.text(code), mean.clusters, int(bound.sizes[code]), mean.value, low, high))
+        ends = (float(low[code]), float(high[code])) if mean.clusters >= FEWEST else (None, None)
+        rows.append((bound.text(code), mean.clusters, int(bound.sizes[code]), mean.value, *ends))
     schema = {
         "group": pl.String,
         "households": pl.Int64,

@@ -40,9 +40,11 @@ def label_association_rate(
         seed: Of the exchanges.
 
     Returns:
-        A Finding. Parts are the groups. Intervals: Wilson's, n reduced by the variation between clusters
-        (subjects) where the evidence has them. The null and p of a part: its rate where groups are exchanged
-        at random among the known ones, two-sided, corrected by Holm.
+        A Finding. Parts are the groups. Intervals: Wilson's; where the evidence has clusters (subjects), with
+        the effective size of their variance and the quantile of t (Korn and Graubard 1998), and none for a
+        group of one cluster (``one_cluster``). The null and p of a part: its rate against that of the others
+        where groups are exchanged at random among the known ones, clusters as a whole, two-sided, corrected
+        by Holm.
 
     Raises:
         UnknownName: An attribute or association that does not exist.
@@ -75,9 +77,10 @@ def label_association_gap(
     value is None with reason ``single_group``.
 
     Returns:
-        A Finding. Interval: the percentile and the basic bootstrap (rows within groups, or clusters) and the
-        MOVER interval of the two extreme groups together, cut to [0, 1], and from 0 where p is above .05.
-        Null and p: groups exchanged at random, clusters as a whole. Details name the extreme groups. ``mde``
+        A Finding. Interval: the largest of the simultaneous MOVER limits of two groups (Zou and Donner 2008),
+        from 0 where p is above .05. Null and p: groups exchanged at random, clusters as a whole and inside
+        those of several groups; p is of the largest difference in standard errors (max-t). Details name the
+        extreme groups, a note those of fewer than ten units; ``one_cluster`` where each is one. ``mde``
         is the gap that would be found with 80 % power.
 
     Source: ours, after Goyal et al. 2022, section 3.1.

@@ -40,12 +40,15 @@ def precision_at_k(
         mode: ``paper`` counts queries whose value the database does not have as 0 in every mean, takes tied
             samples in the order of the database, and divides by k where the database is smaller.
         inference: ``none`` skips intervals, null bands and p.
-        seed: Of every random stream; only ``precision_gap`` draws.
+        seed: Of the exchanges.
 
     Returns:
-        A Finding. Parts are the groups. Intervals hold for other queries (subjects, where the evidence has
-        clusters) to the same database. The null: labels of the database exchanged at random, its exact mean
-        and variance with the normal distribution; p is two-sided, that of parts corrected by Holm. The value
+        A Finding. Parts are the groups. Intervals: Wilson's with the variance of dyads (Aronow, Samii and
+        Assenova 2015): they hold for other queries and another database of the same mix of labels, units
+        being subjects where the evidence has clusters (of the database, too, where it has that column);
+        vectors and the search are as they are. The null: labels exchanged at random everywhere they enter,
+        between queries and in the database, subjects as a whole; p is two-sided, that of parts corrected by
+        Holm; there is no verdict. A group of one subject has no interval (``one_cluster``). The value
         is None with reason ``k_exceeds_pool`` (fewer samples in the database than k), ``no_usable_query`` or
         ``not in the database``.
 
@@ -76,16 +79,18 @@ def precision_gap(
 ) -> Finding:
     """Largest minus smallest precision of a group in ``precision_at_k``; in [0, 1], fair at 0.
 
-    Where groups have different shares of the database, random neighbours give a gap too: ``gap_by_chance`` in
-    the details. ``gap_above_chance`` is the range of what each group has above its own chance level. Groups
-    that annotators could not tell are not compared. Arguments, and what is undefined, as in
-    ``precision_at_k``; with one group the value is None with reason ``single_group``.
+    Where groups have different shares of the database, random neighbours give a gap too: ``chance_at``, with
+    which the gap is compared, and ``gap_by_chance`` in the details. ``gap_above_chance`` is the range of what
+    each group has above its own chance level. Groups that annotators could not tell are not compared.
+    Arguments, and what is undefined, as in ``precision_at_k``; with one group the value is None with reason
+    ``single_group``.
 
     Returns:
-        A Finding. Interval: the percentile and the basic bootstrap (queries within groups, or clusters) and
-        the MOVER interval of the two extreme groups together, cut to [0, 1], and from 0 where p is above .05.
-        Null and p: groups exchanged at random between queries, clusters as a whole. Details name the extreme
-        groups.
+        A Finding. Interval: the largest simultaneous MOVER limits of two groups, whose variance is that of
+        dyads, see ``precision_at_k``; they do not exclude the gap by chance where its test does not. Null and
+        p: labels exchanged everywhere they enter; p is that of the largest difference beyond the gap by
+        chance, in standard errors (max-t; Janssen 1997, Chung and Romano 2013). Details name the extreme
+        groups. ``one_cluster`` where each group is one subject.
 
     Source: ours, after Goyal et al. 2022, section 3.3.
     """

@@ -182,15 +182,13 @@ def precision_finding(asked: Asked) -> Finding:
     if not asked.infers:
         return asked.finding(value, **fields)
     found, whole = asked.relabelled, asked.rows.whole().rates
-    p_value, chance = found.p_total(), found.expected_total
-    fields |= {"null": _null(asked, found.totals, chance), "p_value": p_value, "chance_at": chance}
+    fields |= {"null": _null(asked, found.totals, found.expected_total), "p_value": found.p_total()}
     if not whole.size[0]:
         return asked.finding(value, reason=ONE_CLUSTER, **fields)
 
     def make(level: float) -> Interval:
         low, high = whole.limits(normal_quantile(level))
-        ends = agreeing((float(low[0]), float(high[0])), p_value, chance, level)
-        return asked.interval(ends, value, level, asked.method)
+        return asked.interval((float(low[0]), float(high[0])), value, level, asked.method)
 
     return asked.finding(value, interval=make(LEVEL), **fields).with_levels(make)
 
@@ -228,11 +226,12 @@ def gap_finding(asked: Asked) -> Finding:
 def _test(asked: Asked, known: npt.NDArray[np.int64]) -> GapTest:
     found, compared = asked.relabelled, asked.rows.rates.take(known)
 
+    chance, either = found.chance_at(known), found.p_gap(known, two_sided=True)
+
     def limits(level: float) -> tuple[float, float]:
         low, high = range_limits(compared, level, quantile=found.quantile(known, level))
-        return float(low), float(high)
+        return agreeing((float(low), float(high)), either, chance, level)
 
-    chance = found.chance_at(known)
     draws = np.ptp(found.rates[:, known], axis=1)
     return GapTest(found.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 

@@ -1,4 +1,4 @@
-"""Spearman's rho, p of few pairs by all their orders, and intervals by Fisher's transformation."""
+"""Correlations whose p and interval hold where the spread differs, and Fisher's interval."""
 
 from __future__ import annotations
 
@@ -12,46 +12,81 @@ Floats = npt.NDArray[np.float64]
 ENUMERATED = 9
 """Pairs up to which all orders are enumerated: 9! = 362,880."""
 
+_DRAWN = 9_999
 _ROUNDING = 1e-12  # how far from 1 a perfect correlation may come out
 
 
-def spearman(x: Floats, y: Floats) -> Correlation:
-    """Spearman's rho: Pearson's r of ranks, tied numbers sharing theirs.
+def correlation(
+    x: Floats, y: Floats, rng: np.random.Generator, *, ranks: bool = False
+) -> tuple[Correlation, Floats, Floats]:
+    """Pearson's r, or Spearman's rho, with a p that holds where the spread of y differs along x.
 
-    p is exact up to nine pairs: the share of all orders of y, tied or not, that are at least as far from 0.
-    Above it is by Student's t.
+    The p is of ``sum a b / sqrt(sum a^2 b^2)``, a and b the distances from the means, over orders of y: all
+    up to nine pairs, else 9,999 at random. Unlike r itself it has the same distribution, in the limit,
+    whether the numbers are independent or only uncorrelated (DiCiccio and Romano 2017). A perfect correlation
+    is exactly 1 or -1, however its sums were rounded.
 
     Args:
         x: Shape (n,); pairs with a NaN are left out.
         y: Shape (n,).
+        rng: Source of the orders.
+        ranks: Spearman's rho: of ranks, tied numbers sharing theirs.
+
+    Returns:
+        The coefficient, and the pairs of which it is.
     """
     from scipy import stats
 
     kept = ~(np.isnan(x) | np.isnan(y))
-    first, second = (np.asarray(stats.rankdata(each[kept]), dtype=np.float64) for each in (x, y))
-    return exact_for_few(pearson(first, second), first, second)
+    first, second = np.asarray(x[kept], dtype=np.float64), np.asarray(y[kept], dtype=np.float64)
+    if ranks:
+        first, second = (np.asarray(stats.rankdata(each), dtype=np.float64) for each in (first, second))
+    found = pearson(first, second)
+    if found.reason:
+        return found, first, second
+    value = found.value if abs(found.value) < 1 - _ROUNDING else float(np.sign(found.value))
+    return Correlation(value, _studentised_p(first, second, rng), found.n), first, second
 
 
-def exact_for_few(found: Correlation, x: Floats, y: Floats) -> Correlation:
-    """The same coefficient, its p from all orders of y where there are nine pairs or fewer.
+def _studentised_p(x: Floats, y: Floats, rng: np.random.Generator) -> float:
+    a, b = x - x.mean(), y - y.mean()
+    every = x.size <= ENUMERATED
+    orders = _orders(x.size) if every else rng.permuted(np.tile(np.arange(x.size), (_DRAWN, 1)), axis=1)
+    moved = b[orders]
+    spread = np.sqrt((moved**2) @ a**2)
+    t = np.abs(np.divide(moved @ a, spread, out=np.zeros(len(moved)), where=spread > 0))
+    far = np.sqrt(b**2 @ a**2)
+    observed = abs(float(a @ b)) / float(far) if far > 0 else 0.0
+    reached = int((t >= observed * (1 - 1e-9)).sum())
+    return reached / len(t) if every else (1 + reached) / (1 + len(t))
 
-    A perfect correlation is exactly 1 or -1, however its sums were rounded.
+
+def jackknife_interval(x: Floats, y: Floats, level: float = 0.95) -> tuple[float, float] | None:
+    """Interval of a correlation by Fisher's transformation, its error from leaving out each pair in turn.
+
+    ``tanh(z +- t se)``, ``se^2 = (n-1)/n sum (z_(i) - mean z)^2`` (Efron and Stein 1981), t with n - 2
+    degrees of freedom: it holds where the spread of y differs along x, which ``1 / sqrt(n - 3)`` does not.
+    None below four pairs or where all lie on one line; -1 and 1 where one pair alone makes the correlation.
 
     Args:
-        found: Pearson's r of these pairs.
-        x: Shape (n,); pairs with a NaN are left out.
+        x: Shape (n,).
         y: Shape (n,).
+        level: Confidence.
     """
-    if found.reason:
-        return found
-    value = found.value if abs(found.value) < 1 - _ROUNDING else float(np.sign(found.value))
-    p_value = found.p_value
-    if found.n <= ENUMERATED:
-        kept = ~(np.isnan(x) | np.isnan(y))
-        here, there = (each[kept] - each[kept].mean() for each in (x, y))
-        sums = np.abs(there[_orders(found.n)] @ here)
-        p_value = float(np.mean(sums >= abs(float(there @ here)) * (1 - 1e-9)))
-    return Correlation(value, p_value, found.n)
+    from scipy import special
+
+    n = x.size
+    r = pearson(x, y)
+    if r.reason or not abs(r.value) < 1 - _ROUNDING or n < 4:
+        return None
+    others = np.array([pearson(np.delete(x, i), np.delete(y, i)).value for i in range(n)])
+    if np.isnan(others).any() or (np.abs(others) >= 1 - _ROUNDING).any():
+        return -1.0, 1.0
+    z = np.arctanh(others)
+    error = float(np.sqrt((n - 1) / n * np.square(z - z.mean()).sum()))
+    reach = float(special.stdtrit(n - 2, (1 + level) / 2)) * error
+    middle = float(np.arctanh(r.value))
+    return float(np.tanh(middle - reach)), float(np.tanh(middle + reach))
 
 
 def _orders(n: int) -> npt.NDArray[np.int8]:

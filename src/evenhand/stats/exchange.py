@@ -219,6 +219,7 @@ def exchange(
     design = _Design.of(rows, stratum)
     if replicates is None:
         work = design.whole_group.size + 2 * design.mixed_rows.size * (1 + rows.groups // 8)
+        work += 4 * rows.groups**2  # each two groups are compared
         replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
     parts = list(design.draws(rng, replicates))
     pieces = [part.covariance for part in parts if part.covariance is not None]

@@ -80,10 +80,16 @@ class Relabelled:
         """The gap of some groups that chance leads to expect."""
         return float(np.ptp(self.expected[known]))
 
-    def p_gap(self, known: Integers) -> float:
-        """The p of a gap of some groups above that by chance: max-t of how far differences are from it."""
+    def p_gap(self, known: Integers, *, two_sided: bool = False) -> float:
+        """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
+
+        Args:
+            known: Groups that are compared.
+            two_sided: Whether a gap below that by chance counts too.
+        """
         apart, error = self._apart(self.observed.value[known][None], self.observed.covariance[None], known)
-        most = float(_in_errors(apart - self.chance_at(known), error).max())
+        beyond = _in_errors(apart - self.chance_at(known), error)
+        most = abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
         reached = (self._largest(known) >= most - _ROUNDING * max(1.0, abs(most))).sum()
         return float((1 + reached) / (1 + len(self.value)))
 

@@ -216,7 +216,7 @@ class _Pairs:
             asking, owned = asking * left[0], owned * left[1]
         total = asking + owned
         if self.cells == away.size and not self.own[0].size:  # no two pairs have the same two units
-            twice = np.diag(np.bincount(marks.group, np.square(away).sum(axis=1), groups))
+            twice: Floats = np.diag(np.bincount(marks.group, np.square(away).sum(axis=1), groups))
         else:
             pair = _summed(self.cell * groups + by, away, self.cells, groups)
             total[self.own[1]] -= pair[self.own[0]]
@@ -235,4 +235,5 @@ class _Pairs:
 
 
 def _summed(key: Integers, values: Floats, size: int, groups: int) -> Floats:
-    return np.bincount(key.ravel(), values.ravel(), size * groups).reshape(size, groups)
+    found = np.bincount(key.ravel(), values.ravel(), size * groups)
+    return np.asarray(found.reshape(size, groups), dtype=np.float64)

@@ -70,6 +70,7 @@ class Geography:
         "mode": Parameter("default", ("default", "paper"), "paper: the released code's numbers"),
     }
     artifacts: Sequence[str] = ()
+    primaries: Sequence[str] = ("household_hit_gap", "country_income_correlation[method=pearson]")
 
     def plan(self, setting: Setting) -> Plan:
         """Each image once; where labels are texts, each of them once too."""

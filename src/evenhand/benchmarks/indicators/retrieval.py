@@ -109,9 +109,10 @@ class Retrieval:
 
 
 def _held(rows: pl.DataFrame, columns: list[str], sides: TwoSides) -> pl.DataFrame:
-    """The database with what has to match and whom it shows; equal names of other sources are other people."""
+    """The database with what has to match and whom it shows; equal names in another source are others."""
     name = sides.queries.clusters
-    if name is None or name != sides.database.clusters or name not in rows.columns:
+    known = name == sides.database.clusters and name in rows.columns
+    if name is None or not known:
         return rows.select(columns)
     same = sides.queries.name == sides.database.name
     who = pl.col(name) if same else pl.lit(f"{sides.database.name}: ") + pl.col(name).cast(pl.String)
