@@ -139,18 +139,18 @@ WORLDS: dict[str, World] = {
     "the same, 6 v 4 x 5 + 6": World((6, 4, 5, 6), apart=2.5, fusion=False),
     "30 v 5 of three times the spread x 20 + 20": World((30, 5, 20, 20), apart=1.0, wide=3.0),
     "20 v 20 x 3 + 3": World((20, 20, 3, 3), apart=1.0, fusion=False),
-    "planted: 20 v 15 x 15 + 12": World((20, 15, 15, 12), tie=1.0, words=1.0),
+    "planted: 20 v 15 x 15 + 12": World((20, 15, 15, 12), tie=2.0, words=2.0),
 }
 _TRUTHS: dict[str, dict[str, float]] = {
     "planted: 20 v 15 x 15 + 12": {
-        "association_effect_size": 0.43448,
-        "association_difference": 0.03937,
-        "single_category_association": 0.03913,
-        "association_reduction": 0.16171,
-        "match_association[reading=per_image_joint]": 0.12184,
-        "match_association[reading=per_image_joint_share]": 0.13957,
-        "match_association[reading=per_image_per_set]": 0.03879,
-        "match_association[reading=per_group]": 0.28757,
+        "association_effect_size": 1.13431,
+        "association_difference": 0.14116,
+        "single_category_association": 0.14089,
+        "association_reduction": 0.72747,
+        "match_association[reading=per_image_joint]": 0.41904,
+        "match_association[reading=per_image_joint_share]": 0.4659,
+        "match_association[reading=per_image_per_set]": 0.1229,
+        "match_association[reading=per_group]": 0.64318,
     }
 }
 """Population values of the planted design, by metric: means of 1,500 draws."""

@@ -207,7 +207,7 @@ def test_table3_shows_the_held_out_half(made):
 def stood(run, x, y, p_value):
     """A run whose held-out association before, of one pair, has this p."""
     findings = [
-        one.model_copy(update={"p_value": p_value, "p_adjusted": p_value})
+        one.model_copy(update={"p_value": p_value, "p_adjusted": p_value, "interval": None})
         if (one.name, one.params.get("stage"), one.params.get("half"), one.params.get("targets"))
         == ("association_effect_size", "before", "held_out", [x, y])
         else one

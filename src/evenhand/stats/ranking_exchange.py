@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.differences import normal_quantile
 from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import NO_SAMPLE, RankedPools
 
@@ -161,6 +162,7 @@ class Means:
         errors: Of each draw, shape (B,).
         chance: What exchanged groups give on average.
         queries: How many there are.
+        common: Variance that queries have in common, of exchanged groups.
     """
 
     value: float
@@ -169,6 +171,7 @@ class Means:
     errors: Floats
     chance: float
     queries: int
+    common: float
 
     @classmethod
     def of(cls, values: Floats, draws: Floats, *, shared: bool, pools: Changed | None = None) -> Means:
@@ -195,7 +198,9 @@ class Means:
         expected = float(within.mean())
         error = np.sqrt(_blended(np.array(own), values.size, expected) + common * scale)
         errors = np.sqrt(_blended(within, count, expected) + common * scales)
-        return cls(float(values.mean()), means, float(error), errors, float(means.mean()), values.size)
+        return cls(
+            float(values.mean()), means, float(error), errors, float(means.mean()), values.size, common
+        )
 
     @cached_property
     def _t(self) -> tuple[float, Floats]:
@@ -215,19 +220,41 @@ class Means:
     def limits(self, side: str, level: float) -> tuple[float, float] | None:
         """Means that the test does not reject; None where all draws are alike.
 
-        The fair side of a one-sided figure reaches at least as far as the unfair one: its tail is short only
-        because the figure has a bound.
+        Away from the fair side a one-sided figure reaches at least as far as a normal one: its tail there is
+        short only because the figure has a bound.
+
+        Args:
+            side: As in ``p_value``.
+            level: Of the limits.
         """
         drawn = self._t[1]
         if not drawn.size or self.error <= _ROUNDING:
             return None
         if side == "both":
-            low = high = float(np.quantile(np.abs(drawn), level, method="higher"))
-        else:
-            high = -float(np.quantile(drawn, (1 - level) / 2, method="lower"))
-            low = float(np.quantile(drawn, (1 + level) / 2, method="higher"))
-            low, high = (low, max(low, high)) if side == "high" else (max(low, high), high)
-        return self.value - low * self.error, self.value + high * self.error
+            reach = float(np.quantile(np.abs(drawn), level, method="higher")) * self.error
+            return self.value - reach, self.value + reach
+        sign = 1 if side == "high" else -1
+        unfair = float(np.quantile(sign * drawn, (1 + level) / 2, method="higher"))
+        short = -float(np.quantile(sign * drawn, (1 - level) / 2, method="lower"))
+        fair = max(normal_quantile(level), short)
+        away = max(sign * (self.value - self.chance), 0.0)
+        wide = float(np.sqrt(self.error**2 + 2 * np.sqrt(2 * self.common) * away))
+        near, far = self._near(sign, unfair), self.value + sign * fair * wide
+        return (near, far) if side == "high" else (far, near)
+
+    def _near(self, sign: int, quantile: float) -> float:
+        """The limit on the side of chance, in the error that the figure would have there.
+
+        A figure that is about a square of what groups differ by (NDKL, the largest skew) varies the more, the
+        farther it is from chance: a square with the variance c by chance has ``c + 2 sqrt(2 c) x`` at the
+        distance x. So the quadratic ``(away - x)^2 = q^2 (error^2 + 2 sqrt(2 c) x)`` is solved.
+        """
+        away = sign * (self.value - self.chance)
+        plain = away - quantile * self.error
+        if plain > 0:
+            half = away + quantile**2 * np.sqrt(2 * self.common)
+            plain = half - np.sqrt(half**2 - away**2 + (quantile * self.error) ** 2)
+        return self.chance + sign * float(plain)
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,6 +121,8 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estima
     parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes)]
     together = [_interaction(table, sizes)] if not sizes.fixed else []
     own = _crossed(parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together])
+    if not np.isfinite(own):  # a set less one item has no spread, so that h without it is infinite
+        return None
     chord = plain.error * (h / plain.value if plain.value else slope)
     return Estimate(h, max(own**0.5, chord), plain.freedom)
 
