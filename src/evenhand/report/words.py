@@ -200,10 +200,15 @@ def against_chance(holder: Finding | Part, alpha: float) -> str:
 
 def reading(holder: Finding | Part, alpha: float) -> str:
     """The same in few words for tables, or why there is no value."""
-    place = "exploratory" if holder.role == "exploratory" and holder.p_value is not None else ""
-    place = standing_of(holder, alpha).told() or place
     why = glossary.reason(holder.reason) if holder.value is None or holder.reason else ""
-    return " · ".join(part for part in (place, why) if part)
+    return " · ".join(part for part in (place(holder, alpha), why) if part)
+
+
+def place(holder: Finding | Part, alpha: float) -> str:
+    """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
+    if holder.role == "exploratory":
+        return "exploratory" if holder.value is not None and holder.p_value is not None else ""
+    return standing_of(holder, alpha).told()
 
 
 def direction(finding: Finding) -> str:
@@ -349,9 +354,12 @@ def band_words(parts: Sequence[Part]) -> str:
 
 
 def _interval(holder: Finding | Part) -> str:
+    """The interval with its level; of a corrected value, that value before it."""
     if holder.interval is None:
         return ""
-    return f" ({percent(holder.interval.level)} interval {span(holder.interval.low, holder.interval.high)})"
+    of = "" if holder.corrected is None else f"corrected for chance {number(holder.corrected)}, "
+    ends = span(holder.interval.low, holder.interval.high)
+    return f" ({of}{percent(holder.interval.level)} interval {ends})"
 
 
 def _of(some: int, total: int) -> str:
