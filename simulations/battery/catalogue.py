@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from simulations.battery import audits, choices, effects, labels, neighbours, rankings
+from simulations.battery import accuracy, audits, choices, effects, labels, neighbours, rankings
 from simulations.battery.design import Design
 
 DESIGNS: tuple[Design, ...] = (
+    *accuracy.DESIGNS,
     *effects.DESIGNS,
     *choices.DESIGNS,
     *labels.DESIGNS,

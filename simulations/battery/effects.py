@@ -203,9 +203,7 @@ def _table_design(
     standards: dict[str, tuple[str, Callable[[Any], float]]] | None = None,
     short: bool = False,
 ) -> Design:
-    return Design(
-        name, "effects", population.draw, _cases(population, names, fair, standards), short=short
-    )
+    return Design(name, "effects", population.draw, _cases(population, names, fair, standards), short=short)
 
 
 def _blind(sizes: Ints, accuracy: npt.ArrayLike, labels: int) -> Tables:
@@ -264,7 +262,9 @@ def _planted_designs() -> list[Design]:
     one_class = Tables(answers_of(_shifted([0.8], 1, 0.27), 4), _spread([150], _THREE))
     mixes = 40 * np.ones((4, 3)) * (6, 3, 1) * (1 + 0.3 * np.outer((1, 0, 0, -1), (1, -1, 0)))
     rows = replace(_blind(np.rint(mixes).astype(np.int64), np.linspace(0.95, 0.6, 4), 4), drawn=True)
-    most = Tables(answers_of(np.column_stack([np.ones(6), np.linspace(0.6, 0, 6)]), 6), _spread([80] * 6, (0.5, 0.5)))
+    most = Tables(
+        answers_of(np.column_stack([np.ones(6), np.linspace(0.6, 0, 6)]), 6), _spread([80] * 6, (0.5, 0.5))
+    )
     sums = dict.fromkeys(("cramers_v_pooled", "cramers_v_mean", "cramers_v_corrected", "phi"), _SUM)
     return [
         _table_design("planted in every class", every, _WITHIN, (), sums, True),
@@ -336,7 +336,9 @@ class Persons:
 def _of_persons(name: str, column: str, data: pl.DataFrame, seed: int) -> Finding:
     key = id(data), seed, column
     if _LAST.get("key") != key:
-        read = Predictions.from_frame(data, truth="truth", prediction="prediction", **{column: _NAMES[column]})
+        read = Predictions.from_frame(
+            data, truth="truth", prediction="prediction", **{column: _NAMES[column]}
+        )
         _LAST.update(key=key, data=data, bound=Prepared.of(read, "group", seed))
     finding: Finding = getattr(metrics, name)(_LAST["bound"], by="group", seed=seed)
     return finding
@@ -346,7 +348,11 @@ _NAMES = {"cluster": "person", "weight": "weight"}
 
 
 def _persons_design(
-    name: str, persons: Persons, fair: bool, standard: Callable[[Any], float] | None = None, short: bool = False
+    name: str,
+    persons: Persons,
+    fair: bool,
+    standard: Callable[[Any], float] | None = None,
+    short: bool = False,
 ) -> Design:
     population = persons.population()
     column = "weight" if persons.weighted else "cluster"

@@ -92,16 +92,6 @@ def joined(chunks):
     }
 
 
-def test_cellwise_bootstrap_keeps_the_rows_of_every_group():
-    prepared = margins()
-    support = prepared.confusion.support
-    drawn = joined(resampling.cellwise_bootstrap(prepared.classes, support, 30, streams))
-    np.testing.assert_array_equal(
-        drawn["predicted"].sum(axis=2), np.broadcast_to(support.sum(axis=1), (30, len(support)))
-    )
-    assert (drawn["correct"] <= np.minimum(drawn["predicted"], support)).all()
-
-
 def test_cellwise_null_keeps_groups_and_predictions():
     prepared = margins()
     confusion = prepared.confusion
@@ -121,7 +111,8 @@ def test_chunks_draw_as_many_replicates_as_asked(monkeypatch):
     monkeypatch.setattr(resampling, "_CHUNK", 7 * prepared.confusion.support.size)
     drawn = joined(resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams))
     assert drawn["correct"].shape[0] == 30
-    chunks = list(resampling.marginal_bootstrap(prepared.confusion, 30, np.random.default_rng(0)))
+    wrong, rng = prepared.expected_wrong(), np.random.default_rng(0)
+    chunks = list(resampling.marginal_null(prepared.confusion, wrong, 30, rng))
     assert [len(chunk.correct) for chunk in chunks] == [7, 7, 7, 7, 2]
 
 
@@ -142,23 +133,16 @@ def even():
     prepared = margins(3, **EVEN)
     confusion = prepared.confusion
     rng = np.random.default_rng(11)
-    return {
-        "bootstrap": (
-            pooled(resampling.cellwise_bootstrap(prepared.classes, confusion.support, 999, streams)),
-            pooled(resampling.marginal_bootstrap(confusion, 999, rng)),
-        ),
-        "null": (
-            pooled(resampling.cellwise_null(prepared.classes, confusion.support, 999, streams)),
-            pooled(resampling.marginal_null(confusion, prepared._expected_wrong(), 999, rng)),
-        ),
-    }
+    return (
+        pooled(resampling.cellwise_null(prepared.classes, confusion.support, 999, streams)),
+        pooled(resampling.marginal_null(confusion, prepared.expected_wrong(), 999, rng)),
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["bootstrap", "null"])
-def test_margins_and_cells_give_the_same_distribution(even, kind, name):
-    cells, approximate = even[kind][0][name], even[kind][1][name]
-    if kind == "null" and name == "accuracy":
+def test_margins_and_cells_give_the_same_distribution(even, name):
+    cells, approximate = even[0][name], even[1][name]
+    if name == "accuracy":
         assert np.ptp(cells) == np.ptp(approximate) == 0  # permuting groups leaves the accuracy alone
         return
     error = np.hypot(cells.std(), approximate.std()) / np.sqrt(999)
@@ -171,7 +155,7 @@ def test_marginal_null_keeps_hits_and_errors():
     prepared = margins(1)
     confusion = prepared.confusion
     drawn = joined(
-        resampling.marginal_null(confusion, prepared._expected_wrong(), 40, np.random.default_rng(0))
+        resampling.marginal_null(confusion, prepared.expected_wrong(), 40, np.random.default_rng(0))
     )
     hits = np.broadcast_to(confusion.correct.sum(axis=0), (40, 4))
     np.testing.assert_array_equal(drawn["correct"].sum(axis=1), hits)

@@ -27,6 +27,7 @@ class UnitCells:
         prediction: Predicted label of each cell, shape (M,).
         unit: Cluster of each cell, shape (M,).
         n: Rows of each cell, with weights their sum, shape (M,).
+        rows: Rows of each cell, whatever they weigh, shape (M,).
     """
 
     name: str
@@ -35,6 +36,7 @@ class UnitCells:
     prediction: Codes
     unit: Codes
     n: npt.NDArray[np.int64] | npt.NDArray[np.float64]
+    rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,8 @@ class Grouped:
         moments = None if counts.moments is None else counts.moments[:2, usable]
         if counts.cluster is not None:
             unit = counts.codes_of(CLUSTER + counts.cluster)[usable]
-            units = UnitCells(counts.cluster, truth, group, prediction, unit, n)
+            rows = n if moments is None else moments[0]
+            units = UnitCells(counts.cluster, truth, group, prediction, unit, n, rows)
             # clusters are the last axis, so that cells of one class, group and prediction follow each other
             first = np.flatnonzero(np.r_[True, np.diff([truth, group, prediction], axis=1).any(axis=0)])
             truth, group, prediction = truth[first], group[first], prediction[first]

@@ -37,7 +37,8 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
     Returns:
         The warnings, and how many rows repeat an id of the column that the user named; None without one.
     """
-    used = {predictions.truth, predictions.prediction, *counts.attributes}
+    named = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
+    used = {*counts.attributes, *(column for column in named if column is not None)}
     found = [*_unused_weights(predictions, used)]
     if predictions.rank is not None:
         return found, None

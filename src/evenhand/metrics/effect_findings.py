@@ -173,7 +173,10 @@ def pooled_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fin
         if np.isnan(p):
             fields |= _one_cluster()
         else:
-            fields |= _against_null(prepared, draws, fields["value"]) | {"p_value": p, "interval": make(LEVEL)}
+            fields |= _against_null(prepared, draws, fields["value"]) | {
+                "p_value": p,
+                "interval": make(LEVEL),
+            }
     value = fields.pop("value")
     finding = build(
         prepared.grouped, name, options.changed, value, band=band_of(value),

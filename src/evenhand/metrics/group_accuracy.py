@@ -5,11 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.core.errors import check_choice
-from evenhand.core.results import Finding, Part
+from evenhand.core.results import Finding, Interval, Part
+from evenhand.metrics.accuracy_inference import (
+    accuracy_parts,
+    cell_gap_inference,
+    gap_inference,
+    mean_inference,
+    range_inference,
+    worst_cell_inference,
+    worst_inference,
+)
 from evenhand.metrics.building import build, number
-from evenhand.metrics.margin_findings import accuracy_parts, margin_finding, wilson
+from evenhand.metrics.margin_findings import margin_finding, wilson
+from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, By, Evidence, Prepared, check_common
-from evenhand.stats.effect_intervals import wilson_interval
+from evenhand.stats.differences import normal_quantile
 
 
 def accuracy(
@@ -17,9 +27,10 @@ def accuracy(
 ) -> Finding:
     """Correct rows over usable rows, in [0, 1], higher is better; parts are the groups.
 
-    Micro accuracy over rows: large groups and classes weigh more. The interval is Wilson's. There is no
-    null band, because accuracy itself compares no groups; each group's has one: what the group would reach
-    if its rows changed places with others of their class, so that its mix of classes is allowed for.
+    Micro accuracy over rows: large groups and classes weigh more. The interval is Wilson's, with the
+    effective size of clusters or weights where there are any (Korn and Graubard 1998). There is no null band,
+    because accuracy itself compares no groups; each group's has one: what the group would reach if groups
+    changed places.
 
     Args:
         evidence: Predictions or Counts.
@@ -36,16 +47,18 @@ def accuracy(
     check_common(mode, inference)
     prepared = Prepared.of(evidence, by, seed)
     confusion = prepared.confusion
-    hits, n = confusion.correct.sum(), confusion.support.sum()
-    low, high = wilson_interval(hits, n, LEVEL)
+    value, parts = float(confusion.accuracy()), accuracy_parts(prepared, inference)
+    if inference != "auto":
+        return build(prepared.grouped, "accuracy", {}, number(value), parts=parts)
+    margins = Margins.of(prepared)
+
+    def at(level: float) -> Interval:
+        low, high = margins.overall().limits(normal_quantile(level))
+        return wilson(float(low[0, 0]), float(high[0, 0]), level, margins.unit)
+
     return build(
-        prepared.grouped,
-        "accuracy",
-        {},
-        number(hits / n),
-        interval=wilson(float(low), float(high)) if inference == "auto" else None,
-        parts=accuracy_parts(prepared, inference),
-    )
+        prepared.grouped, "accuracy", {}, number(value), interval=at(LEVEL), parts=parts
+    ).with_levels(at)
 
 
 def mean_group_accuracy(
@@ -53,14 +66,14 @@ def mean_group_accuracy(
 ) -> Finding:
     """Mean of the groups' accuracies, each group counting once; in [0, 1], higher is better.
 
-    Arguments and errors as in ``accuracy``. Interval: stratified bootstrap. Null: groups permuted within
-    class.
+    Arguments and errors as in ``accuracy``. Interval: MOVER of the groups' Wilson limits (Zou and Donner
+    2008). Null: groups exchanged among all rows.
 
     Source: macro average over groups (balanced accuracy with groups in place of classes).
     """
     prepared = Prepared.of(evidence, by, seed)
     return margin_finding(
-        prepared, "mean_group_accuracy", "mean_group_accuracy", side="low", mode=mode, inference=inference
+        prepared, "mean_group_accuracy", "mean_group_accuracy", mean_inference, mode=mode, inference=inference
     )
 
 
@@ -71,7 +84,8 @@ def worst_group_accuracy(
 
     In [0, 1]. Groups are the values of the attribute, as in the paper's WG; for the worst (class, group)
     cell see ``worst_class_group_accuracy``. A minimum over noisy groups is below their true minimum: read
-    the null band. Parts are the groups. Arguments and errors as in ``accuracy``.
+    the null band. The interval is the smallest of the groups' limits, upper ones at once (Sidak). Parts are
+    the groups. Arguments and errors as in ``accuracy``.
 
     Source: Albuquerque et al. 2024, section 2.1 and Table 1.
     """
@@ -80,7 +94,7 @@ def worst_group_accuracy(
         prepared,
         "worst_group_accuracy",
         "worst_group_accuracy",
-        side="low",
+        worst_inference,
         mode=mode,
         inference=inference,
         parts=accuracy_parts(prepared, inference),
@@ -105,13 +119,13 @@ def worst_class_group_accuracy(
         kind="class*group",
         key=[prepared.grouped.label_key(label), *([group] if isinstance(group, str) else group)],
         value=number(cells[z, label]),
-        n=prepared.confusion.support[z, label],
+        n=int(prepared.grouped.rows[(prepared.grouped.truth == label) & (prepared.grouped.group == z)].sum()),
     )
     return margin_finding(
         prepared,
         "worst_class_group_accuracy",
         "worst_class_group_accuracy",
-        side="low",
+        worst_cell_inference,
         mode=mode,
         inference=inference,
         parts=[part],
@@ -129,8 +143,11 @@ def accuracy_gap(
 ) -> Finding:
     """Accuracy minus worst group accuracy; in [0, 1] for ``z``, lower is fairer, fair at 0.
 
-    A fair model does not reach 0 on finite data: read the null band. Classes' own gaps stand in the details
-    of ``skewsize``'s parts. None with reason ``single_group`` (paper mode: 0).
+    A fair model does not reach 0 on finite data: read the null band. The gap is the largest, over groups, of
+    the others' accuracy minus the group's, times their share; interval: MOVER of each (Zou and Donner 2008),
+    lower limits at once; p: groups exchanged among all rows, the largest such difference in its standard
+    error (Chung and Romano 2013). With ``yz`` there is no p, because classes differ in accuracy. Classes'
+    own gaps stand in the details of ``skewsize``'s parts. None with reason ``single_group`` (paper mode: 0).
 
     Args:
         evidence: Predictions or Counts.
@@ -146,9 +163,8 @@ def accuracy_gap(
     prepared = Prepared.of(evidence, by, seed)
     key = "accuracy_gap" if groups == "z" else "class_group_accuracy_gap"
     params = {"groups": groups} if groups != "z" else {}
-    return margin_finding(
-        prepared, "accuracy_gap", key, side="high", mode=mode, inference=inference, params=params
-    )
+    infer = gap_inference if groups == "z" else cell_gap_inference
+    return margin_finding(prepared, "accuracy_gap", key, infer, mode=mode, inference=inference, params=params)
 
 
 def accuracy_range(
@@ -156,11 +172,13 @@ def accuracy_range(
 ) -> Finding:
     """Largest minus smallest group accuracy; in [0, 1], lower is fairer, fair at 0.
 
-    None with reason ``single_group`` (paper mode: 0). Arguments and errors as in ``accuracy``.
+    None with reason ``single_group`` (paper mode: 0). Interval: MOVER of each two groups, lower limits at
+    once; p: the largest difference in standard errors, groups exchanged among all rows. Arguments and errors
+    as in ``accuracy``.
 
     Source: range over groups; see also fairlearn's ``MetricFrame.difference``.
     """
     prepared = Prepared.of(evidence, by, seed)
     return margin_finding(
-        prepared, "accuracy_range", "accuracy_range", side="high", mode=mode, inference=inference
+        prepared, "accuracy_range", "accuracy_range", range_inference, mode=mode, inference=inference
     )

@@ -1,28 +1,58 @@
-"""Findings from the margins of truth x group x prediction: value, bootstrap interval, null band, p."""
+"""Findings from the margins of truth x group x prediction: value, interval, null band, p."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Interval, Null, Part
-from evenhand.metrics.building import build, hull_interval, null_band, number, resampled_p
+from evenhand.metrics.building import agreeing, build, number
+from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, Prepared, check_common
+from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.confusion import Confusion, summaries
-from evenhand.stats.effect_intervals import wilson_interval
-from evenhand.stats.exchanged_hits import hits_by_exchange
 
 Floats = npt.NDArray[np.float64]
+Ends = tuple[float, float]
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
-_ALPHA = 0.05
-_FLAT = (
-    "the interval has no width because no resample of these rows differs; cases rarer than one row of a "
-    "group cannot be excluded"
-)
+_Z_LEVEL = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What is known of a value beyond itself.
+
+    Attributes:
+        ends: From a level to the limits.
+        method: How these are made.
+        p_value: Of the test that groups make no difference.
+        reference: Where the value stands then; None where nothing says so.
+        draws: The value with exchanged groups, shape (R,).
+        exchanged: What was exchanged.
+        side: Which side of the draws is unfair: ``high`` or ``low``.
+        corrected: The value without what noise adds.
+        deciding: Units of each group that decides the value.
+        details: Further numbers.
+        notes: What a reader has to know.
+    """
+
+    ends: Callable[[float], Ends]
+    method: str
+    p_value: float | None = None
+    reference: float | None = None
+    draws: Floats | None = None
+    exchanged: str = ""
+    side: str = "high"
+    corrected: float | None = None
+    deciding: Mapping[str, int] = field(default_factory=dict)
+    details: Mapping[str, float | None] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 def observed(prepared: Prepared, mode: str) -> Confusion:
@@ -34,8 +64,8 @@ def margin_finding(
     prepared: Prepared,
     name: str,
     key: str,
+    infer: Callable[[Margins, float], Inference | str],
     *,
-    side: str,
     mode: str,
     inference: str,
     params: dict[str, Any] | None = None,
@@ -47,7 +77,7 @@ def margin_finding(
         prepared: The bound evidence.
         name: The metric's name.
         key: Which scalar.
-        side: Which side of the null is unfair: ``high`` or ``low``.
+        infer: From margins and value to interval, null and p, or why there are none.
         mode: ``default`` or ``paper``.
         inference: ``auto`` or ``none``.
         params: Parameters that differ from their default.
@@ -58,77 +88,78 @@ def margin_finding(
     if not memo:
         memo.update(summaries(observed(prepared, mode)))
     value = number(float(memo[key]))
-    fields: dict[str, Any] = {}
-    if value is None:
-        fields["reason"] = "single_group" if len(prepared.grouped.groups) < 2 else "undefined"
-    elif inference == "auto":
-        fields = _inference(prepared, key, value, side)
     # the differences between modes show on single groups only, so equal values carry one name
-    extra = {"mode": "paper"} if mode == "paper" else {}
-    return build(prepared.grouped, name, {**(params or {}), **extra}, value, parts=parts or [], **fields)
+    chosen = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
+    return inferred(prepared, name, chosen, value, infer, inference=inference, parts=parts)
 
 
-def _inference(prepared: Prepared, key: str, value: float, side: str) -> dict[str, Any]:
-    if not prepared.margin_replicates:
-        return {"notes": ["no interval: too many labels to resample a rate for each of them"]}
-    seed, how = prepared.seed, "cells" if prepared.cellwise else "margins"
-    draws, null = prepared.bootstrap[key], prepared.null[key]
-    method = f"stratified bootstrap of {how} within class and group, percentile and basic together"
-    interval = hull_interval(draws, value, level=LEVEL, method=method, seed=seed)
-    flat = interval is not None and interval.low == interval.high
-    return {
-        "interval": interval,
-        "notes": [_FLAT] if flat else [],
-        "null": null_band(null, level=LEVEL, method=f"groups permuted within class ({how})", seed=seed),
-        "p_value": resampled_p(null, value, side) if len(prepared.grouped.groups) > 1 else None,
-        "mde": _detectable(draws, null, len(prepared.grouped.groups)) if side == "high" else None,
-    }
+def inferred(
+    prepared: Prepared,
+    name: str,
+    params: dict[str, Any],
+    value: float | None,
+    infer: Callable[[Margins, float], Inference | str],
+    *,
+    inference: str,
+    parts: list[Part] | None = None,
+) -> Finding:
+    """A Finding of a value with what is inferred of it."""
+    if value is None:
+        reason = "single_group" if len(prepared.grouped.groups) < 2 else "undefined"
+        return build(prepared.grouped, name, params, None, parts=parts or [], reason=reason)
+    margins = Margins.of(prepared)
+    known = infer(margins, value) if inference == "auto" else None
+    if not isinstance(known, Inference):
+        notes = [known] if known else []
+        return build(prepared.grouped, name, params, value, parts=parts or [], notes=notes)
+
+    def at(level: float) -> Interval:
+        low, high = known.ends(level)
+        shown = value if known.corrected is None else known.corrected
+        ends = min(low, shown), max(high, shown)
+        if known.reference is not None:
+            ends = agreeing(ends, known.p_value, known.reference, level)
+        return Interval(low=ends[0], high=ends[1], level=level, method=known.method)
+
+    usual = at(LEVEL)
+    notes = [*known.notes, *few_decide(known.deciding.items(), margins.unit)]
+    if margins.tables is not None and margins.tables.fixed and len(prepared.grouped.groups) > 1:
+        notes.insert(0, explain("one_cluster"))
+    finding = build(
+        prepared.grouped, name, params, value, parts=parts or [], interval=usual,
+        null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=known.p_value,
+        corrected=known.corrected, mde=_detectable(known, usual, value), notes=notes,
+        details=dict(known.details),
+    )  # fmt: skip
+    return finding.with_levels(at)
 
 
-def _detectable(draws: Floats, null: Floats, groups: int) -> float | None:
-    """The value that would pass the null's 95 % point with 80 % power.
-
-    The spread is the bootstrap's, or with two groups that of the signed difference under the null, whose
-    absolute value has only sqrt(1 - 2/pi) of it.
-    """
-    if np.isnan(null).all() or np.isnan(draws).all():
+def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:
+    """Mean and one-sided band of what exchanged groups give: from the fairest draw to the 95 % point."""
+    if draws is None or np.isnan(draws).mean() > 0.1:
         return None
-    spread = np.nanstd(draws)
-    if groups == 2:
-        spread = max(spread, np.nanstd(null) / np.sqrt(1 - 2 / np.pi))
-    return number(float(np.nanquantile(null, 1 - _ALPHA) + _Z_POWER * spread))
+    usable = draws[~np.isnan(draws)]
+    if side == "both":
+        low, high = np.quantile(usable, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    elif side == "high":
+        low, high = usable.min(), np.quantile(usable, LEVEL)
+    else:
+        low, high = np.quantile(usable, 1 - LEVEL), usable.max()
+    return Null(
+        mean=float(usable.mean()), low=float(low), high=float(high), level=LEVEL, method=exchanged,
+        replicates=draws.size, seed=seed,
+    )  # fmt: skip
 
 
-def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:
-    """Accuracy of every group, with Wilson's interval and what groups exchanged within class would give."""
-    confusion, grouped = prepared.confusion, prepared.grouped
-    chance = _by_exchange(confusion) if inference == "auto" and len(grouped.groups) > 1 else None
-    hits, sizes = confusion.correct.sum(axis=1), confusion.group_size
-    low, high = wilson_interval(hits, sizes, LEVEL)
-    return [
-        Part(
-            kind="group",
-            key=grouped.group_key(z),
-            value=number(hits[z] / sizes[z]),
-            interval=wilson(low[z], high[z]) if inference == "auto" else None,
-            null=chance[z] if chance else None,
-            n=sizes[z],
-        )
-        for z in range(len(grouped.groups))
-        if grouped.by
-    ]
+def _detectable(known: Inference, usual: Interval, value: float) -> float | None:
+    """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
+    if known.draws is None or known.side != "high" or np.isnan(known.draws).all():
+        return None
+    error = (usual.high - (value if known.corrected is None else known.corrected)) / _Z_LEVEL
+    return number(float(np.nanquantile(known.draws, LEVEL) + _Z_POWER * error))
 
 
-def _by_exchange(confusion: Confusion) -> list[Null]:
-    """The null band of each group's accuracy."""
-    bands = hits_by_exchange(confusion.correct, confusion.support, LEVEL)
-    mean, low, high = (ends / confusion.group_size for ends in bands)
-    method = "groups exchanged within class, hypergeometric moments, normal"
-    return [
-        Null(mean=mean[z], low=low[z], high=high[z], level=LEVEL, method=method) for z in range(mean.size)
-    ]
-
-
-def wilson(low: float, high: float) -> Interval:
+def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:
     """Wilson's interval as a result."""
-    return Interval(low=low, high=high, level=LEVEL, method="Wilson score")
+    method = "Wilson score" if unit == "rows" else f"Wilson score, effective size over {unit}"
+    return Interval(low=low, high=high, level=level, method=method)

@@ -106,7 +106,10 @@ def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Str
     # a value that is an end of its band must not fall outside by rounding
     equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
     known = np.isfinite(gamma.mean)
-    moments = np.where(known, gamma.mean, chi2.mean(axis=0)), np.where(known, gamma.variance, chi2.var(axis=0))
+    moments = (
+        np.where(known, gamma.mean, chi2.mean(axis=0)),
+        np.where(known, gamma.variance, chi2.var(axis=0)),
+    )
     total = _p_of_sum(chi2, tables, moments, sparse=bool(square.any() or resampled.size))
     return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
 

@@ -9,6 +9,8 @@ from evenhand.core.errors import check_choice
 from evenhand.core.results import Finding, Part
 from evenhand.metrics.building import build, number
 from evenhand.metrics.margin_findings import margin_finding, observed
+from evenhand.metrics.parity_inference import inference_of, odds
+from evenhand.metrics.parity_inference import parity as rates_of_predictions
 from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
 from evenhand.stats.confusion import over_classes
 from evenhand.stats.contingency import range_by_column
@@ -26,8 +28,14 @@ def demographic_parity(
     """Difference in prediction rates: per label ``max_z P(pred = c | z) - min_z P(pred = c | z)``.
 
     In [0, 1], lower is fairer, fair at 0. Parts are the labels that occur as truth or prediction. The truth
-    plays no part: groups that differ in truth differ here, too. None with reason ``single_group``
-    (paper mode: 0).
+    plays no part: groups that differ in truth differ here, too; how much of the value that explains is in the
+    details, ``explained_by_truth`` (its mean with groups exchanged within the truth). None with reason
+    ``single_group`` (paper mode: 0).
+
+    Interval of the largest label: MOVER of each two groups and label (Zou and Donner 2008), lower limits at
+    once; p: groups exchanged among all rows, the largest difference in its standard error. Of the mean:
+    limits by inverting that exchange along a family of populations, and ``corrected``, the value without
+    what noise adds to it.
 
     Args:
         evidence: Predictions or Counts.
@@ -48,7 +56,7 @@ def demographic_parity(
         prepared,
         "demographic_parity",
         f"demographic_parity/{aggregate}",
-        side="high",
+        inference_of(rates_of_predictions(aggregate)),
         mode=mode,
         inference=inference,
         params={"aggregate": aggregate},
@@ -76,6 +84,9 @@ def equalized_odds(
     fewer than two groups have as truth has no true positive rate to compare: its false positive rate alone
     counts. Parts are the labels. Fair at 0.
 
+    Interval and p as of ``demographic_parity``, groups exchanged within the truth; the largest difference is
+    that of either rate.
+
     Args:
         evidence: Predictions or Counts.
         by: Attribute, or list of attributes to cross.
@@ -99,7 +110,7 @@ def equalized_odds(
         prepared,
         "equalized_odds",
         f"equalized_odds/{eo}/{aggregate}",
-        side="high",
+        inference_of(odds(eo, aggregate)),
         mode=mode,
         inference=inference,
         params={"eo": eo, "aggregate": aggregate},
@@ -129,7 +140,8 @@ def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) ->
 
 
 def _label_parts(prepared: Prepared, values: npt.NDArray[np.float64]) -> list[Part]:
-    support = prepared.confusion.support.sum(axis=0)
+    grouped = prepared.grouped
+    support = np.bincount(grouped.truth, grouped.rows, grouped.n_used)
     return [
         Part(
             kind="class",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions import Predictions
 from evenhand.stats import resampling
-from evenhand.stats.confusion import Confusion, summaries
+from evenhand.stats.confusion import Confusion
 from evenhand.stats.contingency import TableBatch, sum_by
 
 Floats = npt.NDArray[np.float64]
@@ -25,9 +25,7 @@ By: TypeAlias = str | Sequence[str]
 
 REPLICATES = 999
 LEVEL = 0.95
-_LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no resampled interval
 _MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
-_FEW_LABELS = 200_000  # groups x labels up to which all replicates are drawn
 
 
 def names_of(by: By) -> tuple[str, ...]:
@@ -40,7 +38,7 @@ def names_of(by: By) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Counts bound to a grouping, with tables, margins and replicates on demand.
+    """Counts bound to a grouping, with tables and margins on demand.
 
     Attributes:
         grouped: The usable rows.
@@ -127,16 +125,7 @@ class Prepared:
             for a, b in zip(starts, stops, strict=True)
         ]
 
-    @property
-    def margin_replicates(self) -> int:
-        """How many replicates of the margins are drawn: fewer for a very large label space, 0 beyond."""
-        size = self.confusion.support.size
-        if size > _LABEL_BUDGET:
-            return 0
-        return REPLICATES if size <= _FEW_LABELS else 199
-
-    @cached_property
-    def cellwise(self) -> bool:
+    def cellwise(self, replicates: int) -> bool:
         """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
         groups = self.confusion.support.shape[0]
         occupied = self.grouped.truth.size
@@ -146,39 +135,9 @@ class Prepared:
         dense = (
             sum(np.unique(c.prediction).size for c in self.classes) * groups if occupied < 10**6 else np.inf
         )
-        return bool(max(occupied, dense) * REPLICATES <= resampling.CELL_BUDGET)
+        return bool(max(occupied, dense) * replicates <= resampling.CELL_BUDGET)
 
-    @cached_property
-    def bootstrap(self) -> dict[str, Floats]:
-        """Bootstrap replicates of the accuracy and parity families, each of shape (replicates,)."""
-        return self._collect(self._bootstrap_chunks())
-
-    @cached_property
-    def null(self) -> dict[str, Floats]:
-        """Replicates of the same when groups are exchanged within each class."""
-        return self._collect(self._null_chunks())
-
-    def _bootstrap_chunks(self) -> Iterator[Confusion]:
-        support, count = self.confusion.support, self.margin_replicates
-        if self.cellwise:
-            return resampling.cellwise_bootstrap(
-                self.classes, support, count, lambda key: self.stream("bootstrap", self._key(key))
-            )
-        return resampling.marginal_bootstrap(self.confusion, count, self.stream("bootstrap"))
-
-    def _null_chunks(self) -> Iterator[Confusion]:
-        support, count = self.confusion.support, self.margin_replicates
-        if self.cellwise:
-            return resampling.cellwise_null(
-                self.classes, support, count, lambda key: self.stream("null", self._key(key))
-            )
-        return resampling.marginal_null(self.confusion, self._expected_wrong(), count, self.stream("null"))
-
-    def _key(self, key: Any) -> str:
-        label, chunk = key
-        return f"{self.grouped.label_key(label)}/{chunk}"
-
-    def _expected_wrong(self) -> Floats:
+    def expected_wrong(self) -> Floats:
         """Errors by (group, label) if each class's errors fell to groups by their share of the class."""
         g = self.grouped
         support = self.confusion.support
@@ -189,12 +148,8 @@ class Prepared:
         truth, label = keys // len(g.labels), keys % len(g.labels)
         share = support / np.maximum(support.sum(axis=0), 1)
         return np.stack(
-            [sum_by(label, errors * share[z, truth], len(g.labels)) for z in range(len(g.groups))]
+            [sum_by(label, errors * share[z, truth], support.shape[1]) for z in range(len(g.groups))]
         )
-
-    def _collect(self, chunks: Iterator[Confusion]) -> dict[str, Floats]:
-        parts = [summaries(chunk) for chunk in chunks]
-        return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else {})}
 
 
 def check_common(mode: str, inference: str) -> None:

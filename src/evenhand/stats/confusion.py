@@ -16,7 +16,7 @@ class Confusion:
     """The margins of truth x group x prediction on which accuracy, parity and odds depend.
 
     Attributes:
-        support: Rows of group z with true label l, shape (Z, L).
+        support: Rows of group z with true label l, shape (Z, L), or (..., Z, L) where draws differ in it.
         correct: Those predicted as l, shape (..., Z, L).
         predicted: Rows of group z predicted as l, whatever the truth, shape (..., Z, L).
         fewest: Groups that a difference between groups needs; 1 makes it 0 for a single group.
@@ -30,11 +30,11 @@ class Confusion:
     @property
     def group_size(self) -> Floats:
         """Rows of each group, shape (Z,)."""
-        return np.asarray(self.support.sum(axis=1))
+        return np.asarray(self.support.sum(axis=-1))
 
     def accuracy(self) -> Floats:
         """Correct rows over rows, shape (...,); in [0, 1]."""
-        return np.asarray(self.correct.sum(axis=(-2, -1)) / self.support.sum())
+        return np.asarray(self.correct.sum(axis=(-2, -1)) / self.support.sum(axis=(-2, -1)))
 
     def accuracy_by_group(self) -> Floats:
         """Accuracy of each group pooled over classes, shape (..., Z)."""
@@ -46,11 +46,11 @@ class Confusion:
 
     def prediction_rate(self) -> Floats:
         """P(prediction = l | group), shape (..., Z, L)."""
-        return _ratio(self.predicted, self.group_size[:, None])
+        return _ratio(self.predicted, self.group_size[..., None])
 
     def false_positive_rate(self) -> Floats:
         """P(prediction = l | truth is not l, group), shape (..., Z, L); NaN without such rows."""
-        return _ratio(self.predicted - self.correct, self.group_size[:, None] - self.support)
+        return _ratio(self.predicted - self.correct, self.group_size[..., None] - self.support)
 
     def parity_by_class(self) -> Floats:
         """Range over groups of the prediction rate of each class, shape (..., L)."""
@@ -65,10 +65,14 @@ class Confusion:
             Shape (..., L); NaN where neither rate is defined in enough groups.
         """
         true = range_over_groups(self.accuracy_by_cell(), self.fewest)
-        false = range_over_groups(self.false_positive_rate(), self.fewest)
-        if how == "max":
-            return np.fmax(true, false)
-        return (np.where(np.isnan(true), false, true) + np.where(np.isnan(false), true, false)) / 2
+        return odds_of(true, range_over_groups(self.false_positive_rate(), self.fewest), how)
+
+
+def odds_of(true: Floats, false: Floats, how: str) -> Floats:
+    """``max`` or ``avg`` of the ranges of two rates; where one is NaN, the other."""
+    if how == "max":
+        return np.fmax(true, false)
+    return (np.where(np.isnan(true), false, true) + np.where(np.isnan(false), true, false)) / 2
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
@@ -102,7 +106,9 @@ def summaries(confusion: Confusion) -> dict[str, Floats]:
     worst = np.fmin.reduce(by_group, axis=-1)
     cells = confusion.accuracy_by_cell()
     worst_cell = np.fmin.reduce(cells.reshape(*cells.shape[:-2], -1), axis=-1)
-    differ = np.nan if len(confusion.support) < confusion.fewest else 0.0  # adds NaN to what needs two groups
+    differ = (
+        np.nan if confusion.support.shape[-2] < confusion.fewest else 0.0
+    )  # adds NaN to what needs two groups
     parity = confusion.parity_by_class()
     odds = {how: confusion.odds_by_class(how) for how in ("max", "avg")}
     result = {

@@ -1,8 +1,4 @@
-"""Replicates of counts.
-
-A stratified bootstrap says what else the data could have been; null draws say what a model without group
-differences would give.
-"""
+"""Replicates of counts: resamples of one class, and groups exchanged within classes."""
 
 from __future__ import annotations
 
@@ -94,25 +90,6 @@ def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
     return chi2 + (columns * missed).sum(axis=1) / n, (columns > 0).sum(axis=1)
 
 
-def scatter(cells: ClassCells, draws: Floats, correct: Floats, predicted: Floats) -> None:
-    """Add one class's replicates (R, K) to the margins (R, Z, L) in place."""
-    predicted[:, cells.group, cells.prediction] += draws
-    hit = cells.prediction == cells.label
-    correct[:, cells.group[hit], cells.label] += draws[:, hit]
-
-
-def cellwise_bootstrap(
-    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
-) -> Iterator[Confusion]:
-    """Chunks of replicates of the margins, every class resampled within its groups."""
-    for start, size in _chunks(replicates, support.size):
-        correct, predicted = np.zeros((2, size, *support.shape))
-        for cells in classes:
-            rng = streams((cells.label, start))
-            scatter(cells, bootstrap_cells(rng, cells, size), correct, predicted)
-        yield Confusion(support, correct, predicted)
-
-
 def cellwise_null(
     classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
 ) -> Iterator[Confusion]:
@@ -126,23 +103,6 @@ def cellwise_null(
             hit = labels == cells.label
             correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]
         yield Confusion(support, correct, predicted)
-
-
-def marginal_bootstrap(
-    confusion: Confusion, replicates: int, rng: np.random.Generator
-) -> Iterator[Confusion]:
-    """As cellwise_bootstrap, for tables too large to resample cell by cell.
-
-    Hits are binomial within (class, group), which is exact; the errors that land on a label are Poisson
-    around their count, which ignores that errors of one class exclude each other (conservative).
-    """
-    rate = confusion.correct / np.maximum(confusion.support, 1)
-    support = confusion.support.astype(np.int64)
-    wrong = confusion.predicted - confusion.correct
-    for _, size in _chunks(replicates, support.size):
-        correct = rng.binomial(support, rate, (size, *support.shape)).astype(np.float64)
-        errors = rng.poisson(wrong, (size, *support.shape))
-        yield Confusion(confusion.support, correct, correct + errors)
 
 
 def marginal_null(
@@ -162,12 +122,12 @@ def marginal_null(
     hits = confusion.correct.sum(axis=0)
     wrong = (confusion.predicted - confusion.correct).sum(axis=0)
     for _, size in _chunks(replicates, confusion.support.size):
-        correct = _split_hypergeometric(rng, hits, confusion.support, size)
+        correct = split_hypergeometric(rng, hits, confusion.support, size)
         errors = _split_multinomial(rng, wrong, expected_wrong, size)
         yield Confusion(confusion.support, correct, correct + errors)
 
 
-def _split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
+def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
     """Split ``total`` (L,) drawn without replacement from ``sizes`` (Z, L): shape (replicates, Z, L)."""
     parts = np.zeros((replicates, *sizes.shape))
     left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()

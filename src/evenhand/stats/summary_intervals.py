@@ -147,9 +147,7 @@ def class_ends(found: Squares, p: Floats, level: float = 0.95) -> tuple[Floats, 
     return np.minimum(low, found.corrected), np.maximum(high, found.corrected)
 
 
-def summary_ends(
-    found: Squares, summary: str, p: float, classes_p: Floats, level: float = 0.95
-) -> Ends:
+def summary_ends(found: Squares, summary: str, p: float, classes_p: Floats, level: float = 0.95) -> Ends:
     """Limits of the mean, median or largest effect size over K >= 2 classes.
 
     The lower limit spends the error as that of a class does (``class_ends``):

@@ -1,0 +1,232 @@
+"""Intervals, null and p of accuracies by group, of their gap and of their range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.results import Part
+from evenhand.metrics.building import number
+from evenhand.metrics.margin_findings import Ends, Inference, null_of, wilson
+from evenhand.metrics.margin_rates import Margins
+from evenhand.metrics.prepared import LEVEL, Prepared
+from evenhand.stats.differences import (
+    MOST_PAIRED,
+    gap_limits,
+    mean_limits,
+    normal_quantile,
+    range_limits,
+    worst_limits,
+)
+from evenhand.stats.exchanged_rates import exceeded
+from evenhand.stats.rates import Rates
+
+Floats = npt.NDArray[np.float64]
+
+
+def mean_inference(margins: Margins, value: float) -> Inference:
+    """Of the mean of groups: MOVER over all of them."""
+    rates = _groups(margins)
+    weight = np.full(rates.value.size, 1 / rates.value.size)
+    draws, exchanged = _draws(margins, lambda drawn: drawn.mean(axis=1))
+    return Inference(
+        lambda level: _pair(mean_limits(rates, weight, level)), "MOVER of Wilson limits", draws=draws,
+        exchanged=exchanged, side="both", p_value=None,
+    )  # fmt: skip
+
+
+def worst_inference(margins: Margins, value: float) -> Inference:
+    """Of the worst group: the smallest of the groups' limits."""
+    rates = _groups(margins)
+    draws, exchanged = _draws(margins, lambda drawn: drawn.min(axis=1))
+    p = None if draws is None else exceeded(-value, -draws)
+    return Inference(
+        lambda level: _pair(worst_limits(rates, level)), "smallest of the groups' Wilson limits",
+        p_value=p, draws=draws, exchanged=exchanged, side="low",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+    )  # fmt: skip
+
+
+def worst_cell_inference(margins: Margins, value: float) -> Inference | str:
+    """Of the worst (class, group) cell: the smallest of the cells' limits."""
+    if not margins.by_label:
+        return TOO_MANY
+    cells = _cells(margins)
+    chance = margins.within_truth if margins.testable else None
+    draws = chance.values["worst_class_group_accuracy"] if chance else None
+    return Inference(
+        lambda level: _pair(worst_limits(cells, level)), "smallest of the cells' Wilson limits",
+        p_value=None if draws is None else exceeded(-value, -draws), draws=draws,
+        exchanged=chance.method if chance else "", side="low", deciding=_worst_cell(margins),
+    )  # fmt: skip
+
+
+def gap_inference(margins: Margins, value: float) -> Inference | str:
+    """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
+    rates, size = _groups(margins), margins.confusion.group_size
+    if size.size < 2:
+        return ""
+    share = size / size.sum()
+    drawn, p, notes = margins.of_hits, None, []
+    if drawn is not None:
+        p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn[1].below_rest())
+    elif margins.tables is None and share.size > 1:
+        p = _bonferroni(float(margins.tally("hit").below_rest()[0]), share.size)
+        notes = [ASYMPTOTIC]
+    draws, exchanged = _draws(margins, lambda groups: groups @ share - groups.min(axis=1))
+    return Inference(
+        lambda level: _pair(gap_limits(rates, share, level)), "MOVER of each group and the others, at once",
+        p_value=p, reference=0.0, draws=draws, exchanged=exchanged, notes=notes,
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+    )  # fmt: skip
+
+
+def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
+    """Of accuracy minus that of the worst cell: MOVER of both. No p: classes differ, too."""
+    if not margins.by_label or len(margins.prepared.grouped.groups) < 2:
+        return TOO_MANY if not margins.by_label else ""
+    cells, whole = _cells(margins), margins.overall()
+
+    def ends(level: float) -> Ends:
+        worst, best = _pair(worst_limits(cells, level))
+        low, high = (float(one[0, 0]) for one in whole.limits(normal_quantile(level)))
+        middle = float(whole.value[0, 0])
+        smallest = middle - value
+        below = np.hypot(middle - low, best - smallest)
+        above = np.hypot(high - middle, smallest - worst)
+        return max(value - float(below), 0.0), min(value + float(above), 1.0)
+
+    chance = margins.within_truth if margins.testable else None
+    draws = chance.values["class_group_accuracy_gap"] if chance else None
+    return Inference(
+        ends, "MOVER of the accuracy and the smallest of the cells", draws=draws,
+        exchanged=chance.method if chance else "", deciding=_worst_cell(margins), notes=[_CLASSES_DIFFER],
+    )  # fmt: skip
+
+
+def range_inference(margins: Margins, value: float) -> Inference | str:
+    """Of the largest minus the smallest accuracy: MOVER of each two groups, at once."""
+    rates, drawn = _groups(margins), margins.of_hits
+    groups = rates.value.size
+    if not 1 < groups <= _MOST_GROUPS:
+        return TOO_MANY if groups > 1 else ""
+    p, largest, notes = None, None, []
+    if drawn is not None:
+        found = drawn[1].largest()
+        p = exceeded(float(margins.tally("hit").largest()[0]), found)
+        largest = None if margins.tables is not None and margins.tables.mixed.any() else found
+    elif margins.tables is None and groups > 1:
+        p = tukey_kramer(float(margins.tally("hit").largest()[0]), groups)
+        notes = [ASYMPTOTIC]
+    draws, exchanged = _draws(margins, lambda drawn: drawn.max(axis=1) - drawn.min(axis=1))
+    extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
+    return Inference(
+        lambda level: _pair(range_limits(rates, level, quantile=point(largest, level))),
+        together("MOVER of each two groups", groups), p_value=p, reference=0.0, draws=draws,
+        exchanged=exchanged, deciding=deciding(margins, extremes), notes=notes,
+    )  # fmt: skip
+
+
+_MOST_GROUPS = 3_000
+_CLASSES_DIFFER = (
+    "no p: classes differ in accuracy, so that a model which treats groups alike has such a gap, too; the "
+    "null band shows it"
+)
+ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
+TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
+
+
+def tukey_kramer(t: float, groups: int, families: int = 1) -> float:
+    """P of the largest difference of groups in standard errors, by the studentised range."""
+    from scipy import stats
+
+    return min(1.0, families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf)))
+
+
+def _bonferroni(t: float, groups: int) -> float:
+    from scipy import special
+
+    return min(1.0, groups * float(special.ndtr(-t)))
+
+
+def point(draws: Floats | None, level: float) -> float | None:
+    """The quantile of largest differences that limits of all differences take; None without draws."""
+    return None if draws is None else float(np.quantile(draws, level, method="higher"))
+
+
+def together(method: str, groups: int) -> str:
+    """A method with how many groups are compared, where the interval alone decides nothing."""
+    return f"{method}, at once over {groups} groups" if groups > MOST_PAIRED else f"{method}, at once"
+
+
+def deciding(margins: Margins, groups: list[int]) -> dict[str, int]:
+    """Units of some groups by their names."""
+    return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
+
+
+def group_name(prepared: Prepared, group: int) -> str:
+    """A group as one text."""
+    key = prepared.grouped.group_key(group)
+    return key if isinstance(key, str) else " · ".join(key)
+
+
+def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:
+    """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
+    grouped, margins = prepared.grouped, Margins.of(prepared)
+    if not grouped.by:
+        return []
+    hits, sizes = prepared.confusion.correct.sum(axis=1), prepared.confusion.group_size
+    if inference == "auto":
+        rates = _groups(margins)
+        low, high = rates.limits(normal_quantile(LEVEL))
+        drawn, exchanged = _draws(margins, lambda groups: groups)
+    parts = []
+    for z, n in enumerate(grouped.group_sizes.tolist()):
+        more: dict[str, object] = {}
+        if inference == "auto":
+            alone = not rates.size[z] > 0
+            more = {
+                "interval": None if alone else wilson(float(low[z]), float(high[z]), unit=margins.unit),
+                "null": None if drawn is None else null_of(drawn[:, z], exchanged, "both", prepared.seed),
+                "reason": "one_cluster" if alone else None,
+            }
+        value = number(hits[z] / sizes[z])
+        parts.append(Part(kind="group", key=grouped.group_key(z), value=value, n=n, **more))  # type: ignore[arg-type]
+    return parts
+
+
+def _groups(margins: Margins) -> Rates:
+    """Accuracies of the groups, shape (G,)."""
+    rates = margins.rates("hit")
+    covariance = None if rates.covariance is None else rates.covariance[0]
+    return Rates(rates.value[0], rates.size[0], rates.freedom[0], covariance)
+
+
+def _cells(margins: Margins) -> Rates:
+    """Accuracies of all cells in one line."""
+    rates = margins.rates("true")
+    return Rates(rates.value.ravel(), rates.size.ravel(), rates.freedom.ravel())
+
+
+def _worst_cell(margins: Margins) -> dict[str, int]:
+    """Rows of the worst (class, group) cell by its name."""
+    prepared, cells = margins.prepared, margins.confusion.accuracy_by_cell()
+    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
+    name = f"{prepared.grouped.label_key(label)} of {group_name(prepared, z)}"
+    g = prepared.grouped
+    if margins.tables is not None:
+        unit = margins.tables.unit[(margins.tables.truth == label) & (margins.tables.group == z)]
+        return {name: int(np.unique(unit).size)}
+    return {name: int(g.rows[(g.truth == label) & (g.group == z)].sum())}
+
+
+def _draws(margins: Margins, value: Callable[[Floats], Floats]) -> tuple[Floats | None, str]:
+    """A value of the groups' accuracies in each draw, and what was exchanged."""
+    drawn = margins.of_hits
+    return (None, "") if drawn is None else (value(drawn[0]), f"{margins.exchanged} exchanged")
+
+
+def _pair(ends: tuple[Floats, Floats]) -> Ends:
+    return float(ends[0]), float(ends[1])

@@ -1,0 +1,305 @@
+"""Rates of right answers and of answered labels by group, and what they would be if groups were exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import InputError
+from evenhand.metrics.prepared import Prepared
+from evenhand.stats import resampling
+from evenhand.stats.confusion import Confusion, over_classes, range_over_groups, summaries
+from evenhand.stats.contingency import sum_by
+from evenhand.stats.exchanged_rates import Tally
+from evenhand.stats.null_tables import draw_tables
+from evenhand.stats.rates import Rates
+from evenhand.stats.unit_rates import UnitRates
+
+Floats = npt.NDArray[np.float64]
+
+LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
+_PAIR_BUDGET = 300_000_000  # groups x groups x labels, the same
+_MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
+_WORK = 10_000_000  # groups x labels x replicates that are drawn
+_KEPT = 1_000_000  # of which so many are kept as noise
+_FEWEST, _USUAL, _MOST = 199, 999, 9_999
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Draws with exchanged groups.
+
+    Attributes:
+        values: Scalars in each draw, shape (R,): within the truth those of ``summaries``, over all the parity
+            of labels by how it is aggregated.
+        largest: The largest difference of two groups in each draw, in standard errors, by kind of rate.
+        noise: Rates less what is expected of them, of some draws, by kind, shape (K, G, L).
+        method: What was exchanged.
+    """
+
+    values: dict[str, Floats]
+    largest: dict[str, Floats]
+    noise: dict[str, Floats]
+    method: str
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The rates on which accuracy, parity and odds depend: ``hit``, ``predicted``, ``true``, ``false``.
+
+    Rows are independent, or come in clusters, or have weights; the kinds are those of ``UnitRates``.
+    """
+
+    prepared: Prepared
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Margins:
+        """The margins of bound evidence, made once."""
+        if "margin rates" not in prepared.memo:
+            prepared.memo["margin rates"] = cls(prepared)
+        margins: Margins = prepared.memo["margin rates"]
+        return margins
+
+    @property
+    def confusion(self) -> Confusion:
+        """Support, hits and predictions by group and label."""
+        return self.prepared.confusion
+
+    @property
+    def unit(self) -> str:
+        """What was sampled as a whole: rows, or the column of clusters."""
+        return "rows" if self.prepared.grouped.units is None else self.prepared.grouped.units.name
+
+    @property
+    def by_label(self) -> bool:
+        """Whether there are few enough labels and groups for limits of a rate of each."""
+        groups, labels = self.confusion.support.shape[-2:]
+        return bool(groups * labels <= LABEL_BUDGET and groups * groups * labels <= _PAIR_BUDGET)
+
+    @property
+    def testable(self) -> bool:
+        """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
+        if self.tables is not None:
+            return len(self.prepared.grouped.groups) > 1 and not self.tables.fixed
+        return len(self.prepared.grouped.groups) > 1 and self.prepared.grouped.moments is None
+
+    @cached_property
+    def tables(self) -> UnitRates | None:
+        """Rows by cluster; None where rows are their own units."""
+        found = self.prepared.grouped.units
+        if found is None:
+            return None
+        rows = found.rows.astype(np.int64)
+        unit = np.unique(found.unit, return_inverse=True)[1]
+        codes = np.stack([found.truth, found.group, found.prediction, unit]).astype(np.int64)
+        truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
+        weight = np.repeat(found.n / rows, rows)
+        groups, labels = self.confusion.support.shape
+        return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
+
+    @cached_property
+    def units(self) -> npt.NDArray[np.int64]:
+        """Rows or clusters of each group, shape (G,)."""
+        return self.prepared.grouped.group_sizes if self.tables is None else self.tables.sizes
+
+    def rates(self, kind: str) -> Rates:
+        """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
+        key = ("rates", kind)
+        if key not in self.prepared.memo:
+            self.prepared.memo[key] = self._rates(kind)
+        rates: Rates = self.prepared.memo[key]
+        return rates
+
+    def _rates(self, kind: str) -> Rates:
+        if self.tables is not None:
+            return self.tables.rates(kind)
+        hits, trials = _sums(self.confusion, kind)
+        if self.prepared.grouped.moments is None:
+            return Rates.of_rows(hits.T, trials.T)
+        return Rates.of_weights(hits.T, trials.T, np.broadcast_to(self._squares(kind), hits.shape).T)
+
+    def overall(self) -> Rates:
+        """The rate of right answers of all rows, shape (1, 1)."""
+        if self.tables is not None:
+            return self.tables.ungrouped().rates("hit")
+        hits, n = self.confusion.correct.sum(), self.confusion.support.sum()
+        moments = self.prepared.grouped.moments
+        if moments is None:
+            return Rates.of_rows([[hits]], [[n]])
+        return Rates.of_weights([[hits]], [[n]], [[moments[1].sum()]])
+
+    def _squares(self, kind: str) -> Floats:
+        """Squared weights of the trials of each group and label."""
+        g, shape = self.prepared.grouped, self.confusion.support.shape
+        if g.moments is None:
+            raise InputError("rows without weights have no squared weights")
+        whole = sum_by(g.group, g.moments[1], shape[0])[:, None]
+        if kind in ("hit", "predicted"):
+            return whole
+        of_truth = sum_by(g.group.astype(np.int64) * shape[1] + g.truth, g.moments[1], shape[0] * shape[1])
+        own = of_truth.reshape(shape)
+        return own if kind == "true" else whole - own
+
+    def tally(self, kind: str) -> Tally:
+        """Hits and trials as observed, R = 1."""
+        if self.tables is not None:
+            return self.tables.observed(kind)
+        if self.prepared.grouped.moments is not None:  # as many rows as would vary as much
+            rates = self.rates(kind)
+            hits, trials = (np.nan_to_num(rates.value * rates.size).T, rates.size.T)
+            return Tally(hits[None], trials[None])
+        return _tally(self.confusion, kind, self._expected if kind == "false" else None)
+
+    @cached_property
+    def _expected(self) -> Floats:
+        """Wrong answers with a label that a group's mix of truths leads to expect, over its trials."""
+        trials = _sums(self.confusion, "false")[1]
+        return np.asarray(self.prepared.expected_wrong() / np.where(trials > 0, trials, np.nan))
+
+    @cached_property
+    def of_hits(self) -> tuple[Floats, Tally] | None:
+        """Accuracies of groups exchanged among all rows, shape (R, G), and their tally; None without any."""
+        if not self.testable:
+            return None
+        groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
+        if self.tables is not None:
+            work = groups * 4 + self.tables.unit.size
+            replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
+            drawn = [one["hit"] for one in self.tables.draws(rng, ("hit",), replicates, within=False)]
+            tally = _joined(drawn)
+            return tally.rates[..., 0], tally
+        replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
+        correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
+        margins = np.array([correct.sum(), size.sum() - correct.sum()])
+        hits = _draw(rng, size, margins, replicates)[..., :1].astype(np.float64)
+        tally = Tally(hits, size[:, None])
+        return tally.rates[..., 0], tally
+
+    @cached_property
+    def over_all(self) -> Chance:
+        """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
+        noise: list[Floats] = []
+        largest, values = [], []
+        for tally in self._predicted():
+            largest.append(tally.largest())
+            noise.append(self._some(tally.away, noise))
+            ranges = range_over_groups(tally.rates, 2)
+            values.append({how: over_classes(ranges, how) for how in ("max", "mean")})
+        return Chance(
+            _concatenated(values), {"predicted": np.concatenate(largest)},
+            {"predicted": np.concatenate(noise)}, f"{self.exchanged} exchanged",
+        )  # fmt: skip
+
+    def _predicted(self) -> Iterator[Tally]:
+        groups, labels = self.confusion.support.shape
+        rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
+        if self.tables is not None:
+            for drawn in self.tables.draws(rng, ("predicted",), replicates, within=False):
+                yield drawn["predicted"]
+            return
+        size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
+        step = max(1, 4_000_000 // (groups * labels))
+        for start in range(0, replicates, step):
+            tables = _draw(rng, size, totals, min(step, replicates - start))
+            yield Tally(tables.astype(np.float64), size[:, None])
+
+    @cached_property
+    def within_truth(self) -> Chance:
+        """All margins, groups exchanged among the rows of each truth: for equalized odds."""
+        largest: dict[str, list[Floats]] = {"true": [], "false": []}
+        noise: dict[str, list[Floats]] = {"true": [], "false": []}
+        values = []
+        for confusion, tallies in self._within():
+            values.append(summaries(confusion))
+            for kind, found in largest.items():
+                found.append(tallies[kind].largest())
+                noise[kind].append(self._some(tallies[kind].away, noise[kind]))
+        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
+        return Chance(_concatenated(values), most, kept, f"{self.exchanged} exchanged within the truth")
+
+    def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
+        rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
+        if self.tables is not None:
+            kinds = ("predicted", "true", "false")
+            for drawn in self.tables.draws(rng, kinds, replicates, within=True):
+                margins = drawn["true"].trials, drawn["true"].hits, drawn["predicted"].hits
+                yield Confusion(*margins), drawn
+            return
+        for confusion in self._row_chunks(replicates):
+            yield (
+                confusion,
+                {
+                    "true": _tally(confusion, "true"),
+                    "false": _tally(confusion, "false", self._expected),
+                },
+            )
+
+    def _row_chunks(self, replicates: int) -> Iterator[Confusion]:
+        prepared, support = self.prepared, self.confusion.support
+        if prepared.cellwise(replicates):
+
+            def streams(key: Any) -> np.random.Generator:
+                label, chunk = key
+                return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
+
+            return resampling.cellwise_null(prepared.classes, support, replicates, streams)
+        wrong = prepared.expected_wrong()
+        return resampling.marginal_null(self.confusion, wrong, replicates, prepared.stream("null"))
+
+    @property
+    def exchanged(self) -> str:
+        """What changes places."""
+        return "groups of rows" if self.tables is None else f"groups of whole units ({self.unit})"
+
+    @property
+    def _replicates(self) -> int:
+        size = self.confusion.support.size
+        if self.tables is not None:
+            size = max(size, self.tables.unit.size * 4)
+        return int(np.clip(_WORK // size, _FEWEST, _USUAL))
+
+    def _some(self, away: Floats, before: list[Floats]) -> Floats:
+        """As many of the draws as are still kept."""
+        most = int(np.clip(_KEPT // away[0].size, 60, _USUAL)) - sum(len(one) for one in before)
+        return away[: max(most, 0)]
+
+
+def _sums(confusion: Confusion, kind: str) -> tuple[Floats, Floats]:
+    """Hits and trials of a kind of rate, shape (..., G, L); of ``hit`` one label."""
+    size = confusion.group_size[..., None]
+    if kind == "hit":
+        return confusion.correct.sum(axis=-1)[..., None], size
+    return {
+        "predicted": (confusion.predicted, size),
+        "true": (confusion.correct, confusion.support),
+        "false": (confusion.predicted - confusion.correct, size - confusion.support),
+    }[kind]
+
+
+def _tally(confusion: Confusion, kind: str, expected: Floats | None = None) -> Tally:
+    hits, trials = _sums(confusion, kind)
+    return Tally(hits if hits.ndim == 3 else hits[None], trials, expected)
+
+
+def _joined(parts: list[Tally]) -> Tally:
+    """Draws of several pieces as one, without what the variance was made of."""
+    whole = Tally(np.concatenate([one.hits for one in parts]), np.concatenate([one.trials for one in parts]))
+    whole.__dict__["variance"] = np.concatenate([one.variance for one in parts])
+    return whole
+
+
+def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:
+    """Tables with given margins, shape (replicates, rows, columns)."""
+    if rows.sum() <= _MOST_ROWS:
+        return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
+    sizes = np.repeat(rows[:, None], columns.size, axis=1)
+    return resampling.split_hypergeometric(rng, columns, sizes, replicates)
+
+
+def _concatenated(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,0 +1,186 @@
+"""Intervals, null and p of demographic parity and equalized odds: the largest and the mean over labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.reasons import explain
+from evenhand.metrics.accuracy_inference import ASYMPTOTIC, TOO_MANY, deciding, point, together, tukey_kramer
+from evenhand.metrics.margin_findings import Ends, Inference
+from evenhand.metrics.margin_rates import Chance, Margins
+from evenhand.stats.confusion import odds_of, over_classes, range_over_groups
+from evenhand.stats.differences import range_limits
+from evenhand.stats.exchanged_rates import exceeded
+from evenhand.stats.mean_range import MeanRange
+from evenhand.stats.rates import Rates
+
+Floats = npt.NDArray[np.float64]
+
+_HELD = 4_000_000  # labels x groups x groups held at a time
+_NOISE = 1_000_000  # groups x labels x draws of normal noise
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rates are compared, and what is made of their ranges.
+
+    Attributes:
+        kinds: Of rates: ``predicted``, or ``true`` and ``false``.
+        key: Of the value among those of ``Chance``.
+        how: ``max`` or ``avg`` of the ranges of two kinds.
+        aggregate: ``max`` or ``mean`` over labels.
+    """
+
+    kinds: tuple[str, ...]
+    key: str
+    how: str
+    aggregate: str
+
+    def of_labels(self, ranges: Sequence[Floats]) -> Floats:
+        """The value of each label from the ranges of each kind, shape (..., L)."""
+        return ranges[0] if len(ranges) == 1 else odds_of(ranges[0], ranges[1], self.how)
+
+    def combined(self, *ranges: Floats) -> Floats:
+        """The mean over labels."""
+        return over_classes(self.of_labels(ranges), "mean")
+
+    def chance(self, margins: Margins) -> Chance | None:
+        """The draws in which the question has no answer but 0."""
+        if not margins.testable:
+            return None
+        return margins.over_all if self.kinds == ("predicted",) else margins.within_truth
+
+
+def parity(aggregate: str) -> Question:
+    """Demographic parity: rates of predictions, whatever the truth."""
+    return Question(("predicted",), aggregate, "max", aggregate)
+
+
+def odds(how: str, aggregate: str) -> Question:
+    """Equalized odds: rates of right and of wrong predictions within the truth."""
+    return Question(("true", "false"), f"equalized_odds/{how}/{aggregate}", how, aggregate)
+
+
+def inference_of(question: Question) -> Callable[[Margins, float], Inference | str]:
+    """How the value of a question is inferred."""
+    return lambda margins, value: _inference(margins, value, question)
+
+
+def _inference(margins: Margins, value: float, question: Question) -> Inference | str:
+    if len(margins.prepared.grouped.groups) < 2:
+        return ""
+    if not margins.by_label:
+        return TOO_MANY
+    if question.aggregate == "mean":
+        return _mean(margins, value, question)
+    return _largest(margins, value, question)
+
+
+def _largest(margins: Margins, value: float, question: Question) -> Inference:
+    """The largest over labels: MOVER of each two groups of each label, at once."""
+    chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
+    labels, groups = rates[0].value.shape
+    largest, p, notes = None, None, []
+    if chance is not None:
+        drawn = np.max([chance.largest[kind] for kind in question.kinds], axis=0)
+        p = exceeded(_observed(margins, question), drawn)
+        largest = None if margins.tables is not None and margins.tables.mixed.any() else drawn
+    elif margins.tables is None:
+        p = tukey_kramer(_observed(margins, question), groups, labels * len(rates))
+        notes = [ASYMPTOTIC]
+
+    def ends(level: float) -> Ends:
+        limits = [_label_limits(one, level, point(largest, level), labels * len(rates)) for one in rates]
+        lows = question.of_labels([low for low, _ in limits])
+        highs = question.of_labels([high for _, high in limits])
+        if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
+            ranges = [_ranges(one) for one in rates]
+            arms = [np.nan_to_num(high - one) for (_, high), one in zip(limits, ranges, strict=True)]
+            both = ~np.isnan(ranges[0]) & ~np.isnan(ranges[1])
+            highs = np.where(both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
+        return float(np.nanmax(lows)), float(np.nanmax(highs))
+
+    return Inference(
+        ends, together("MOVER of each two groups and label", groups), p_value=p, reference=0.0,
+        draws=None if chance is None else chance.values[question.key],
+        exchanged="" if chance is None else chance.method, notes=notes,
+        deciding=_extremes(margins, rates, question), details=_explained(margins, question),
+    )  # fmt: skip
+
+
+def _mean(margins: Margins, value: float, question: Question) -> Inference | str:
+    """The mean over labels, without what noise adds to it."""
+    chance, notes = question.chance(margins), []
+    tallies = [margins.tally(kind) for kind in question.kinds]
+    if chance is not None:
+        noise, draws = [chance.noise[kind] for kind in question.kinds], chance.values[question.key]
+        exchanged = chance.method
+    elif margins.tables is not None:
+        return explain("one_cluster")
+    else:
+        noise = [
+            _normal(margins, one.variance[0], kind) for one, kind in zip(tallies, question.kinds, strict=True)
+        ]
+        draws = question.combined(*(range_over_groups(one, 2) for one in noise))
+        exchanged, notes = "normal noise of Kish's effective sizes", [_NORMAL]
+    away, variance = [one.away[0] for one in tallies], [one.variance[0] for one in tallies]
+    found = MeanRange.of(value, away, variance, noise, question.combined)
+    return Inference(
+        found.limits, "inverted test of the mean range, noise by " + exchanged,
+        p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,
+        corrected=found.corrected, notes=notes, details=_explained(margins, question),
+    )  # fmt: skip
+
+
+_NORMAL = "p by normal noise of Kish's effective sizes: weighted rows are not exchanged"
+
+
+def _normal(margins: Margins, variance: Floats, kind: str) -> Floats:
+    """Noise of rates that have this variance and no differences, shape (K, G, L)."""
+    rng = margins.prepared.stream("normal noise", kind)
+    draws = int(np.clip(_NOISE // variance.size, 60, 999))
+    return np.asarray(np.sqrt(variance) * rng.standard_normal((draws, *variance.shape)))
+
+
+def _observed(margins: Margins, question: Question) -> float:
+    """The largest difference of two groups in any of the rates, in standard errors."""
+    return max(float(margins.tally(kind).largest()[0]) for kind in question.kinds)
+
+
+def _explained(margins: Margins, question: Question) -> dict[str, float | None]:
+    """Of parity, what the groups' truths alone explain: the mean where groups are exchanged within them."""
+    if question.kinds != ("predicted",) or not margins.testable:
+        return {}
+    draws = margins.within_truth.values[f"demographic_parity/{question.aggregate}"]
+    return {"explained_by_truth": float(np.nanmean(draws))}
+
+
+def _ranges(rates: Rates) -> Floats:
+    return range_over_groups(rates.value.T, 2)
+
+
+def _label_limits(rates: Rates, level: float, quantile: float | None, families: int) -> tuple[Floats, Floats]:
+    """Limits of the range of each label, shape (L,) each."""
+    labels, groups = rates.value.shape
+    step = max(1, _HELD // groups**2)
+    parts = []
+    for start in range(0, labels, step):
+        some = slice(start, start + step)
+        shared = None if rates.covariance is None else rates.covariance[some]
+        part = Rates(rates.value[some], rates.size[some], rates.freedom[some], shared)
+        parts.append(range_limits(part, level, families=families, quantile=quantile))
+    low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+    return low, high
+
+
+def _extremes(margins: Margins, rates: Sequence[Rates], question: Question) -> dict[str, int]:
+    """The groups between which the label that decides has its range."""
+    ranges = [_ranges(one) for one in rates]
+    label = int(np.nanargmax(question.of_labels(ranges)))
+    kind = int(np.nanargmax([one[label] for one in ranges]))
+    value = rates[kind].value[label]
+    return deciding(margins, [int(np.nanargmin(value)), int(np.nanargmax(value))])

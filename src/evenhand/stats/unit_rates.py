@@ -1,0 +1,338 @@
+"""Rates of many labels where rows come in units (persons, households): their limits, and units exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.stats.clustered import FEWEST
+from evenhand.stats.contingency import sum_by
+from evenhand.stats.exchanged_rates import Moments, Tally
+from evenhand.stats.rates import Rates
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+KINDS = ("hit", "predicted", "true", "false")
+"""Right answers; answers with a label; right ones of its truth; wrong ones of the other truths."""
+
+_HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
+_SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
+
+
+@dataclass(frozen=True, eq=False)
+class UnitRates:
+    """Rows by unit.
+
+    Attributes:
+        truth: Of each row, shape (N,); codes below ``labels``.
+        group: Below ``groups``.
+        prediction: Below ``labels``.
+        unit: From 0, all of which occur.
+        weight: Of each row.
+        groups: How many groups there are.
+        labels: How many labels there are.
+    """
+
+    truth: Integers
+    group: Integers
+    prediction: Integers
+    unit: Integers
+    weight: Floats
+    groups: int
+    labels: int
+    _kept: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
+    _alike: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def mixed(self) -> npt.NDArray[np.bool_]:
+        """Which units lie in several groups."""
+        count = int(self.unit.max()) + 1
+        lowest, highest = np.full(count, self.groups), np.full(count, -1)
+        np.minimum.at(lowest, self.unit, self.group)
+        np.maximum.at(highest, self.unit, self.group)
+        return np.asarray(lowest < highest)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
+        return not self.mixed.any() and self.mixed.size <= self.groups
+
+    def ungrouped(self) -> UnitRates:
+        """The same rows as one group."""
+        return replace(self, group=np.zeros_like(self.group), groups=1, _kept={}, _alike={})
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Units of each group, shape (G,)."""
+        return np.bincount(
+            np.unique(self.unit * self.groups + self.group) % self.groups, minlength=self.groups
+        )
+
+    def rates(self, kind: str) -> Rates:
+        """Rates of each label and group, shape (L, G), or (1, G) of ``hit``; sizes as of ``ClusterMean``."""
+        key, piece = np.unique(self.unit * self.groups + self.group, return_inverse=True)
+        labels = 1 if kind == "hit" else self.labels
+        step = max(1, _HELD // key.size)
+        parts = [
+            self._rates(key, piece, kind, start, min(start + step, labels))
+            for start in range(0, labels, step)
+        ]
+        shared = [part.covariance for part in parts if part.covariance is not None]
+        return Rates(
+            np.concatenate([part.value for part in parts]),
+            np.concatenate([part.size for part in parts]),
+            np.concatenate([part.freedom for part in parts]),
+            np.concatenate(shared) if len(shared) == len(parts) else None,
+        )
+
+    def _rates(self, key: Integers, piece: Integers, kind: str, first: int, stop: int) -> Rates:
+        """Of the labels from ``first`` to before ``stop``; pieces are units of one group."""
+        group = key % self.groups
+        order = np.argsort(group, kind="stable")
+        starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+        lengths = np.diff(np.append(starts, order.size))
+        hits, trials = (one[order] for one in self._sums(kind, piece, key.size, first, stop))
+        rows = (np.bincount(piece) / np.bincount(piece, self.weight))[order, None]
+
+        def total(values: Floats) -> Floats:
+            return np.asarray(np.add.reduceat(values, starts, axis=0))
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            whole, count = total(trials), total((trials > 0).astype(np.float64))
+            value = total(hits) / np.where(whole > 0, whole, np.nan)
+            mean, sums, units = (np.repeat(one, lengths, axis=0) for one in (value, whole, count))
+            share = trials / sums
+            shift = (hits - mean * trials) / sums / np.maximum(1 - share, 1e-12)
+            shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
+            variance, effective = total(shift**2), 1 / total(share**2)
+            most = 1 / total(share**2 / np.where(trials > 0, trials * rows, 1))
+            noise = value * (1 - value)
+            size = np.where((variance > 1e-15) & (noise > 0), noise / variance, effective)
+        size = np.where(count < FEWEST, 0.0, np.minimum(size, most))
+        freedom = np.maximum(np.nan_to_num(effective, nan=1.0) - 1, 1.0)
+        covariance = self._covariance(shift, key[order])
+        return Rates(value.T, np.nan_to_num(size.T), freedom.T, covariance)
+
+    def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> tuple[Floats, Floats]:
+        """Hits and trials by key and label, shape (count, labels) each."""
+        right = self.weight * (self.truth == self.prediction)
+        whole = sum_by(key, self.weight, count)[:, None]
+        if kind == "hit":
+            return sum_by(key, right, count)[:, None], whole
+        wide = stop - first
+
+        def by(label: Integers, weight: Floats) -> Floats:
+            some = (label >= first) & (label < stop)
+            place = key[some] * wide + label[some] - first
+            return sum_by(place, weight[some], count * wide).reshape(count, wide)
+
+        if kind == "predicted":
+            predicted = by(self.prediction, self.weight)
+            return predicted, np.broadcast_to(whole, predicted.shape)
+        support, correct = by(self.truth, self.weight), by(self.truth, right)
+        if kind == "true":
+            return correct, support
+        return by(self.prediction, self.weight) - correct, whole - support
+
+    def _covariance(self, shift: Floats, key: Integers) -> Floats | None:
+        """Of the rates of groups that share units, shape (L, G, G)."""
+        units = self.mixed.size
+        if not self.mixed.any() or units * self.groups * shift.shape[1] > _SHARED:
+            return None
+        dense = np.zeros((units, self.groups, shift.shape[1]))
+        dense[key // self.groups, key % self.groups] = shift
+        return np.asarray(np.einsum("ugl,uhl->lgh", dense, dense))
+
+    def observed(self, kind: str) -> Tally:
+        """The tally as it is, R = 1."""
+        return self._tally(kind, self.group[None])
+
+    def draws(
+        self, rng: np.random.Generator, kinds: tuple[str, ...], replicates: int, *, within: bool
+    ) -> Iterator[dict[str, Tally]]:
+        """Tallies with units exchanged, in pieces that fit in memory.
+
+        Units of one group change places as a whole, those of several have the groups of their rows exchanged.
+
+        Args:
+            rng: Source of the draws.
+            kinds: Of ``KINDS``; all are of the same draws.
+            replicates: How many.
+            within: Only among units, or rows of a unit, of one truth; a unit of several changes places with
+                any other such.
+        """
+        step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
+        for start in range(0, replicates, step):
+            drawn = self._exchanged(rng, min(step, replicates - start), within)
+            yield {kind: self._tally(kind, drawn) for kind in kinds}
+
+    @cached_property
+    def _atoms(self) -> Integers:
+        """What changes places with each row: its unit or, where units lie in several groups, it alone."""
+        return np.arange(self.unit.size) if self.mixed.any() else self.unit
+
+    def _exchanged(self, rng: np.random.Generator, size: int, within: bool) -> Integers:
+        """Groups of rows, shape (size, N)."""
+        drawn = np.repeat(self.group[None], size, axis=0)
+        mixed = self.mixed[self.unit]
+        whole = np.flatnonzero(~self.mixed)
+        if whole.size:
+            of_unit, block = np.zeros((2, self.mixed.size), dtype=np.int64)
+            of_unit[self.unit] = self.group
+            if within:
+                block[self.unit] = self.truth
+                block[self.unit[block[self.unit] != self.truth]] = -1
+            label = np.repeat(of_unit[None], size, axis=0)
+            for code in np.unique(block[whole]):
+                here = whole[block[whole] == code]
+                label[:, here] = rng.permuted(label[:, here], axis=1)
+            drawn[:, ~mixed] = label[:, self.unit[~mixed]]
+        if mixed.any():
+            rows = np.flatnonzero(mixed)
+            key = self.unit[rows] * self.labels + self.truth[rows] if within else self.unit[rows]
+            rows = rows[np.argsort(key, kind="stable")]
+            order = np.argsort(np.sort(key) + rng.random((size, rows.size)), axis=1)
+            drawn[:, rows] = self.group[rows[order]]
+        return drawn
+
+    def _tally(self, kind: str, drawn: Integers) -> Tally:
+        """The tally of drawn groups of rows, shape (R, N)."""
+        columns = self._columns(kind)
+        atoms = int(self._atoms.max()) + 1
+        of_atom = np.zeros((len(drawn), atoms), dtype=np.int64)
+        of_atom[:, self._atoms] = drawn
+        member = np.zeros((atoms, len(drawn) * self.groups))
+        place = np.arange(len(drawn))[:, None] * self.groups + of_atom
+        member[np.arange(atoms), place] = 1
+        shape = (len(drawn), self.groups)
+        hits, trials, *rest = [column.summed(member, shape) for column in columns]
+        expected = None
+        if kind == "false":
+            support = self._columns("true")[1].summed(member, shape)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                expected = (support.reshape(-1, self.labels) @ self._mistaken).reshape(hits.shape) / trials
+        alike, inflated = self._likeness(kind)
+        if self.mixed.any():
+            return Tally(hits, trials, expected, inflated=inflated)
+        return Tally(hits, trials, expected, Moments(rest[0], rest[1], rest[2], rest[3], alike))
+
+    @cached_property
+    def _mistaken(self) -> Any:
+        """The share of a truth's rows that are taken for another label, sparse, shape (L, L)."""
+        from scipy import sparse
+
+        wrong = self.truth != self.prediction
+        support = sum_by(self.truth, self.weight, self.labels)
+        share = self.weight[wrong] / support[self.truth[wrong]]
+        places = (self.truth[wrong], self.prediction[wrong])
+        return sparse.csr_matrix((share, places), shape=(self.labels, self.labels))
+
+    def _columns(self, kind: str) -> tuple[_Column, ...]:
+        """Hits s, trials w, s^2, s w, w^2 and whether there are trials, of each atom."""
+        if kind not in self._kept:
+            self._kept[kind] = self._made(kind, self._atoms)
+        return self._kept[kind]
+
+    def _made(self, kind: str, key: Integers) -> tuple[_Column, ...]:
+        count = int(key.max()) + 1
+        right = self.weight * (self.truth == self.prediction)
+        w, one = sum_by(key, self.weight, count), np.ones(count)
+        if kind == "hit":
+            s = sum_by(key, right, count)
+            return tuple(_Column(1, common) for common in (s, w, s**2, s * w, w**2, one))
+        places = [key * self.labels + label for label in (self.truth, self.prediction)]
+        cells, where = np.unique(np.concatenate(places), return_inverse=True)
+        of_truth, of_label = where[: key.size], where[key.size :]
+        support, correct = (sum_by(of_truth, each, cells.size) for each in (self.weight, right))
+        predicted = sum_by(of_label, self.weight, cells.size)
+        whole = w[cells // self.labels]
+
+        def column(values: Floats, common: Floats | None = None) -> _Column:
+            return _Column.of(self.labels, cells, values, count, common)
+
+        if kind == "predicted":
+            s = predicted
+            return (
+                column(s), column(0 * s, w), column(s**2), column(s * whole), column(0 * s, w**2),
+                column(0 * s, one),
+            )  # fmt: skip
+        if kind == "true":
+            s, t = correct, support
+            return (
+                column(s), column(t), column(s**2), column(s * t), column(t**2),
+                column((t > 0).astype(np.float64)),
+            )  # fmt: skip
+        s, t = predicted - correct, whole - support
+        return (
+            column(s), column(-support, w), column(s**2), column(s * t), column(t**2 - whole**2, w**2),
+            column(-(t <= 0).astype(np.float64), one),
+        )  # fmt: skip
+
+    def _likeness(self, kind: str) -> tuple[Floats, Floats]:
+        """How alike the rows of a unit are by label, in [0, 1], and how much more rates vary for it."""
+        if kind not in self._alike:
+            s, w, ss, sw, ww, _ = (column.total() for column in self._made(kind, self.unit))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                mean = s / w
+                noise, pairs = mean * (1 - mean), ww - w
+                found = (ss - 2 * mean * sw + mean**2 * ww - w * noise) / (pairs * noise)
+                alike = np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
+                inflated = 1 + alike * np.maximum(np.nan_to_num(ww / w) - 1, 0)
+            self._alike[kind] = alike, inflated
+        return self._alike[kind]
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A number of each atom and label: one that all labels share, and what some add to it.
+
+    Attributes:
+        labels: How many.
+        common: Shape (atoms,); None for 0.
+        cells: Sparse, shape (labels, atoms); None for 0.
+    """
+
+    labels: int
+    common: Floats | None
+    cells: Any = None
+
+    @classmethod
+    def of(cls, labels: int, cells: Integers, values: Floats, atoms: int, common: Floats | None) -> _Column:
+        """From codes ``atom * labels + label`` and their numbers."""
+        from scipy import sparse
+
+        some = values != 0
+        places = (cells[some] % labels, cells[some] // labels)
+        kept = sparse.csr_matrix((values[some], places), shape=(labels, atoms)) if some.any() else None
+        return cls(labels, common, kept)
+
+    def summed(self, member: Floats, shape: tuple[int, int]) -> Floats:
+        """Sums over the members of each group, shape (R, G, L).
+
+        Args:
+            member: Which atoms belong where, shape (atoms, R G).
+            shape: R and G.
+        """
+        result = np.zeros((*shape, self.labels))
+        if self.common is not None:
+            result += (self.common @ member).reshape(*shape, 1)
+        if self.cells is not None:
+            result += np.asarray((self.cells @ member).T).reshape(*shape, self.labels)
+        return result
+
+    def total(self) -> Floats:
+        """The sum over all atoms, shape (L,)."""
+        atoms = (
+            self.common.size
+            if self.common is not None
+            else self.cells.shape[1]
+            if self.cells is not None
+            else 1
+        )
+        return np.asarray(self.summed(np.ones((atoms, 1)), (1, 1))[0, 0])

@@ -1,0 +1,190 @@
+"""Inference of accuracies, parity and odds: the failures that were measured, as small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.core.chance import standing_of
+from evenhand.core.results import Finding
+from evenhand.evidence.counts import Counts
+
+DIFFERENCES = [
+    ("accuracy_gap", {}),
+    ("accuracy_range", {}),
+    ("demographic_parity", {}),
+    ("demographic_parity", {"aggregate": "mean"}),
+    ("equalized_odds", {}),
+    ("equalized_odds", {"eo": "avg"}),
+    ("equalized_odds", {"aggregate": "mean"}),
+]
+
+
+def counted(rows: list[tuple[str, str, str, int]], **roles: str) -> Counts:
+    """Counts of (truth, prediction, group, times)."""
+    frame = pl.DataFrame(rows, schema=["truth", "said", "group", "n"], orient="row")
+    frame = frame.select(pl.all().exclude("n").repeat_by("n")).explode(pl.all())
+    return eh.Predictions.from_frame(frame, truth="truth", prediction="said", **roles).count(["group"])
+
+
+def call(counts: Counts, name: str, **params: str) -> Finding:
+    return getattr(eh.metrics, name)(counts, by="group", **params)
+
+
+def persons(seed: int, groups: int = 2, each: int = 12, photos: int = 10) -> Counts:
+    """A model that is right on a person always or never, whatever the group."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(groups * each), photos)
+    right = (rng.random(groups * each) < 0.7)[person]
+    truth = rng.integers(0, 2, person.size)
+    frame = pl.DataFrame(
+        {"truth": truth, "said": np.where(right, truth, 1 - truth), "group": person // each, "person": person}
+    )
+    made = eh.Predictions.from_frame(frame, truth="truth", prediction="said", cluster="person")
+    return made.count(["group"])
+
+
+TINY = counted([("a", "a", "f", 99), ("a", "b", "m", 1)])
+
+
+def test_one_wrong_row_of_a_group_is_no_interval_without_width() -> None:
+    gap = call(TINY, "accuracy_gap")
+    assert gap.value == pytest.approx(0.99)
+    assert gap.interval is not None
+    assert gap.interval.high - gap.interval.low > 0.5
+    assert any("fewer than 10 rows decide this: m (1)" in note for note in gap.notes)
+
+
+def test_parity_of_a_perfect_classifier_with_other_base_rates_is_beyond_chance_and_explained() -> None:
+    counts = counted([("a", "a", "f", 70), ("b", "b", "f", 30), ("a", "a", "m", 30), ("b", "b", "m", 70)])
+    parity = call(counts, "demographic_parity")
+    assert parity.interval is not None
+    assert parity.p_value is not None
+    assert parity.interval.low < 0.4 < parity.interval.high
+    assert parity.interval.high - parity.interval.low > 0.1
+    assert parity.p_value < 0.01
+    assert parity.details["explained_by_truth"] == pytest.approx(0.4)
+    assert standing_of(parity).side == "above"
+    odds = call(counts, "equalized_odds")
+    assert odds.value == 0
+    assert odds.p_value == 1
+
+
+@pytest.mark.parametrize(("name", "params"), DIFFERENCES)
+def test_p_and_interval_agree_in_many_groups(name: str, params: dict[str, str]) -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, 420)
+    said = np.where(rng.random(420) < 0.8, truth, rng.integers(0, 3, 420))
+    frame = pl.DataFrame({"truth": truth, "said": said, "group": np.repeat(np.arange(14), 30)})
+    counts = eh.Predictions.from_frame(frame, truth="truth", prediction="said").count(["group"])
+    finding = call(counts, name, **params)
+    assert finding.p_value is not None
+    assert finding.interval is not None
+    assert (finding.p_value > 0.05) == (finding.interval.low == 0)
+    shown = finding.value if finding.corrected is None else finding.corrected
+    assert shown is not None
+    assert finding.interval.low <= shown <= finding.interval.high
+    assert finding.null is not None
+    assert finding.null.low <= finding.null.mean <= finding.null.high
+
+
+@pytest.mark.parametrize(("name", "params"), DIFFERENCES)
+def test_an_interval_of_a_stricter_level_is_wider(name: str, params: dict[str, str]) -> None:
+    counts = counted(
+        [
+            *(("a", "a", "f", 60), ("a", "b", "f", 40), ("b", "b", "f", 50), ("b", "a", "f", 20)),
+            *(("a", "a", "m", 90), ("a", "b", "m", 10), ("b", "b", "m", 60), ("b", "a", "m", 9)),
+        ]
+    )
+    finding = call(counts, name, **params)
+    strict = finding.interval_at(0.999)
+    assert strict is not None
+    assert finding.interval is not None
+    assert strict.low < finding.interval.low
+    assert strict.high > finding.interval.high
+
+
+def test_rows_of_one_person_are_not_independent() -> None:
+    counts = persons(3)
+    by_person, by_row = call(counts, "accuracy"), call(counts.unclustered(), "accuracy")
+    assert by_person.value == by_row.value
+    assert by_person.interval is not None
+    assert by_row.interval is not None
+    width = by_person.interval.high - by_person.interval.low
+    assert width > 2.5 * (by_row.interval.high - by_row.interval.low)
+    assert "over person" in by_person.interval.method
+
+
+def test_whole_persons_change_places() -> None:
+    rejected = {"person": 0, "row": 0}
+    for seed in range(20):
+        counts = persons(seed)
+        for unit, one in (("person", counts), ("row", counts.unclustered())):
+            p = call(one, "accuracy_gap").p_value
+            rejected[unit] += p is not None and p <= 0.05
+    assert rejected["person"] <= 3
+    assert rejected["row"] >= 6
+
+
+@pytest.mark.parametrize(("name", "params"), DIFFERENCES)
+def test_a_group_of_one_person_says_nothing_of_others(name: str, params: dict[str, str]) -> None:
+    finding = call(persons(1, each=1), name, **params)
+    assert finding.p_value is None
+    assert finding.null is None
+    assert any("one_cluster" in note for note in finding.notes)
+    if finding.interval is not None:
+        assert finding.interval.low == 0
+        assert finding.interval.high > 0.49
+    accuracy = call(persons(1, each=1), "accuracy")
+    assert [(part.interval, part.reason) for part in accuracy.parts] == [(None, "one_cluster")] * 2
+
+
+def weighted(factor: float = 1.0) -> Counts:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 300)
+    frame = pl.DataFrame(
+        {
+            "truth": truth,
+            "said": np.where(rng.random(300) < 0.8, truth, 1 - truth),
+            "group": np.repeat([0, 1, 2], 100),
+            "w": factor * rng.integers(1, 9, 300),
+        }
+    )
+    return eh.Predictions.from_frame(frame, truth="truth", prediction="said", weight="w").count(["group"])
+
+
+@pytest.mark.parametrize(("name", "params"), [("accuracy", {}), *DIFFERENCES])
+def test_weights_have_no_unit_and_make_intervals_wider(name: str, params: dict[str, str]) -> None:
+    finding, scaled = (call(weighted(factor), name, **params) for factor in (1, 4))
+    assert finding.value == pytest.approx(scaled.value)
+    assert finding.interval is not None
+    assert scaled.interval is not None
+    assert finding.interval.high == pytest.approx(scaled.interval.high)
+    assert finding.n == 300
+
+
+def test_a_weighted_p_is_asymptotic_and_says_so() -> None:
+    gap = call(weighted(), "accuracy_gap")
+    assert gap.p_value is not None
+    assert gap.null is None
+    assert any("Kish" in note for note in gap.notes)
+
+
+def test_the_gap_of_cells_has_no_p_because_classes_differ() -> None:
+    counts = counted(
+        [
+            ("a", "a", "f", 90),
+            ("b", "b", "f", 5),
+            ("b", "a", "f", 5),
+            ("a", "a", "m", 50),
+            ("b", "b", "m", 9),
+            ("b", "a", "m", 6),
+        ]
+    )
+    gap = call(counts, "accuracy_gap", groups="yz")
+    assert gap.p_value is None
+    assert gap.null is not None
+    assert gap.interval is not None
+    assert gap.interval.low <= gap.value <= gap.interval.high
