@@ -81,8 +81,9 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         left = name in ("finding", "on", "value is")
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
+        name_shown = _MEANINGS.get(name, name)
         for place, finding in enumerate(one for one in findings if one.name == name):
-            table.add_row(_MEANINGS.get(name, name) if place == 0 else "", *_row(finding), verdict(finding, alpha))
+            table.add_row(name_shown if place == 0 else "", *_row(finding), verdict(finding, alpha))
     return table
 
 

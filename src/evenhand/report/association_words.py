@@ -72,7 +72,8 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
         hits = [_pair(one) for one in _strongest(tested) if is_beyond(one, alpha)]
         many = f", corrected for all {len(tested)} pairs tested," if len(tested) > 1 else ""
         told.append(
-            f"The p{many} is at most {alpha:g}, and the interval leaves out 0, for {_named(hits) or 'no pair'}."
+            f"The p{many} is at most {alpha:g}, and the interval leaves out 0, for "
+            f"{_named(hits) or 'no pair'}."
         )
     told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
     return [*told, *_not_estimable(chapter)]

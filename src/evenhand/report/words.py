@@ -204,11 +204,11 @@ def reading(holder: Finding | Part, alpha: float) -> str:
     return " · ".join(part for part in (place(holder, alpha), why) if part)
 
 
-def place(holder: Finding | Part, alpha: float) -> str:
+def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
         return "exploratory" if holder.value is not None and holder.p_value is not None else ""
-    return standing_of(holder, alpha).told()
+    return standing_of(holder, alpha).told(chance)
 
 
 def direction(finding: Finding) -> str:

@@ -30,7 +30,8 @@ def tidy_frame(runs: Sequence[ExportedRun]) -> polars.DataFrame:
     """Findings and parts as rows.
 
     ``row`` is ``finding`` or ``part``; ``place`` counts the parts of a finding from 0. What has no value has
-    a null and its ``reason``. Where ``corrected`` is given, the interval is of it. Lists and mappings are JSON texts. ``key_json`` keeps crossed keys apart.
+    a null and its ``reason``. Where ``corrected`` is given, the interval is of it. Lists and mappings are
+    JSON texts. ``key_json`` keeps crossed keys apart.
 
     Args:
         runs: The runs, in order.
@@ -108,8 +109,7 @@ def _rows(run: ExportedRun, finding: Finding) -> Iterator[dict[str, Any]]:
 def _measured(holder: Finding | Part) -> dict[str, Any]:
     interval, null = holder.interval, holder.null
     measured: dict[str, Any] = {
-        name: getattr(holder, name)
-        for name in (*_FIELDS, "corrected", "chance_at", "role")
+        name: getattr(holder, name) for name in (*_FIELDS, "corrected", "chance_at", "role")
     }
     if interval is not None:
         measured |= {"low": interval.low, "high": interval.high, "level": interval.level}
