@@ -212,7 +212,7 @@ def only_run(runs: Sequence[ExportedRun], format_: str, instead: str) -> Exporte
 
 
 def interval_told(finding: Finding) -> str:
-    """The interval with its level, and the value that it is of where that is corrected; a dash without one."""
+    """The interval with its level, and the corrected value that it is of; a dash without one."""
     interval = finding.interval
     if interval is None:
         return DASH

@@ -41,8 +41,9 @@ def judged(finding: Finding, alpha: float) -> Verdict:
 
     ``standing_of`` decides: p and interval together, beside the value that chance or fairness leads to. The
     metric's direction says which side is better. A descriptive metric with a fair value is unfair on both
-    sides; without one it is ``unlike``, and so is a value of which nothing tells the side. A difference of models takes the direction of the metric that is compared: ``worse`` means that the
-    first model is worse than the second.
+    sides; without one it is ``unlike``, and so is a value of which nothing tells the side. A difference of
+    models takes the direction of the metric that is compared: ``worse`` means that the first model is worse
+    than the second.
 
     Args:
         finding: The finding.
