@@ -88,6 +88,8 @@ def class_part(label: str, value: float, n: int, accuracy: float) -> Part:
         kind="class",
         key=label,
         value=value,
+        corrected=0.97 * value,
+        chance_at=0.0,
         interval=interval(value * 0.97, 0.9 * floor),
         null=null(floor, 0.7 * floor),
         p_value=p,
@@ -109,11 +111,10 @@ def skewsize(by: tuple[str, ...], parts: list[Part], value: float | None = 0.812
         name="skewsize",
         by=list(by),
         value=value,
-        interval=Interval(low=0.31, high=1.44, method="bootstrap", replicates=999)
+        interval=Interval(low=0.31, high=1.44, method="spread over resamples", replicates=999)
         if value is not None
         else None,
         null=Null(mean=0.02, low=-0.91, high=0.97, method="gamma draws") if value is not None else None,
-        p_value=0.114 if value is not None else None,
         adjustment="holm",
         reason=None if value is not None else "no_usable_class",
         n=4790,

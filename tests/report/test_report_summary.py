@@ -11,8 +11,8 @@ import evenhand as eh
 from evenhand.cli.main import app
 from evenhand.cli.summary import print_summary
 from evenhand.core.errors import InputError
-from evenhand.core.results import Null, Part
-from evenhand.report import alternatives, association_words, formats, indicator_words, words
+from evenhand.core.results import Interval, Null, Part
+from evenhand.report import alternatives, association_words, formats, indicator_words, rows, words
 from evenhand.report.chapters import in_chapters
 from evenhand.report.html import render_html
 from tests.report import report_samples as samples
@@ -53,28 +53,37 @@ def test_a_comparison_is_called_by_all_its_models(models, told):
     assert words.subject({"model": " and ".join(models), "models": models}) == told
 
 
-def test_shares_held_against_guessing_are_no_bias():
-    null = Null(mean=0.33, low=0.3, high=0.36, method="a candidate chosen at random, exact")
+def test_how_sure_names_what_is_beyond_chance():
+    shown = {"interval": samples.interval(0.34, 0.1), "fair_at": 0.0, "p_adjusted": 1e-9, "role": "primary"}
     findings = [
-        samples.plain(name, (), value, "descriptive", null=null, p_value=p, p_adjusted=p, params={})
-        for name, value, p in (("resolution_accuracy", 0.9, 1e-9), ("neutral_gap", 0.34, 0.8))
-    ]
+        samples.plain("resolution_gap", (), 0.34, "descriptive", p_value=1e-9, **shown),
+        samples.plain("misgendering_gap", (), 0.34, "descriptive", p_value=1e-9,
+                      **{**shown, "interval": samples.interval(0.0, 0.5)}),
+        samples.plain("neutral_gap", (), 0.34, "descriptive", p_value=1e-9, fair_at=0.0, role="exploratory"),
+    ]  # fmt: skip
     assert words.sureness(in_chapters(findings), 0.05) == [
-        "How sure: none of 1 finding with a test are beyond chance (p at most 0.05). Values below stand "
-        "beside their intervals and what chance alone gives.",
-        "1 share more is held against guessing, which says what the model knows, not how even it is: "
-        "1 differs from guessing.",
+        "How sure: beyond chance (p at most 0.05, corrected together for 2 tests, and the interval leaves out "
+        "what chance gives): Right pronoun, masculine minus feminine.",
+        "Every other p is exploratory: it was not corrected, and no verdict rests on it.",
     ]
+    nothing = words.sureness(in_chapters(findings[1:]), 0.05)[0]
+    assert nothing.endswith("(p at most 0.05, and the interval leaves out what chance gives): nothing.")
 
 
-def test_how_sure_is_counted():
+def test_more_than_a_few_names_are_counted():
+    shown = {"fair_at": 0.0, "p_value": 1e-9, "p_adjusted": 1e-8, "role": "primary"}
+    findings = [samples.plain("accuracy_gap", (f"g{place}",), 0.3, "lower is fairer", **shown)
+                for place in range(9)]  # fmt: skip
+    (sure,) = words.sureness(in_chapters(findings), 0.05)
+    assert "corrected together for 9 tests" in sure
+    assert sure.count("Accuracy gap by g") == 6
+    assert sure.endswith("by g5 and 3 more.")
+
+
+def test_how_many_have_no_value_is_said():
     chapters = in_chapters(samples.realistic().findings.findings)
-    tested = [one for chapter in chapters for one in chapter.findings
-              if one.value is not None and one.p_value is not None]  # fmt: skip
     sure, missing = words.sureness(chapters, 0.05)
-    assert sure.startswith("How sure: ")
-    assert f"of {len(tested)} findings with a test" in sure
-    assert "p at most 0.05, adjusted where many were tested" in sure
+    assert sure.startswith("How sure: beyond chance (p at most 0.05, corrected together for ")
     assert missing == (
         f"Not estimable: 2 of {sum(len(one.findings) for one in chapters)} findings, each with its reason. "
         "That is not the same as fair."
@@ -89,19 +98,73 @@ def test_no_test_at_all_is_said():
     assert words.sureness([], 0.05) == []
 
 
-def test_a_p_at_the_edge_of_its_band_is_told_alike_everywhere(tmp_path, capsys):
-    null = Null(mean=0.05, low=0.01, high=0.11, method="groups permuted within class")
+def test_a_p_that_the_interval_contradicts_is_within_chance_everywhere(tmp_path, capsys):
     finding = samples.plain(
-        "equalized_odds", ("g",), 0.1, "lower is fairer", null=null, p_value=0.033, params={}
-    )
-    told = "above chance by its test (p 0.033); the band leaves out 2.5% at each end"
-    assert told in render_html(samples.content([finding]))
-    assert "within chance" not in render_html(samples.content([finding]))
-    run = eh.audit(_predictions(tmp_path), by=["group"])
-    print_summary(type(run)(run.findings.model_copy(update={"findings": [finding]}), run.manifest), None)
-    out = " ".join(capsys.readouterr().out.split())
-    assert "0.033 – above chance" in out
+        "equalized_odds", ("g",), 0.1, "lower is fairer", p_value=0.033, p_adjusted=0.033, fair_at=0.0,
+        role="primary", interval=Interval(low=0.0, high=0.2, level=0.98, method="MOVER"),
+    )  # fmt: skip
+    told = "within chance by its interval (p 0.033)"
+    page = render_html(samples.content([finding]))
+    assert told in page
+    assert "above chance" not in page
+    out = printed(tmp_path, [finding], capsys)
+    assert "0.033 0.033 within chance" in out
     assert f"equalized_odds is {told}" in out
+    assert "Levels of intervals that are not at 95 %: equalized_odds 98 %" in out
+
+
+def test_an_exploratory_p_has_no_verdict_anywhere(tmp_path, capsys):
+    finding = samples.plain(
+        "equalized_odds", ("g",), 0.4, "lower is fairer", p_value=0.001, fair_at=0.0, role="exploratory",
+        interval=Interval(low=0.2, high=0.6, method="MOVER"),
+    )  # fmt: skip
+    out = printed(tmp_path, [finding], capsys)
+    assert "0.001 – exploratory" in out
+    page = render_html(samples.content([finding]))
+    assert "<small>exploratory</small>" in page
+    for text in (out, page.partition('id="findings"')[2].partition("</section>")[0]):
+        assert "above chance" not in text
+        assert "beyond chance" not in text
+
+
+def test_the_interval_stands_with_the_corrected_value_that_it_is_of(tmp_path, capsys):
+    shown = {"null": Null(mean=0.1, low=0.05, high=0.2, method="moments"), "fair_at": 0.0, "chance_at": 0.0}
+    size = samples.plain(
+        "cramers_v_pooled", ("g",), 0.31, "lower is fairer", corrected=0.0, p_value=0.9, p_adjusted=0.9,
+        role="primary", band="medium", interval=Interval(low=0.0, high=0.12, method="score"), **shown,
+    )  # fmt: skip
+    other = size.model_copy(update={"name": "cramers_v_mean", "role": "exploratory", "p_adjusted": None})
+    out = printed(tmp_path, [size, other], capsys)
+    assert "cramers_v_pooled 0.3100 0.0000 0.000 … 0.120" in out
+    assert "An interval beside a corrected value is of that value" in out
+    assert "no more than chance alone gives: cramers_v_pooled 0.310 (p 0.900)" in out
+    assert "gives: cramers_v_pooled 0.310 (p 0.900), " not in out
+    page = render_html(samples.content([size]))
+    assert "0.310<small>corrected 0.000</small>" in page
+    assert "the interval is of it</span>" in page
+    line = rows.strip(size)
+    assert (line.value, line.corrected, line.interval) == (37.2, 0.0, (0.0, 14.4))
+    plain = samples.plain("accuracy_gap", ("g",), 0.1, "lower is fairer", fair_at=0.0)
+    assert rows.strip(plain).corrected is None
+    assert "corrected" not in printed(tmp_path, [plain], capsys)
+    assert "the interval is of it</span>" not in render_html(samples.content([plain]))
+
+
+def test_a_spread_is_not_called_an_interval(tmp_path, capsys):
+    spread = Interval(
+        low=-1.0, high=2.0, method="spread over resamples (multinomial); no confidence interval"
+    )
+    shape = samples.plain("skewsize", ("g",), 0.4, "descriptive", interval=spread)
+    out = printed(tmp_path, [shape], capsys)
+    assert "The interval of skewsize is its spread over resamples: it has no verdict" in out
+    assert "−1.000 to 2.000 (spread, no interval)" in render_html(samples.content([shape]))
+
+
+def printed(folder, findings, capsys):
+    """What the terminal shows of some findings, blanks as one."""
+    run = eh.audit(_predictions(folder), by=["group"])
+    print_summary(type(run)(run.findings.model_copy(update={"findings": findings}), run.manifest), None)
+    return " ".join(capsys.readouterr().out.split())
 
 
 def _predictions(folder):
@@ -167,28 +230,66 @@ def test_no_gap_is_not_said_of_what_could_not_be_estimated():
     ],
 )  # fmt: skip
 def test_a_gap_says_whom_it_lies_between(name, details, told):
-    gap = samples.plain(name, ("g",), 0.37, "lower is fairer", p_value=0.01, details=details, params={})
+    gap = samples.plain(name, ("g",), 0.37, "lower is fairer", p_value=0.01, details=details, fair_at=0.0)
     said = indicator_words.verdict(in_chapters([gap])[0], 0.05)
     assert f": 0.370{told}" in said
     assert said.endswith("more than chance explains.")
 
 
 def test_classes_that_could_not_be_estimated_are_counted_in_the_answer():
-    parts = [Part(kind="class", key="a", value=0.3, p_value=0.001, p_adjusted=0.001, n=50),
+    parts = [Part(kind="class", key="a", value=0.3, p_value=0.001, p_adjusted=0.001, chance_at=0.0, n=50),
              Part(kind="class", key="b", value=None, reason="constant", n=9)]  # fmt: skip
-    chapter = in_chapters([samples.plain("skewsize", ("g",), 0.1, "higher is fairer", parts=parts)])[0]
+    chapter = in_chapters([samples.plain("skewsize", ("g",), 0.1, "descriptive", parts=parts)])[0]
     assert words.verdict(chapter, 0.05).endswith("in 1 of 1 class that could be estimated, of 2.")
-    assert words.verdict(chapter, 0.0001).startswith(
-        "No difference beyond chance in any of 1 class that could be estimated, of 2."
+    assert words.verdict(chapter, 0.0001) == (
+        "No difference of mistakes beyond chance over 1 class that could be estimated, of 2. That does not "
+        "prove fairness."
     )
+
+
+def test_the_test_of_all_classes_speaks_before_single_ones():
+    part = Part(kind="class", key="a", value=0.3, p_value=0.001, p_adjusted=0.2, chance_at=0.0, n=50)
+    shape = samples.plain("skewsize", ("g",), 0.1, "descriptive", parts=[part])
+    whole = samples.plain("cramers_v_pooled", ("g",), 0.2, "lower is fairer", p_value=0.01, fair_at=0.0)
+    (chapter,) = in_chapters([shape, whole])
+    assert words.verdict(chapter, 0.05) == (
+        "Mistakes differ between groups beyond chance; no single class stands out after correction."
+    )
+
+
+def test_classes_are_exploratory_where_the_whole_is_within_chance():
+    part = Part(kind="class", key="a", value=0.6, p_value=0.001, p_adjusted=0.001, chance_at=0.0, n=50,
+                band="large", null=Null(mean=0.1, low=0.0, high=0.2, method="m"), role="exploratory")  # fmt: skip
+    shape = samples.plain("skewsize", ("g",), 0.1, "descriptive", parts=[part])
+    (chapter,) = in_chapters([shape])
+    assert words.verdict(chapter, 0.05).startswith("No difference of mistakes beyond chance over 1 class.")
+    told = " ".join(words.found(chapter, 0.05))
+    assert "No class gets a verdict of its own, since the whole shows no difference beyond chance." in told
+    assert "no more than chance gives" not in told
+    assert "each taken by itself" not in told
+    assert words.reading(part, 0.05) == "exploratory"
 
 
 def test_one_pair_is_one_pair():
-    pair = samples.plain(
-        "association_effect_size", (), 1.2, "descriptive", p_value=0.001, params={"targets": ["a", "b"]}
+    def pair(interval, other="b"):
+        return samples.plain(
+            "association_effect_size", (), 1.2, "descriptive", p_value=0.001, fair_at=0.0, interval=interval,
+            params={"targets": ["a", other]},
+        )  # fmt: skip
+
+    beyond, within = Interval(low=0.9, high=1.5, method="m"), Interval(low=-0.1, high=1.5, method="m")
+    (chapter,) = in_chapters([pair(beyond)])
+    told = association_words.found(chapter, 0.05)
+    assert "The p is at most 0.05, and the interval leaves out 0, for a – b." in told
+    (chapter,) = in_chapters([pair(within)])
+    told = association_words.found(chapter, 0.05)
+    assert "The p is at most 0.05, and the interval leaves out 0, for no pair." in told
+    (chapter,) = in_chapters([pair(beyond), pair(within, "c")])
+    told = association_words.found(chapter, 0.05)
+    assert (
+        "The p, corrected for all 2 pairs tested, is at most 0.05, and the interval leaves out 0, for a – b."
+        in told
     )
-    chapter = in_chapters([pair])[0]
-    assert "The adjusted p is at most 0.05 in the one pair tested." in association_words.found(chapter, 0.05)
 
 
 @needs_chromium

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.chance import standing_of
-from evenhand.core.results import Null, Part
+from evenhand.core.results import Interval, Null, Part
 from evenhand.report import formats, glossary, limits, words
 from evenhand.report.chapters import in_chapters, left_out
 from tests.report import report_samples as samples
@@ -16,9 +15,11 @@ def chapter():
     return in_chapters(samples.realistic().findings.findings)[0]
 
 
-def measured(value, p_value=None, p_adjusted=None):
+def measured(value, p_value=None, p_adjusted=None, ends=None):
     null = Null(mean=0.15, low=0.1, high=0.2, method="x")
-    return Part(kind="class", key="a", value=value, null=null, p_value=p_value, p_adjusted=p_adjusted, n=10)
+    interval = Interval(low=ends[0], high=ends[1], method="x") if ends else None
+    return Part(kind="class", key="a", value=value, null=null, interval=interval, p_value=p_value,
+                p_adjusted=p_adjusted, n=10)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -69,48 +70,37 @@ def test_what_was_asked(chapter):
     assert words.asked({}, []) == "evenhand examined a table of predictions."
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.3, "above"), (0.2, "within"), (0.1, "within"), (0.05, "below")],
-)
-def test_without_a_test_the_band_says_where_a_value_stands(value, text):
+@pytest.mark.parametrize("value", [0.3, 0.2, 0.05])
+def test_without_a_test_there_is_no_verdict(value):
     part = measured(value)
-    assert words.against_chance(part, 0.05) == f"{text} what chance alone gives"
-    assert words.reading(part, 0.05) == f"{text} chance"
+    assert words.against_chance(part, 0.05) == ""
+    assert words.reading(part, 0.05) == ""
 
 
 @pytest.mark.parametrize(
-    ("value", "p_value", "p_adjusted", "side", "text"),
+    ("value", "p_value", "p_adjusted", "ends", "text"),
     [
-        (0.3, 0.01, None, "above", "above chance"),
-        (0.05, 0.01, None, "below", "below chance"),
-        (0.19, 0.033, None, "above",
-         "above chance by its test (p 0.033); the band leaves out 2.5% at each end"),
-        (0.11, 0.033, None, "below",
-         "below chance by its test (p 0.033); the band leaves out 2.5% at each end"),
-        (0.15, 0.4, None, "within", "within chance"),
-        (0.05, 0.99, None, "within", "within chance by its test (p 0.990), below its band"),
-        (0.21, 0.06, None, "within", "within chance by its test (p 0.060), above its band"),
-        (0.3, 0.01, 0.2, "within", "within chance, corrected for testing many"),
-        (0.3, 0.0001, 0.04, "above", "above chance"),
+        (0.3, 0.01, None, (0.2, 0.4), "above chance"),
+        (0.05, 0.01, None, (0.01, 0.1), "below chance"),
+        (0.05, 0.01, None, (0.01, 0.2), "within chance by its interval (p 0.010)"),
+        (0.19, 0.033, None, None, "above chance"),
+        (0.15, 0.4, None, (0.1, 0.2), "within chance"),
+        (0.21, 0.06, None, (0.16, 0.3), "within chance"),
+        (0.3, 0.01, 0.2, (0.2, 0.4), "within chance, corrected for several tests"),
+        (0.3, 0.0001, 0.04, (0.2, 0.4), "above chance"),
     ],
-)  # fmt: skip
-def test_where_there_is_a_test_it_decides(value, p_value, p_adjusted, side, text):
-    part = measured(value, p_value, p_adjusted)
-    assert standing_of(part, 0.05).side == side
+)
+def test_test_and_interval_decide_together(value, p_value, p_adjusted, ends, text):
+    part = measured(value, p_value, p_adjusted, ends)
     assert words.reading(part, 0.05) == text
-    assert standing_of(part, 0.05).beyond is (side != "within")
-
-
-def test_a_test_without_a_band_says_beyond():
-    part = Part(kind="class", key="a", value=0.3, p_value=0.001, n=10)
-    assert words.reading(part, 0.05) == "beyond chance"
-    assert words.reading(part, 0.0001) == "within chance"
+    assert words.against_chance(part, 0.05) == text.replace("chance", "what chance alone gives", 1)
+    assert words.reading(part.model_copy(update={"role": "exploratory"}), 0.05) == "exploratory"
 
 
 def test_the_level_of_the_run_decides():
-    part = measured(0.3, 0.03)
-    assert words.reading(part, 0.01) == "within chance by its test (p 0.030), above its band"
+    part = measured(0.3, 0.03, ends=(0.2, 0.4))
+    assert words.reading(part, 0.05) == "above chance"
+    assert words.reading(part, 0.01) == "within chance"
 
 
 def test_reading_says_why_there_is_no_value():
@@ -126,7 +116,9 @@ def test_verdicts(chapter):
     assert words.verdict(chapter, 0.05) == (
         "Mistakes differ between groups beyond chance in 3 of 11 classes that could be estimated, of 12."
     )
-    assert words.verdict(chapter, 1e-12).startswith("No difference beyond chance in any of 11 classes that")
+    assert words.verdict(chapter, 1e-12).startswith(
+        "No difference of mistakes beyond chance over 11 classes that could be estimated, of 12."
+    )
     nothing = in_chapters(samples.undefined().findings.findings)[0]
     assert words.verdict(nothing, 0.05).startswith("Differences of mistakes could not be estimated.")
 

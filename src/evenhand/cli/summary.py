@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -13,15 +12,24 @@ from rich.table import Table
 from evenhand.cli.summary_associations import has_associations, lost_items, print_associations
 from evenhand.cli.summary_indicators import has_indicators, print_indicators
 from evenhand.cli.summary_table import has_settings, print_settings
-from evenhand.cli.summary_text import clean, probability, span
-from evenhand.core.chance import ALPHA, alone, is_beyond, standing_of
+from evenhand.cli.summary_text import (
+    about_intervals,
+    alpha_of,
+    clean,
+    corrected,
+    ends,
+    probability,
+    span,
+    verdict,
+)
+from evenhand.core.chance import is_beyond, p_shown, standing_of
 from evenhand.core.errors import one_line
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
 from evenhand.runner.outcome import Run
 
 _MOST_CLASSES = 5
-_WIDTH = 100
+_WIDTH = 110
 _HEADLINES = (
     "accuracy",
     "worst_group_accuracy",
@@ -36,7 +44,6 @@ _HEADLINES = (
     "cramers_v_corrected",
     "cramers_v",
 )
-_SIZES = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v")
 
 
 def print_summary(run: Run, out: Path | None) -> None:
@@ -72,9 +79,9 @@ def print_warnings(run: Run) -> None:
 def _print_groupings(console: Console, run: Run) -> None:
     findings = run.findings.findings
     for grouping, said in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
-        told = " (answers as they were said)" if said == "raw" else ""
+        which = " (answers as they were given)" if said == "raw" else ""
         these = [f for f in findings if f.grouping == grouping and f.params.get("answers") == said]
-        _print_grouping(console, run, these, f"{grouping}{told}")
+        _print_grouping(console, run, these, f"{grouping}{which}")
     for finding in findings:
         if not finding.by and finding.value is not None:
             console.print(f"{escape(finding.metric)}: {finding.value:z.4f}")
@@ -85,14 +92,8 @@ def _print_grouping(console: Console, run: Run, findings: list[Finding], groupin
     more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
     title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
     console.print(title, style="bold")
-    alpha = float(run.manifest.get("alpha", ALPHA))
-    table = Table(box=None, pad_edge=False)
-    for name in ("finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"):
-        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
-    for finding in findings:
-        if _shown(finding):
-            table.add_row(*_row(finding, alpha))
-    console.print(table)
+    alpha = alpha_of(run)
+    console.print(_headlines([one for one in findings if _shown(one)], alpha))
     for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
         console.print(f"  {escape(explain(reason))}")
     _print_readings(console, findings, alpha)
@@ -108,42 +109,47 @@ def _shown(finding: Finding) -> bool:
     return finding.name in _HEADLINES and plain
 
 
+def _headlines(findings: list[Finding], alpha: float) -> Table:
+    """The findings of a grouping; a column of corrected values only where there is one."""
+    both = any(one.corrected is not None for one in findings)
+    table = Table(box=None, pad_edge=False)
+    middle = ("interval", "by chance alone", "p", "p adj.")
+    for name in ("finding", "value", *(["corrected"] if both else []), *middle, "value is"):
+        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
+    for finding in findings:
+        lead, *rest = _row(finding, alpha)
+        table.add_row(finding.name, lead, *([corrected(finding)] if both else []), *rest)
+    return table
+
+
 def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
     if finding.value is None:
-        return finding.name, "–", finding.reason or "undefined", "", "", "", ""
+        return "–", finding.reason or "undefined", "", "", "", ""
     return (
-        finding.name,
         f"{finding.value:z.4f}",
-        span(finding.interval),
+        ends(finding.interval),
         span(finding.null),
         probability(finding.p_value),
         probability(finding.p_adjusted),
-        _place(finding, alpha),
+        verdict(finding, alpha),
     )
-
-
-def _place(finding: Finding, alpha: float) -> str:
-    """The verdict; of a p that was not corrected, that it is exploratory."""
-    if finding.role == "exploratory" and finding.p_value is not None:
-        return "exploratory"
-    return replace(standing_of(finding, alpha), note="").told()
 
 
 def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
     """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
+    for line in about_intervals(list(filter(_shown, findings))):
+        console.print(f"  {line}")
     for one in filter(_shown, findings):
         if (standing := standing_of(one, alpha)).note:
             console.print(f"  {one.name} is {standing.told()}")
     large = [
-        f"{one.name} {one.value:z.3f} (p {probability(one.p_value)})"
+        f"{one.name} {one.value:z.3f} (p {probability(p_shown(one))})"
         for one in findings
-        if one.name in _SIZES and one.value is not None and one.band in ("medium", "large")
-        if alone(one, alpha).side in ("within", "below")
+        if one.name == "cramers_v_pooled" and one.value is not None and one.band in ("medium", "large")
+        if standing_of(one, alpha).side in ("within", "below")
     ]
     if large:
-        console.print(
-            f"  Medium or large by its band, but no more than chance alone gives: {', '.join(large)}"
-        )
+        console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")
     if any(one.name == "accuracy" and one.value == 0 for one in findings):
         console.print(
             "  No prediction is a true label. If the two are different kinds of labels, accuracies and "
@@ -152,7 +158,7 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
 
 
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:
-    alpha = float(run.manifest.get("alpha", ALPHA))
+    alpha = alpha_of(run)
     measured = [part for part in finding.parts if part.value is not None]
     beyond = [part for part in measured if is_beyond(part, alpha)]
     ranked = sorted(beyond or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summary_text import clean, notes_by_row, probability, span
+from evenhand.cli.summary_text import alpha_of, clean, notes_by_row, probability, span, verdict
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
@@ -37,7 +37,7 @@ def print_associations(console: Console, run: Run) -> None:
     for key in dict.fromkeys(map(_heading, effects)):
         mine = [finding for finding in effects if _heading(finding) == key]
         console.print(clean(", ".join(key), 400), style="bold")
-        console.print(_table(mine, beside))
+        console.print(_table(mine, beside, alpha_of(run)))
         for reason in dict.fromkeys(one.reason for one in mine if one.reason):
             console.print(f"  {clean(explain(reason), 200)}")
         for note in notes_by_row([one for one in mine if one.value is None], _row_name, most=300):
@@ -104,19 +104,20 @@ def _heading(finding: Finding) -> Key:
     return str(finding.params.get("form", "")), f"{what} > 0: the first set is nearer to {a} than to {b}"
 
 
-def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding]) -> Table:
+def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding], alpha: float) -> Table:
     last = ""
     if any(_pair(one) in beside for one in findings):
         last = "difference"
     if any("template_low" in one.details for one in findings):
         last = "over templates"
     table = Table(box=None, pad_edge=False)
-    for name in ("pair", "value", "interval", "by chance alone", "p", "p adj.", last):
+    for name in ("pair", "value", "interval", "by chance alone", "p", "p adj.", "value is", last):
         if name:
-            table.add_column(name, justify="left" if name == "pair" else "right", no_wrap=True)
+            left = name in ("pair", "value is")
+            table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for finding in findings:
         told = {"difference": _difference(beside.get(_pair(finding))), "over templates": _range(finding)}
-        table.add_row(*_row(finding), *((told[last],) if last else ()))
+        table.add_row(*_row(finding), verdict(finding, alpha), *((told[last],) if last else ()))
     return table
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summary_text import clean, notes_by_row, probability, span
+from evenhand.cli.summary_text import alpha_of, clean, notes_by_row, probability, span, verdict
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
 from evenhand.runner.outcome import Run
@@ -42,7 +42,8 @@ def print_indicators(console: Console, run: Run) -> None:
         mine = [finding for finding in shown if finding.grouping == grouping]
         console.print(_title(grouping, mine[0]), style="bold")
         if any(finding.value is not None for finding in mine):
-            console.print(_table([finding for finding in mine if finding.value is not None]))
+            known = [finding for finding in mine if finding.value is not None]
+            console.print(_table(known, alpha_of(run)))
         for line in (*_undefined(mine), *filter(None, map(_ends, mine))):
             console.print(f"  {line}")
         console.print()
@@ -61,18 +62,19 @@ def _title(grouping: str, finding: Finding) -> str:
     return f"{whose}  n = {finding.n:,.0f}" + (f" ({groups}{more})" if groups else "")
 
 
-def _table(findings: Sequence[Finding]) -> Table:
+def _table(findings: Sequence[Finding], alpha: float) -> Table:
     covered = any("coverage" in finding.details for finding in findings)
-    names = ["finding", "value", "interval", "by chance alone", "p adj."]
+    names = ["finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"]
     table = Table(box=None, pad_edge=False)
     for name in names + (["coverage"] if covered else []):
-        table.add_column(name, justify="left" if name == "finding" else "right", no_wrap=True)
+        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
         value = f"{finding.value or 0.0:z.3f}"
         cells = [_what(finding), value, span(finding.interval), span(finding.null)]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and finding.name in _NAMES else ""
-        table.add_row(*cells, probability(finding.p_adjusted), *([share] if covered else []))
+        cells += [probability(finding.p_value), probability(finding.p_adjusted), verdict(finding, alpha)]
+        table.add_row(*cells, *([share] if covered else []))
     return table
 
 

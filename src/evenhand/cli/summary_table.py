@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.cli.summary_text import notes_by_row, probability, span
+from evenhand.cli.summary_text import alpha_of, notes_by_row, probability, span, verdict
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
 
@@ -46,7 +46,7 @@ def print_settings(console: Console, run: Run) -> None:
         mine = [finding for finding in shown if _facets(finding) == facets]
         n = max(finding.n for finding in mine)
         console.print(f"{escape(', '.join(facets))}  n = {n:,.0f}", style="bold")
-        console.print(_table(mine))
+        console.print(_table(mine, alpha_of(run)))
         for note in notes_by_row(mine, _row_name):
             console.print(f"  {note}")
         console.print()
@@ -75,13 +75,15 @@ def _facets(finding: Finding) -> tuple[str, ...]:
     return (*told, f"gender of the {subject}") if subject is not None else tuple(told)
 
 
-def _table(findings: Sequence[Finding]) -> Table:
+def _table(findings: Sequence[Finding], alpha: float) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("finding", "on", "value", "interval", "by chance alone", "p"):
-        table.add_column(name, justify="left" if name in ("finding", "on") else "right", no_wrap=True)
+    for name in ("finding", "on", "value", "interval", "by chance alone", "p", "p adj.", "value is"):
+        left = name in ("finding", "on", "value is")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
+        name_shown = _MEANINGS.get(name, name)
         for place, finding in enumerate(one for one in findings if one.name == name):
-            table.add_row(_MEANINGS.get(name, name) if place == 0 else "", *_row(finding))
+            table.add_row(name_shown if place == 0 else "", *_row(finding), verdict(finding, alpha))
     return table
 
 
@@ -89,9 +91,9 @@ def _row(finding: Finding) -> tuple[str, ...]:
     k = finding.params.get("k")
     where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
     if finding.value is None:
-        return where, "–", finding.reason or "undefined", "", ""
-    chance = span(finding.null)
-    return where, f"{finding.value:z.3f}", span(finding.interval), chance, probability(finding.p_value)
+        return where, "–", finding.reason or "undefined", "", "", ""
+    bands = span(finding.interval), span(finding.null)
+    return where, f"{finding.value:z.3f}", *bands, *map(probability, (finding.p_value, finding.p_adjusted))
 
 
 def _row_name(finding: Finding) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.markup import escape
 
+from evenhand.core.chance import ALPHA, standing_of
 from evenhand.core.errors import one_line
 from evenhand.core.results import Finding, Interval, Null
+from evenhand.runner.outcome import Run
 
 _NAMED = 3  # rows that a note names; the others are counted
 
@@ -21,6 +24,47 @@ def span(band: Interval | Null | None) -> str:
         return "–"
     level = "" if abs(band.level - USUAL) < 1e-9 else f" ({100 * band.level:.3g} %)"
     return f"{band.low:z.3f} … {band.high:z.3f}{level}"
+
+
+def ends(interval: Interval | None) -> str:
+    """The two numbers of an interval without its level, which ``about_intervals`` says below the table."""
+    return "–" if interval is None else f"{interval.low:z.3f} … {interval.high:z.3f}"
+
+
+def about_intervals(findings: Sequence[Finding]) -> list[str]:
+    """Sentences below a table: of which value an interval is, at which level, and what is only a spread."""
+    shown = [(one, one.interval) for one in findings if one.value is not None and one.interval is not None]
+    unusual = [
+        f"{one.name} {100 * interval.level:.3g} %"
+        for one, interval in shown
+        if abs(interval.level - USUAL) > 1e-9
+    ]
+    spread = [one.name for one, interval in shown if interval.method.startswith("spread")]
+    said = []
+    if any(one.corrected is not None for one, _ in shown):
+        said.append("An interval beside a corrected value is of that value")
+    if unusual:
+        said.append(f"Levels of intervals that are not at 95 %: {', '.join(unusual)}")
+    if spread:
+        said.append(f"The interval of {', '.join(spread)} is its spread over resamples: it has no verdict")
+    return said
+
+
+def alpha_of(run: Run) -> float:
+    """The significance level of a run."""
+    return float(run.manifest.get("alpha", ALPHA))
+
+
+def verdict(finding: Finding, alpha: float) -> str:
+    """The verdict; of a p that was not corrected, that it is exploratory."""
+    if finding.role == "exploratory":
+        return "exploratory" if finding.p_value is not None else ""
+    return replace(standing_of(finding, alpha), note="").told()
+
+
+def corrected(finding: Finding) -> str:
+    """The value corrected for what chance adds; nothing where there is none."""
+    return "" if finding.corrected is None else f"{finding.corrected:z.4f}"
 
 
 def probability(p: float | None) -> str:

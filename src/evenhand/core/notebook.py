@@ -108,7 +108,7 @@ def _part(part: Any) -> list[str]:
 def _numbers(holder: Any) -> list[str]:
     return [
         number(holder.value),
-        _span(holder.interval),
+        _interval(holder),
         _span(holder.null),
         _probability(holder.p_value),
         _probability(holder.p_adjusted),
@@ -119,6 +119,16 @@ def _numbers(holder: Any) -> list[str]:
 
 def _probability(p_value: float | None) -> str:
     return "&lt;0.001" if p_value is not None and p_value < 0.0005 else number(p_value)
+
+
+def _interval(holder: Any) -> str:
+    """The interval; its level where that is not 95 %, and the corrected value that it is of."""
+    interval = holder.interval
+    if interval is None:
+        return _DASH
+    level = "" if abs(interval.level - 0.95) < 1e-9 else f" ({100 * interval.level:.3g} %)"
+    of = "" if holder.corrected is None else f" of {number(holder.corrected)} (corrected)"
+    return f"{_span(interval)}{level}{of}"
 
 
 def _span(band: Any) -> str:

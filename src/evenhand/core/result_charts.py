@@ -27,6 +27,7 @@ _EFFECTS = ("skewsize", "cramers_v")
 _TOLD = {
     "label": "what",
     "value": "value",
+    "corrected": "corrected for chance",
     "low": "interval from",
     "high": "interval to",
     "null_low": "by chance from",
@@ -97,6 +98,7 @@ def _line(label: str, holder: Any) -> Line:
     return {
         "label": shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…",
         "value": holder.value,
+        "corrected": holder.corrected,
         "reason": holder.reason,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
@@ -128,6 +130,9 @@ def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None)
     layers = [
         band.encode(x=alt.X("null_low:Q", scale=x, title=axis), x2="null_high:Q"),
         interval.encode(x=alt.X("low:Q", scale=x, title=axis), x2="high:Q"),
+        base.transform_filter("isValid(datum.corrected)")
+        .mark_tick(thickness=2, size=10, color=_INK)
+        .encode(x=alt.X("corrected:Q", scale=x, title=axis)),
         base.mark_point(filled=True, size=70, opacity=1, color=_ACCENT).encode(
             x=alt.X("value:Q", scale=x, title=axis)
         ),
@@ -161,7 +166,7 @@ def _notes(lines: Sequence[Line], there: Sequence[Line]) -> list[str]:
 def _below(panels: Sequence[altair.LayerChart], notes: Sequence[str]) -> altair.VConcatChart:
     import altair as alt
 
-    said = "Point: value. Line: interval. Bar: what chance alone gives."
+    said = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
     key = [said, "Dashed: where a fair model stands."]
     title = alt.Title(key, subtitle=list(notes), anchor="start", fontSize=11, fontWeight="normal")
     chart: altair.VConcatChart = alt.vconcat(*panels, title=title)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars
 
-_TEXTS = ("row", "metric", "name", "by", "model", "benchmark", "kind", "key", "reason", "band", "direction")
+_LEADS = ("row", "metric", "name", "by", "model", "benchmark", "kind", "key")
+_WORDS = ("reason", "band", "direction", "role")
 _FIGURES = ("value", "low", "high", "null_low", "null_high", "p_value", "p_adjusted", "n")
-_COLUMNS = (*_TEXTS[:-3], *_FIGURES, *_TEXTS[-3:])
+_COLUMNS = (*_LEADS, *_FIGURES, *_WORDS, "corrected", "chance_at", "level")
 
 
 def findings_frame(findings: Iterable[Any]) -> polars.DataFrame:
@@ -25,13 +26,15 @@ def findings_frame(findings: Iterable[Any]) -> polars.DataFrame:
     Returns:
         Columns ``row`` (``finding`` or ``part``), the finding's ``metric``, ``name``, ``by``, ``model`` and
         ``benchmark``, a part's ``kind`` and ``key``, then ``value``, interval (``low``, ``high``), null band
-        (``null_low``, ``null_high``), ``p_value``, ``p_adjusted``, ``n``, ``reason``, ``band`` and
-        ``direction``. What has no value has a null and its ``reason``. Crossed keys are joined by `` × ``.
+        (``null_low``, ``null_high``), ``p_value``, ``p_adjusted``, ``n``, ``reason``, ``band``,
+        ``direction``, ``role``, ``corrected`` (the interval is of it where it is given), ``chance_at`` and
+        the interval's ``level``. What has no value has a null and its ``reason``. Crossed keys are joined by
+        `` × ``.
     """
     import polars as pl
 
     rows = [row for finding in findings for row in _rows(finding)]
-    types = {name: pl.String if name in _TEXTS else pl.Float64 for name in _COLUMNS}
+    types = {name: pl.String if name in (*_LEADS, *_WORDS) else pl.Float64 for name in _COLUMNS}
     return pl.DataFrame([[row.get(name) for name in _COLUMNS] for row in rows], schema=types, orient="row")
 
 
@@ -47,5 +50,6 @@ def _rows(finding: Any) -> Iterator[dict[str, Any]]:
 def _figures(holder: Any) -> dict[str, Any]:
     bounds = (("", holder.interval), ("null_", holder.null))
     ends = {f"{name}{end}": getattr(band, end, None) for name, band in bounds for end in ("low", "high")}
-    plain = ("value", "p_value", "p_adjusted", "n", "reason", "band")
+    ends["level"] = getattr(holder.interval, "level", None)
+    plain = ("value", "corrected", "chance_at", "p_value", "p_adjusted", "n", "reason", "band", "role")
     return {**ends, **{name: getattr(holder, name) for name in plain}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 
 import numpy as np
 
@@ -85,8 +86,9 @@ def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method:
     update: dict[str, object] = {"role": "primary"}
     if np.isfinite(adjusted):
         update |= {"p_adjusted": adjusted, "adjustment": method}
-    usual = finding.interval
-    shown = finding.interval_at(1 - alpha / left) if usual is not None and left > 1 else None
+    usual, level = finding.interval, 1 - alpha / left
+    other = usual is not None and not isclose(usual.level, level)
+    shown = finding.interval_at(level) if other else None
     if usual is not None and isinstance(shown, Interval):
         update |= {
             "interval": shown,

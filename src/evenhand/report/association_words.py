@@ -53,8 +53,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     if not hits:
         return _none_beyond(known)
     whom = _named([f"{_worse(one)} (against {_better(one)})" for one in _strongest(hits)])
-    lead = f"Tied more to {_attribute(hits[0])} than chance explains, in {len(hits)} of"
-    return f"{lead} {plural(len(known), 'pair')}: {whom}."
+    many = f" (of {plural(len(known), 'pair')})" if len(known) > 1 else ""
+    return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
 
 
 def found(chapter: Chapter, alpha: float) -> list[str]:
@@ -69,13 +69,11 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     told = [_strongest_told(pairs)] if pairs else []
     tested = [one for one in pairs if p_shown(one) is not None and one.role != "exploratory"]
     if tested:
-        hits = sum(is_beyond(one, alpha) for one in tested)
-        share = "; pairs share groups, so they do not count as independent" if len(tested) > 1 else ""
-        where = f"{hits or 'none'} of the {len(tested)} pairs" if len(tested) > 1 else "the one pair"
-        verb = "is" if hits or len(tested) > 1 else "is not"
+        hits = [_pair(one) for one in _strongest(tested) if is_beyond(one, alpha)]
+        many = f", corrected for all {len(tested)} pairs tested," if len(tested) > 1 else ""
         told.append(
-            f"The adjusted p {verb} at most {alpha:g}, with an interval that leaves out 0, in {where} tested"
-            f"{share}."
+            f"The p{many} is at most {alpha:g}, and the interval leaves out 0, for "
+            f"{_named(hits) or 'no pair'}."
         )
     told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
     return [*told, *_not_estimable(chapter)]
@@ -148,10 +146,9 @@ def _reduction_verdict(reductions: Sequence[Finding]) -> str:
         return "Could not be estimated. Not estimable is not the same as helpful."
     better = [one for one in known if one.interval is not None and one.interval.low > 0]
     worse = [one for one in known if one.interval is not None and one.interval.high < 0]
-    told = f"On held-out items the association is weaker beyond chance in {len(better) or 'none'} of "
-    told += f"{plural(len(known), 'pair')}"
-    told += f": {_named([_pair(one) for one in _strongest(better)])}." if better else "."
-    return f"{told} It is stronger in {_named([_pair(one) for one in worse])}." if worse else told
+    weaker = _named([_pair(one) for one in _strongest(better)]) or f"none of {plural(len(known), 'pair')}"
+    told = f"On held-out items the association is weaker for {weaker}, by an interval that leaves out 0."
+    return f"{told} It is stronger for {_named([_pair(one) for one in worse])}." if worse else told
 
 
 def _reductions(chapter: Chapter) -> list[str]:

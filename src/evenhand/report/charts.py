@@ -41,7 +41,7 @@ def axis_end(values: Iterable[float | None]) -> float:
 
 @cache
 def classes(end: float) -> Spec:
-    """Effect size of each class by name, with interval and null band."""
+    """Effect size of each class by name, with interval, corrected value and null band."""
     y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, domain=False, ticks=False))
     x = _effect(alt.X, "value:Q", end)
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(y=y, tooltip=_tooltip())
@@ -51,8 +51,9 @@ def classes(end: float) -> Spec:
     interval = base.mark_rule(strokeWidth=1.6, color=_INK, clip=True).encode(
         x=_effect(alt.X, "low:Q", end), x2="high:Q"
     )
+    corrected = base.mark_tick(thickness=2, size=9, color=_INK).encode(x=_effect(alt.X, "corrected:Q", end))
     point = _point(base, size=64, stroke=1.5).encode(x=x)
-    return _finish(alt.layer(band, interval, point).properties(width="container"))
+    return _finish(alt.layer(band, interval, corrected, point).properties(width="container"))
 
 
 @cache
@@ -177,7 +178,8 @@ def _tooltip() -> list[alt.Tooltip]:
     return [
         alt.Tooltip("label:N", title="class"),
         alt.Tooltip("value:Q", title="effect size", format=".3f"),
-        alt.Tooltip("interval:N", title="interval"),
+        alt.Tooltip("corrected:Q", title="corrected for chance", format=".3f"),
+        alt.Tooltip("interval:N", title="interval of the corrected"),
         alt.Tooltip("null:N", title="null band"),
         alt.Tooltip("reading:N", title="reading"),
         alt.Tooltip("n:Q", title="rows", format=","),

@@ -98,7 +98,7 @@ def asked(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -
         return ""
     models = [quoted(model) for model in manifest.get("models") or []]
     benchmark = f" on the benchmark {quoted(manifest['benchmark'])}" if manifest.get("benchmark") else ""
-    return f"evenhand compared {listing(models)}{benchmark}{_on(tables)} and asked: {_question(tables)}"
+    return f"evenhand compared {listing(models)}{benchmark}{_on(tables)}. The question: {_question(tables)}"
 
 
 def _question(tables: Mapping[str, polars.DataFrame]) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.chance import standing_of
 from evenhand.core.results import Finding
-from evenhand.report import chapters, facets, glossary
+from evenhand.report import chapters, facets, glossary, words
 from evenhand.report.frames import PageData, add_sheet
 from evenhand.report.rows import Definition
 
@@ -25,6 +24,7 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
             "name": [one.name for one in findings],
             "parameters": [facets.row_params(one, None) for one in findings],
             "value": [one.value for one in findings],
+            "corrected": [one.corrected for one in findings],
             "low": [one.interval.low if one.interval else None for one in findings],
             "high": [one.interval.high if one.interval else None for one in findings],
             "level": [one.interval.level if one.interval else None for one in findings],
@@ -32,9 +32,11 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
             "null high": [one.null.high if one.null else None for one in findings],
             "p": [one.p_value for one in findings],
             "adjusted p": [one.p_adjusted for one in findings],
+            "chance at": [one.chance_at for one in findings],
+            "role": [one.role for one in findings],
             "band": [one.band for one in findings],
             "n": [one.n for one in findings],
-            "against chance": [standing_of(one, data.alpha).told() or None for one in findings],
+            "against chance": [words.place(one, data.alpha) or None for one in findings],
             "direction": [one.direction for one in findings],
             "why not": [glossary.reason(one.reason) if one.value is None else None for one in findings],
         },

@@ -105,6 +105,7 @@ def add_parts(
     """
     numbers: dict[str, list[float | None]] = {
         "value": [part.value for part in parts],
+        "corrected": [part.corrected for part in parts],
         "low": [part.interval.low if part.interval else None for part in parts],
         "high": [part.interval.high if part.interval else None for part in parts],
         "null_low": [part.null.low if part.null else None for part in parts],
@@ -198,6 +199,7 @@ def _part_columns(
     offered: list[dict[str, Any]] = [
         {"key": "label", "title": visible(kinds.pop()) if len(kinds) == 1 else "part", "kind": "label"},
         {"key": "value", "title": value, "kind": "number"},
+        {"key": "corrected", "title": "corrected", "kind": "number"},
         {"key": "low", "to": "high", "title": f"{level * 100:g}% interval", "kind": "range"},
         {"key": "null_low", "to": "null_high", "title": "null band", "kind": "range"},
         {"key": "reading", "title": "reading", "kind": "text"},

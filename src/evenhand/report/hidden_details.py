@@ -16,9 +16,12 @@ PEOPLE = ("households", "persons", "people", "subjects")
 """Details that count people, of whom each may have several rows."""
 
 NO_TEST: Mapping[str, None] = dict.fromkeys(
-    ("corrected", "interval", "null", "p_value", "p_adjusted", "mde", "band")
+    ("corrected", "chance_at", "interval", "null", "p_value", "p_adjusted", "mde", "band")
 )
 """What a test and an interval tell of a value."""
+
+OF_INTERVAL = ("low_95", "high_95")
+"""Details that tell the same: the 95 % interval of a finding that is shown at another level."""
 
 _HIDDEN = "hidden"
 _SINGLE = "item"  # the kind of parts that are one sample each
@@ -38,7 +41,7 @@ _HARMLESS = frozenset(
         "first_rate", "second_rate", "highest_rate", "lowest_rate", "best_rate", "worst_rate",
         "highest_precision", "lowest_precision", "chance", "above_chance", "gap_by_chance",
         "gap_above_chance", "percent", "income", "before", "after", "mean", "mean_low", "mean_high",
-        "sampling_error", "seed_error", "sample_error", "sd", "sigma", "low", "high",
+        "sampling_error", "seed_error", "sample_error", "sd", "sigma", "low", "high", "low_95", "high_95",
         "template_low", "template_high",
         # of an association of two sets
         "difference", "bound", "effect_size", "cohens_d", "auc", "point_biserial", "p_right",
@@ -133,7 +136,7 @@ def without_flips(part: Part, fewest: int) -> dict[str, Any]:
 
     How many samples flip is a cell; p, interval and null band of a paired test would give it back.
     """
-    flips = ("n_gained", "n_lost", "q_value", "draws")
+    flips = ("n_gained", "n_lost", "q_value", "draws", *OF_INTERVAL)
     return {**NO_TEST, "details": shown_details(part.details, fewest, without=flips)}
 
 

@@ -10,6 +10,7 @@ from evenhand.report.formats import key_text
 from evenhand.report.hidden_details import (
     COUNTS,
     NO_TEST,
+    OF_INTERVAL,
     apart,
     base,
     compared,
@@ -274,6 +275,9 @@ class HiddenFindings:
             changed |= {**_WITHOUT, "reason": REASON}
         elif tells_flips(finding, self._fewest):
             changed |= NO_TEST
+            changed["details"] = {
+                key: one for key, one in changed["details"].items() if key not in OF_INTERVAL
+            }
         elif any(self._lost[place]) and _pooled(finding):
             changed |= {one: None for one in _WITHOUT if one not in ("value", "interval")}
         if lost or any(self._lost[place]):
@@ -292,7 +296,7 @@ class HiddenFindings:
                 "details": shown_details(part.details, self._fewest, people=self._people)
             }
             if part.kind == "group" and self._values[_raw(finding), tuple(finding.by)].mixes:
-                changed |= dict.fromkeys(("null", "p_value", "p_adjusted"))
+                changed |= dict.fromkeys(("null", "chance_at", "p_value", "p_adjusted"))
             return part.model_copy(update=changed)
         kept: dict[str, float | str | None] = {}
         seen = not self.small.hidden(place, "part", number) and not self.small.hidden(place, "n")

@@ -20,7 +20,7 @@ QUESTIONS: Mapping[str, str] = {
     ),
     "precision_at_k": "are the nearest images of people of the same group, for each group alike?",
 }
-"""What is asked, by the finding that answers it."""
+"""The question of a run, by the finding that answers it."""
 
 _HEADLINES = ("harmful_association_gap", "household_hit_gap", "precision_gap")
 _BESIDE = "label_association_gap"
@@ -62,11 +62,9 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
     if gap not in tested:
         return f"{size}, without a test." if p_shown(gap) is None else f"{size}, exploratory."
     if not beyond:
-        also = f", and so for all {len(tested)} that were tested" if len(tested) > 1 else ""
+        also = ", and so for the others that were tested" if len(tested) > 1 else ""
         return f"{size}, no more than chance gives{also}. That does not prove fairness."
-    which = f"the largest of {len(beyond)} such gaps" if len(beyond) > 1 else "the only such gap"
-    of = f" ({which} of {len(tested)} tested)" if len(tested) > 1 else ""
-    return f"{size}, more than chance explains{of}."
+    return f"{size}, more than chance explains."
 
 
 def _between(gap: Finding) -> str:

@@ -59,7 +59,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 def found(chapter: Chapter, alpha: float = ALPHA) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters.
 
-    Settings apart from the widest one are told where the verdict speaks of them.
+    Settings apart from the widest one are named where the verdict speaks of them.
     """
     kind = kind_of([chapter])
     if kind == "retrieval":
@@ -111,16 +111,20 @@ def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     if not widest:
         return "Could not be estimated. Not estimable is not the same as fair."
     told = [_leaning(one) for one in widest if is_beyond(one, alpha)]
-    apart, tested = _apart(chapter, alpha), sum(p_shown(one) is not None for one in _gaps(chapter))
+    apart, tested = _apart(chapter, alpha), sum(_tested(one) for one in _gaps(chapter))
     if not told:
         also = " or in any other setting" if tested > len(widest) and not apart else ""
         where = f", over {_scope(widest[0])}{also}" if tested > len(widest) else ""
         told = [f"Neither {_OUTCOMES} differs between genders beyond chance{where}."]
         told += [] if apart else ["That does not prove fairness."]
     if apart:
-        many = f", {len(apart)} of {plural(tested, 'gap')} tested" if tested > len(apart) else ""
-        told.append(f"In part of the images{many}: {' '.join(map(_leaning, apart))}")
+        told.append(f"In part of the images: {' '.join(map(_leaning, apart))}")
     return " ".join(told)
+
+
+def _tested(finding: Finding) -> bool:
+    """Whether its p decides on a verdict."""
+    return p_shown(finding) is not None and finding.role != "exploratory"
 
 
 def _gaps(chapter: Chapter) -> list[Finding]:
@@ -186,17 +190,16 @@ def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
         told = [
             "On average over occupations, neither gender is ranked first more often than chance explains."
         ]
-    within = [one for one in known if one.name in _UNEVEN and not _fixed(one)]
+    within = [one for one in known if one.name in _UNEVEN and not _fixed(one) and _tested(one)]
     uneven = [
         one for one in beyond if one.name in _UNEVEN and standing_of(one, alpha).side == _UNEVEN[one.name]
     ]
     if uneven:
-        first = min(uneven, key=lambda one: p_shown(one) or 0.0)
-        such = ", such as" if len(uneven) > 1 else ":"
-        which = f"{such} {_measure(first)} {number(first.value)} (p {p_value(p_shown(first))})"
+        uneven.sort(key=lambda one: p_shown(one) or 0.0)
+        which = [f"{_measure(one)} {number(one.value)} (p {p_value(p_shown(one))})" for one in uneven]
         told.append(
-            "Within occupations, one gender or the other comes first more than chance gives, in "
-            f"{len(uneven)} of {plural(len(within), 'measure')}{which}."
+            "Within occupations, one gender or the other comes first more than chance gives: "
+            f"{listing(which)}."
         )
     elif neither:
         also = "Nor is either within occupations. " if within else ""

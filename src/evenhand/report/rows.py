@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.chance import standing_of
 from evenhand.core.results import Finding
 from evenhand.report import facets, glossary, words
 from evenhand.report.chapters import Chapter
@@ -25,6 +24,7 @@ class Strip:
         low_end: What the left end of the line stands for.
         high_end: What the right end stands for.
         value: Where the value lies.
+        corrected: Where the corrected value lies, which the interval is of.
         interval: Where the interval begins and ends.
         null: Where the null band begins and ends.
         fair: Where a fair model would lie.
@@ -36,6 +36,7 @@ class Strip:
     interval: tuple[float, float] | None
     null: tuple[float, float] | None
     fair: float | None
+    corrected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Row:
     notes: Sequence[str]
     parts: str = ""
     parts_at: str = ""
+    corrected: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,6 @@ def row(
         shown: Parameters that are told; all if not given.
         parts_at: Where on the page its parts are, if it has any.
     """
-    interval = DASH
-    if finding.interval:
-        interval = span(finding.interval.low, finding.interval.high)
-        interval += f" ({percent(finding.interval.level)})" if with_level else ""
     why = glossary.reason(finding.reason)
     reasons = [f"Not estimable: {why}." if finding.value is None else f"{why[:1].upper()}{why[1:]}."]
     return Row(
@@ -106,9 +104,9 @@ def row(
         title=glossary.title(finding.name),
         params=facets.row_params(finding, shown),
         value=number(finding.value),
-        interval=interval,
+        interval=_interval(finding, with_level),
         null=span(finding.null.low, finding.null.high) if finding.null else DASH,
-        reading=standing_of(finding, alpha).told(),
+        reading=words.place(finding, alpha),
         p=p_value(finding.p_value),
         p_adjusted=p_value(finding.p_adjusted),
         direction=words.direction(finding),
@@ -117,7 +115,20 @@ def row(
         notes=[*(reasons if finding.value is None or finding.reason else []), *finding.notes],
         parts=plural(len(finding.parts), "part"),
         parts_at=parts_at if finding.parts else "",
+        corrected="" if finding.corrected is None else number(finding.corrected),
     )
+
+
+def _interval(finding: Finding, with_level: bool) -> str:
+    """The interval with its level where not all have the same one; of a descriptive finding, its spread."""
+    interval = finding.interval
+    if interval is None:
+        return DASH
+    told = [
+        *([percent(interval.level)] if with_level else []),
+        *(["spread, no interval"] if interval.method.startswith("spread") else []),
+    ]
+    return span(interval.low, interval.high) + (f" ({', '.join(told)})" if told else "")
 
 
 def strip(finding: Finding) -> Strip | None:
@@ -127,7 +138,7 @@ def strip(finding: Finding) -> Strip | None:
     """
     if finding.value is None:
         return None
-    marks = [finding.value]
+    marks = [finding.value, *([] if finding.corrected is None else [finding.corrected])]
     marks += [finding.interval.low, finding.interval.high] if finding.interval else []
     marks += [finding.null.low, finding.null.high] if finding.null else []
     bounded = min(marks) >= 0 and max(marks) <= 1
@@ -147,6 +158,7 @@ def strip(finding: Finding) -> Strip | None:
         interval=(at(finding.interval.low), at(finding.interval.high)) if finding.interval else None,
         null=(at(finding.null.low), at(finding.null.high)) if finding.null else None,
         fair=at(fair) if fair is not None and start <= fair <= end else None,
+        corrected=None if finding.corrected is None else at(finding.corrected),
     )
 
 

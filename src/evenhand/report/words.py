@@ -64,7 +64,7 @@ def _models(models: Sequence[object]) -> str:
 
 
 def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
-    """What was asked, and of which model or table."""
+    """The question of the run, and which model or table it is about."""
     what = (
         f"the predictions of {quoted(model_name(manifest['model']))}"
         if manifest.get("model")
@@ -83,17 +83,17 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
         kind = known.kind_of(chapters)
         if kind:
             whom = _subject(manifest, kind, what)
-            return f"evenhand examined {whom}{within} and asked: {known.QUESTIONS[kind]}"
+            return f"evenhand examined {whom}{within}. The question: {known.QUESTIONS[kind]}"
     names = {finding.name for chapter in chapters for finding in chapter.findings}
     for name, question in indicator_words.QUESTIONS.items():
         if name in names:
-            return f"evenhand examined {_subject(manifest, '', what)}{within} and asked: {question}"
+            return f"evenhand examined {_subject(manifest, '', what)}{within}. The question: {question}"
     titles = dict.fromkeys(grouping_title(chapter.by) for chapter in chapters if chapter.by)
     if not titles:
         return f"evenhand examined {what}{within}."
     return (
-        f"evenhand examined {what}{within} and asked: is the model right equally often for every group, and "
-        f"does it make the same mistakes? The groups are those of {listing(titles)}."
+        f"evenhand examined {what}{within}. The question: is the model right equally often for every group, "
+        f"and does it make the same mistakes? The groups are those of {listing(titles)}."
     )
 
 
@@ -200,10 +200,15 @@ def against_chance(holder: Finding | Part, alpha: float) -> str:
 
 def reading(holder: Finding | Part, alpha: float) -> str:
     """The same in few words for tables, or why there is no value."""
-    place = "exploratory" if holder.role == "exploratory" and holder.p_value is not None else ""
-    place = standing_of(holder, alpha).told() or place
     why = glossary.reason(holder.reason) if holder.value is None or holder.reason else ""
-    return " · ".join(part for part in (place, why) if part)
+    return " · ".join(part for part in (place(holder, alpha), why) if part)
+
+
+def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
+    """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
+    if holder.role == "exploratory":
+        return "exploratory" if holder.value is not None and holder.p_value is not None else ""
+    return standing_of(holder, alpha).told(chance)
 
 
 def direction(finding: Finding) -> str:
@@ -250,17 +255,17 @@ def _bands(chapter: Chapter, alpha: float) -> list[str]:
     if not usable:
         return []
     estimable = _of(len(usable), len(chapter.classes))
-    strong = [part for part in usable if part.band in ("medium", "large") and part.null is not None]
+    strong = [part for part in usable if part.band in ("medium", "large") and _judged_alone(part)]
     usual = [part for part in strong if alone(part, alpha).side != "above"]
-    told = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
+    chance = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
     sentence = f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."
-    return [sentence + (told if usual else "")]
+    return [sentence + (chance if usual else "")]
 
 
 def _certainty(chapter: Chapter, alpha: float) -> list[str]:
     usable = chapter.ranked
     tested = [part for part in usable if part.p_adjusted is not None and part.role != "exploratory"]
-    banded = [part for part in usable if part.null is not None]
+    banded = [part for part in usable if _judged_alone(part)]
     tests, bands = "", ""
     if tested:
         correction = chapter.effect.adjustment if chapter.effect else None
@@ -281,6 +286,10 @@ def _certainty(chapter: Chapter, alpha: float) -> list[str]:
         bands = f"each taken by itself, within what chance alone gives: {_of(inside, len(banded))}"
     sentence = "; ".join(part for part in (tests, bands) if part)
     return [f"{sentence}."] if sentence else []
+
+
+def _judged_alone(part: Part) -> bool:
+    return part.null is not None and part.role != "exploratory"
 
 
 def _largest(chapter: Chapter, alpha: float) -> list[str]:
@@ -349,9 +358,12 @@ def band_words(parts: Sequence[Part]) -> str:
 
 
 def _interval(holder: Finding | Part) -> str:
+    """The interval with its level; of a corrected value, that value before it."""
     if holder.interval is None:
         return ""
-    return f" ({percent(holder.interval.level)} interval {span(holder.interval.low, holder.interval.high)})"
+    of = "" if holder.corrected is None else f"corrected for chance {number(holder.corrected)}, "
+    ends = span(holder.interval.low, holder.interval.high)
+    return f" ({of}{percent(holder.interval.level)} interval {ends})"
 
 
 def _of(some: int, total: int) -> str:

@@ -13,7 +13,7 @@ from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.results import Finding, Findings, Part
 from evenhand.report import facets, glossary, words
 from evenhand.report.exports.judging import Verdict, judged_part, reading
-from evenhand.report.formats import count, key_text, number, quoted, span, visible
+from evenhand.report.formats import DASH, count, key_text, number, percent, quoted, span, visible
 from evenhand.report.hidden_findings import REASON as HIDDEN
 
 if TYPE_CHECKING:
@@ -211,6 +211,16 @@ def only_run(runs: Sequence[ExportedRun], format_: str, instead: str) -> Exporte
     return runs[0]
 
 
+def interval_told(finding: Finding) -> str:
+    """The interval with its level, and the corrected value that it is of; a dash without one."""
+    interval = finding.interval
+    if interval is None:
+        return DASH
+    spread = "spread, " if interval.method.startswith("spread") else ""
+    of = "" if finding.corrected is None else f" of {number(finding.corrected)}, corrected for chance"
+    return f"{span(interval.low, interval.high)} ({spread}{percent(interval.level)}){of}"
+
+
 def told(finding: Finding, alpha: float) -> str:
     """A finding in one sentence: value, interval, what chance gives and p, or why none is shown."""
     if finding.reason == HIDDEN:
@@ -219,7 +229,7 @@ def told(finding: Finding, alpha: float) -> str:
         return f"{title(finding)}: not estimable, {why(finding.reason)}. It is not the same as fair."
     facts = [f"{title(finding)} = {number(finding.value)}"]
     if finding.interval is not None:
-        facts.append(f"interval {span(finding.interval.low, finding.interval.high)}")
+        facts.append(f"interval {interval_told(finding)}")
     if finding.null is not None:
         facts.append(f"chance alone gives {span(finding.null.low, finding.null.high)}")
     facts += filter(None, [reading(finding, alpha, "what chance alone gives")])

@@ -7,6 +7,7 @@ from typing import Literal
 
 from evenhand.core.chance import standing_of
 from evenhand.core.results import Finding, Part
+from evenhand.report import words
 
 Verdict = Literal["worse", "better", "unlike", "within", "untested"]
 
@@ -20,8 +21,8 @@ _HIGHER = frozenset((
 _LOWER = frozenset((
     "accuracy_gap", "accuracy_range", "demographic_parity", "equalized_odds", "cramers_v", "cramers_v_pooled",
     "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi", "max_skew_at_k",
-    "ndkl", "misgendering_rate", "label_association_gap", "harmful_association_rate", "harmful_association_gap",
-    "precision_gap",
+    "ndkl", "misgendering_rate", "label_association_gap", "harmful_association_rate",
+    "harmful_association_gap", "precision_gap",
 ))  # fmt: skip
 """Metrics of which higher, and lower, values are better; a difference of models says neither by itself."""
 _OF_PARTS = {"household_hit_gap": "higher is better"}  # parts that are no gaps but rates
@@ -38,11 +39,11 @@ _SAYS: Mapping[Verdict, str] = {
 def judged(finding: Finding, alpha: float) -> Verdict:
     """On which side of chance a finding lies.
 
-    Its p decides where there is one, else its null band (``standing_of``). The side is that of the value
-    beside the null's mean; the metric's direction says which side is better. A descriptive metric with a fair
-    value is unfair on both sides; without one it is ``unlike``, and so is a value of which nothing tells the
-    side. A difference of models takes the direction of the metric that is compared: ``worse`` means that the
-    first model is worse than the second.
+    ``standing_of`` decides: p and interval together, beside the value that chance or fairness leads to. The
+    metric's direction says which side is better. A descriptive metric with a fair value is unfair on both
+    sides; without one it is ``unlike``, and so is a value of which nothing tells the side. A difference of
+    models takes the direction of the metric that is compared: ``worse`` means that the first model is worse
+    than the second.
 
     Args:
         finding: The finding.
@@ -50,7 +51,7 @@ def judged(finding: Finding, alpha: float) -> Verdict:
 
     Returns:
         ``worse``, ``better`` or ``unlike`` beyond chance; ``within`` chance; ``untested`` where there is no
-        value, or neither a p nor a band.
+        verdict: no value, no test, nothing to compare with, or a p that is exploratory.
     """
     return _judged(finding, finding, _direction(finding), alpha)
 
@@ -71,16 +72,18 @@ def judged_part(finding: Finding, part: Part, alpha: float) -> Verdict:
 def reading(finding: Finding, alpha: float, chance: str = "chance") -> str:
     """Where a finding stands beside chance, and on which side, in words; empty where nothing was tested.
 
+    A p without a verdict is called exploratory.
+
     Args:
         finding: The finding.
         alpha: The level of its test.
-        chance: What it is held against.
+        chance: What it is compared with.
     """
     verdict = judged(finding, alpha)
     says = _SAYS[verdict]
     if compared(finding) is not None and verdict in ("worse", "better"):
         says = f"the first model is {verdict} than the second"
-    return ": ".join(filter(None, (standing_of(finding, alpha).told(chance), says)))
+    return ": ".join(filter(None, (words.place(finding, alpha, chance), says)))
 
 
 def compared(finding: Finding) -> str | None:

@@ -143,6 +143,9 @@ def _properties(finding: Finding) -> Iterator[tuple[str, Any]]:
     yield "chance", finding.null.model_dump() if finding.null else None
     yield "p_value", finding.p_value
     yield "p_adjusted", finding.p_adjusted
+    yield "corrected", finding.corrected
+    yield "chance_at", finding.chance_at
+    yield "role", finding.role
     yield "n", finding.n
 
 

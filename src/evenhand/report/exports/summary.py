@@ -8,6 +8,7 @@ from evenhand.core.results import Finding
 from evenhand.report.exports.exported import (
     CAUTION,
     ExportedRun,
+    interval_told,
     markdown,
     named,
     p_of,
@@ -16,7 +17,7 @@ from evenhand.report.exports.exported import (
     why,
 )
 from evenhand.report.exports.judging import Verdict, judged, reading
-from evenhand.report.formats import DASH, count, number, p_value, percent, plural, shorten, span
+from evenhand.report.formats import DASH, count, number, p_value, plural, shorten, span
 
 _BEYOND: Mapping[Verdict, str] = {
     "worse": "Beyond chance on the unfair side",
@@ -75,11 +76,11 @@ def _facts(run: ExportedRun) -> str:
 
 
 def _line(finding: Finding, alpha: float) -> str:
-    interval, null = finding.interval, finding.null
+    null = finding.null
     cells = [
         _name(finding),
         number(finding.value),
-        f"{span(interval.low, interval.high)} ({percent(interval.level)})" if interval else DASH,
+        interval_told(finding),
         span(null.low, null.high) if null else DASH,
         markdown(reading(finding, alpha)) or DASH,
         p_value(p_of(finding)),

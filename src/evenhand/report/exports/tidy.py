@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
 _PLAIN_NUMBER = r"^[-+]?[\d.,]+%?$"
 _NUMBERS = ("place", "value", "low", "high", "level", "null_mean", "null_low", "null_high", "null_level",
-            "p_value", "p_adjusted", "mde", "n", "fair_at")  # fmt: skip
+            "p_value", "p_adjusted", "mde", "n", "fair_at", "corrected", "chance_at")  # fmt: skip
 _ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "params", "row", "place",
           "kind", "key", "key_json", "value", "reason", "low", "high", "level", "interval_method",
           "null_mean", "null_low", "null_high", "null_level", "null_method", "p_value", "p_adjusted",
           "adjustment", "mde", "band", "n", "fair_at", "direction", "reference", "groups", "dropped",
-          "contrasts", "notes", "details", "paper", "equation")  # fmt: skip
+          "contrasts", "notes", "details", "paper", "equation", "corrected", "chance_at", "role")  # fmt: skip
+
+_FIELDS = ("value", "reason", "p_value", "p_adjusted", "mde", "band", "n")
 
 
 def tidy_frame(runs: Sequence[ExportedRun]) -> polars.DataFrame:
     """Findings and parts as rows.
 
     ``row`` is ``finding`` or ``part``; ``place`` counts the parts of a finding from 0. What has no value has
-    a null and its ``reason``. Lists and mappings are JSON texts. ``key_json`` keeps crossed keys apart.
+    a null and its ``reason``. Where ``corrected`` is given, the interval is of it. Lists and mappings are
+    JSON texts. ``key_json`` keeps crossed keys apart.
 
     Args:
         runs: The runs, in order.
@@ -106,8 +109,7 @@ def _rows(run: ExportedRun, finding: Finding) -> Iterator[dict[str, Any]]:
 def _measured(holder: Finding | Part) -> dict[str, Any]:
     interval, null = holder.interval, holder.null
     measured: dict[str, Any] = {
-        name: getattr(holder, name)
-        for name in ("value", "reason", "p_value", "p_adjusted", "mde", "band", "n")
+        name: getattr(holder, name) for name in (*_FIELDS, "corrected", "chance_at", "role")
     }
     if interval is not None:
         measured |= {"low": interval.low, "high": interval.high, "level": interval.level}

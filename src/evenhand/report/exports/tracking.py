@@ -148,6 +148,8 @@ def _numbers(finding: Finding) -> Iterator[tuple[str, float]]:
         "/chance_high": finding.null.high if finding.null else None,
         "/p_value": finding.p_value,
         "/p_adjusted": finding.p_adjusted,
+        "/corrected": finding.corrected,
+        "/chance_at": finding.chance_at,
     }
     for suffix, value in told.items():
         if value is not None:

@@ -21,13 +21,13 @@ function chartRows(name, limit) {
     .sort((left, right) => frame.columns.value[right] - frame.columns.value[left])
     .slice(0, limit ?? undefined);
   const labels = uniqueLabels(rows.map((row) => valueAt(frame, "label", row)));
-  const keys = ["value", "low", "high", "null_low", "null_high", "n", "accuracy"];
+  const keys = ["value", "corrected", "low", "high", "null_low", "null_high", "n", "accuracy"];
   return rows.map((row, place) => {
     const made = { label: labels[place], rank: place + 1, band: valueAt(frame, "band", row) };
     keys.forEach((key) => { made[key] = valueAt(frame, key, row); });
     made.interval = span(made.low, made.high);
     made.null = span(made.null_low, made.null_high);
-    made.reading = valueAt(frame, "reading", row) ?? "not held against chance";
+    made.reading = valueAt(frame, "reading", row) ?? "no verdict";
     made.outside = valueAt(frame, "beyond", row) === 1;
     return made;
   });
