@@ -13,7 +13,7 @@ from evenhand.core.chance import standing_of
 from evenhand.core.errors import ParameterError
 from evenhand.core.reasons import REASONS
 from evenhand.metrics.association_tables import association_tables
-from evenhand.metrics.suite import adjust_headlines
+from evenhand.metrics.families import adjust_run
 from tests.conftest import SHARED
 from tests.properties.association_table import material
 from tests.properties.metric_table import check_finding
@@ -301,7 +301,7 @@ def test_sets_are_named_as_pairs():
         metrics.association_effect_size(similarities(), **SETS, alternative="right")
 
 
-def test_tests_of_one_form_are_corrected_together():
+def test_tests_of_all_forms_of_a_run_are_corrected_together():
     findings = []
     for form in ("textual", "visual"):
         targets, attributes = vectors(sizes=(7, 7, 5, 5), shift=1.5)
@@ -310,13 +310,13 @@ def test_tests_of_one_form_are_corrected_together():
         for pair in (("X", "Y"), ("X", "Z"), ("Y", "Z")):
             given = {"targets": pair, "attributes": ("A", "B")}
             findings += [getattr(metrics, name)(evidence, **given) for name in COMPARED]
-    adjusted = adjust_headlines(findings)
-    family = [f for f in adjusted if f.name == COMPARED[0] and f.params["form"] == "visual"]
-    p = sorted(f.p_value for f in family)
-    holm = np.minimum(1, np.maximum.accumulate([3 * p[0], 2 * p[1], p[2]]))
+    adjusted = adjust_run(findings, COMPARED[:1])
+    family = [f for f in adjusted if f.name == COMPARED[0]]
+    p = np.sort([f.p_value for f in family])
+    holm = np.minimum(1, np.maximum.accumulate(np.arange(6, 0, -1) * p))
     assert sorted(f.p_adjusted for f in family) == pytest.approx(holm)
-    assert all(f.adjustment == "holm" for f in adjusted)
-    assert min(f.p_adjusted for f in family) == pytest.approx(3 * p[0])  # forms are families of their own
+    assert {f.adjustment for f in family} == {"holm"}
+    assert all(f.role == "exploratory" and f.p_adjusted is None for f in adjusted if f not in family)
 
 
 def apart(seed, shift=3.0, sizes=(12, 9, 8, 7), dimensions=16):

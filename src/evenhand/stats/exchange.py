@@ -162,6 +162,11 @@ class Exchange:
         most = float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
         return self._exceeded(most, self.largest)
 
+    def p_below_rest(self) -> float:
+        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
+        contrast = -against_rest(self.share)
+        return self._exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
+
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""
         contrast = against_rest(self.share)
