@@ -147,7 +147,8 @@ def accuracy_gap(
     the others' accuracy minus the group's, times their share; interval: MOVER of each (Zou and Donner 2008),
     lower limits at once; p: groups exchanged among all rows, the largest such difference in its standard
     error (Chung and Romano 2013). With ``yz`` groups are exchanged within the truth, and chance is at the
-    mean of the null, because classes differ in accuracy. Classes' own gaps stand in the details of ``skewsize``'s parts. None with reason ``single_group`` (paper mode: 0).
+    mean of the null, because classes differ in accuracy. Classes' own gaps stand in the details of
+    ``skewsize``'s parts. None with reason ``single_group`` (paper mode: 0).
 
     Args:
         evidence: Predictions or Counts.
