@@ -95,7 +95,7 @@ def test_an_interval_of_a_stricter_level_is_wider(name: str, params: dict[str, s
     counts = counted(
         [
             *(("a", "a", "f", 60), ("a", "b", "f", 40), ("b", "b", "f", 50), ("b", "a", "f", 20)),
-            *(("a", "a", "m", 90), ("a", "b", "m", 10), ("b", "b", "m", 60), ("b", "a", "m", 9)),
+            *(("a", "a", "m", 190), ("a", "b", "m", 10), ("b", "b", "m", 60), ("b", "a", "m", 9)),
         ]
     )
     finding = call(counts, name, **params)
