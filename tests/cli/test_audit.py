@@ -175,7 +175,9 @@ def test_a_gate_on_skewsize_needs_one_on_mean_v_beside_it(tmp_path, monkeypatch,
     error = capsys.readouterr().err
     assert "skewsize@group<-9" in error
     assert '--fail-if "cramers_v_mean@group>0.1"' in error
-    assert type_in(monkeypatch, "audit", path, *OPTIONS, "-q", *shape, "--fail-if", "cramers_v_mean>0.99") == 0
+    assert (
+        type_in(monkeypatch, "audit", path, *OPTIONS, "-q", *shape, "--fail-if", "cramers_v_mean>0.99") == 0
+    )
 
 
 def test_crossed_attributes_and_repeated_by(tmp_path, monkeypatch) -> None:

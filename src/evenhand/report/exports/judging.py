@@ -20,8 +20,8 @@ _HIGHER = frozenset((
 _LOWER = frozenset((
     "accuracy_gap", "accuracy_range", "demographic_parity", "equalized_odds", "cramers_v", "cramers_v_pooled",
     "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi", "max_skew_at_k",
-    "ndkl", "misgendering_rate", "label_association_gap", "harmful_association_rate", "harmful_association_gap",
-    "precision_gap",
+    "ndkl", "misgendering_rate", "label_association_gap", "harmful_association_rate",
+    "harmful_association_gap", "precision_gap",
 ))  # fmt: skip
 """Metrics of which higher, and lower, values are better; a difference of models says neither by itself."""
 _OF_PARTS = {"household_hit_gap": "higher is better"}  # parts that are no gaps but rates
