@@ -231,9 +231,8 @@ def _blind_designs() -> list[Design]:
         "blind, 60 classes": (
             _blind(_spread([80] * 60, _THREE), np.tile([0.9, 0.8, 0.6], 20), 12), _WITHIN),
     }  # fmt: skip
-    shorts = {"blind, 3 unequal groups, accuracies .95 to .5"}
     designs = [
-        _table_design(name, population, names, set(names) - set(_SHAPES), short=name in shorts)
+        _table_design(name, population, names, set(names) - set(_SHAPES))
         for name, (population, names) in several.items()
     ]
     even = replace(_blind(_spread([150] * 5, _THREE), np.linspace(0.95, 0.5, 5), 5), drawn=True)
@@ -267,7 +266,7 @@ def _planted_designs() -> list[Design]:
     )
     sums = dict.fromkeys(("cramers_v_pooled", "cramers_v_mean", "cramers_v_corrected", "phi"), _SUM)
     return [
-        _table_design("planted in every class", every, _WITHIN, (), sums, True),
+        _table_design("planted in every class", every, _WITHIN, (), sums),
         _table_design("planted in one class", single, _WITHIN, (), {"cramers_v_max": _LEAST}),
         _table_design("planted, 4 classes", few, _WITHIN, (), sums),
         _table_design("planted, all rows", rows, ("cramers_v",), (), {"cramers_v": _ALL_ROWS}),
@@ -376,7 +375,7 @@ def _person_designs() -> list[Design]:
 
     return [
         _persons_design("20 persons a group x 10 pictures, ICC .2",
-                        Persons(level(0.7, 0.7), (20, 20), (10, 10)), True, short=True),
+                        Persons(level(0.7, 0.7), (20, 20), (10, 10)), True),
         _persons_design("3 groups of 30/15/8 persons, 4 to 16 pictures",
                         Persons(level(0.7, 0.7, 0.7), (30, 15, 8), (10, 10, 10), uneven=True), True),
         _persons_design("group and number of pictures go together",
@@ -392,6 +391,20 @@ def _person_designs() -> list[Design]:
         _persons_design("weighted rows, planted", Persons(level(0.75, 0.6), (300, 200), (1, 1), 0.0,
                                                            weighted=True), False),
     ]  # fmt: skip
+
+
+def _short_designs() -> list[Design]:
+    """The quick ones that the tests run: one cause of false alarms each, and one effect to be seen."""
+    sizes, names = _spread([420] * 3, _THREE), ("cramers_v_pooled", "cramers_v_mean", "cramers_v_max")
+    blind = _blind(sizes, (0.8, 0.7, 0.55), 3)
+    gap = Tables(answers_of(_shifted(np.array([0.8, 0.7, 0.55]), 1, 0.105), 3), sizes)
+    persons = Persons(np.array([[0.75, 0.75], [0.6, 0.6]]), (20, 20), (10, 10))
+    alike = _persons_design("short: persons with 10 pictures", persons, True, short=True)
+    return [
+        _table_design("short: blind, unequal accuracies", blind, names, names, short=True),
+        _table_design("short: planted", gap, names[:2], (), dict.fromkeys(names[:2], _SUM), short=True),
+        replace(alike, cases=[case for case in alike.cases if case.metric in names]),
+    ]
 
 
 def _ranked_rows(rng: np.random.Generator) -> pl.DataFrame:
@@ -424,4 +437,6 @@ _RANKED = Design(
     [Case(name, partial(_of_ranked, name)) for name in ("skewsize_topk", "skewsize_softmax")],
 )  # fmt: skip
 
-DESIGNS: tuple[Design, ...] = (*_blind_designs(), *_planted_designs(), *_person_designs(), _RANKED)
+DESIGNS: tuple[Design, ...] = (
+    *_blind_designs(), *_planted_designs(), *_person_designs(), *_short_designs(), _RANKED,
+)  # fmt: skip

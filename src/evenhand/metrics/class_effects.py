@@ -210,7 +210,7 @@ def _with_inference(prepared: Prepared, options: EffectOptions, plain: ClassEffe
 
 def _null(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> NullChi2:
     """The null of chi-squared, shared by every statistic and mode on the same tables."""
-    key = ("null", options.form, options.mev, options.mev_rule, options.rare, options.alpha)
+    key = ("null", options.form, options.mev, options.mev_rule, options.rare)
     units = _tables(prepared, options).units
     if key not in prepared.memo and units is not None:
         prepared.memo[key] = null_of_units(units, plain.tables, prepared.stream("null", options.form))
@@ -218,7 +218,6 @@ def _null(prepared: Prepared, options: EffectOptions, plain: ClassEffects) -> Nu
         prepared.memo[key] = null_chi2(
             plain.batch,
             plain.tables,
-            options.alpha,
             lambda table: prepared.stream("null", options.form, _key(prepared, options, plain, table)),
         )
     null: NullChi2 = prepared.memo[key]

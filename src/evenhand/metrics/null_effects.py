@@ -17,7 +17,8 @@ Floats = npt.NDArray[np.float64]
 Streams = Callable[[int], np.random.Generator]
 
 _SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
-_NEAR = 1_000  # up to this many rows a sparse table with p near the threshold is resampled, too
+_NEAR = 1_000  # up to this many rows a sparse table is resampled, too,
+_SPARSE = 2  # which has a cell with fewer expected rows: its tail is longer than that of a gamma distribution
 _FEW_MISTAKES = 50  # below this many rows off the most frequent label a table is resampled
 _MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
@@ -75,18 +76,17 @@ class NullChi2:
         return NullEffects(draws, draws.mean(axis=0), low, high, self.p, self.method, self.total)
 
 
-def null_chi2(batch: TableBatch, tables: Association, alpha: float, streams: Streams) -> NullChi2:
+def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullChi2:
     """Null band and p of every table, groups exchanged with all margins fixed.
 
     2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
-    (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones near the threshold, are
-    resampled.
+    (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones below 1,000, are resampled.
     """
     gamma = gamma_null(batch, tables)
     usable = tables.dof > 0
     p = np.where(usable, gamma.p_value(tables.chi2), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
-    resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables, p, alpha))
+    resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))
     resampled = resampled[:_MOST_RESAMPLED]
     drawn = usable & ~square
     drawn[resampled] = False
@@ -184,19 +184,17 @@ def _enumerable(batch: TableBatch) -> npt.NDArray[np.bool_]:
     return (smallest <= _ENUMERABLE) & batch.integral
 
 
-def _needs_resampling(
-    batch: TableBatch, tables: Association, p: Floats, alpha: float
-) -> npt.NDArray[np.bool_]:
-    smallest = np.full(batch.n_tables, np.inf)
+def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.bool_]:
+    row, column = np.full((2, batch.n_tables), np.inf)
     occupied = batch.column_total > 0
-    np.minimum.at(smallest, batch.row_table, batch.row_total)
-    np.minimum.at(smallest, batch.column_table[occupied], batch.column_total[occupied])
-    near = (p > alpha / 2) & (p < alpha * 2) & (smallest < 5) & (tables.n < _NEAR)
+    np.minimum.at(row, batch.row_table, batch.row_total)
+    np.minimum.at(column, batch.column_table[occupied], batch.column_total[occupied])
+    sparse = (row * column < _SPARSE * tables.n) & (tables.n < _NEAR)
     # few rows beside the most frequent label (few mistakes) make few different tables, however many rows
     most = np.zeros(batch.n_tables)
     np.maximum.at(most, batch.column_table[occupied], batch.column_total[occupied])
     few = (tables.n - most < _FEW_MISTAKES) & (tables.n < _MOST_ROWS)
-    return (tables.n < _SMALL) | near | few
+    return (tables.n < _SMALL) | sparse | few
 
 
 def _gamma_draws(shape: Floats, scale: Floats, usable: npt.NDArray[np.bool_], streams: Streams) -> Floats:

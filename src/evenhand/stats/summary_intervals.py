@@ -82,7 +82,7 @@ class Squares:
         return replace(self, centre=self.centre * f, noise=self.noise * f**2, slope=self.slope * f)
 
     def expected(self, t: Floats) -> Floats:
-        """Mean of the plain value: noise adds ``floor`` at 0, at the estimate as much as was estimated."""
+        """Mean of the plain value: noise adds ``floor`` at 0, at the estimate what it did there."""
         known = np.maximum(self.centre, _TINY)
         part = np.clip(np.where(self.centre > 0, t / known, 0.0), 0, 1)
         return np.asarray(np.maximum(t + self.floor + (self.plain - self.centre - self.floor) * part, _TINY))
@@ -196,7 +196,7 @@ def combined_p(p: Floats) -> float:
 
 
 def lower_limits(found: Squares, error: float, scale: Floats | float = 1.0) -> Floats:
-    """Lower limit of each effect size: there ``scale`` times the tail of the plain value is ``error``."""
+    """One-sided lower limit of each effect size: where ``scale`` times the plain value's tail is ``error``."""
     low, high = np.zeros(found.plain.shape), np.minimum(found.plain, found.top)
     nothing = scale * found.reached(low, found.plain) > error
     for _ in range(_HALVINGS):
