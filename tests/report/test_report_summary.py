@@ -62,8 +62,8 @@ def test_how_sure_names_what_is_beyond_chance():
         samples.plain("neutral_gap", (), 0.34, "descriptive", p_value=1e-9, fair_at=0.0, role="exploratory"),
     ]  # fmt: skip
     assert words.sureness(in_chapters(findings), 0.05) == [
-        "How sure: beyond chance (p at most 0.05, corrected together for 2 tests, and the interval leaves out "
-        "what chance gives): Right pronoun, masculine minus feminine.",
+        "How sure: beyond chance (p at most 0.05, corrected together for 2 tests, and the interval leaves "
+        "out what chance gives): Right pronoun, masculine minus feminine.",
         "Every other p is exploratory: it was not corrected, and no verdict rests on it.",
     ]
     nothing = words.sureness(in_chapters(findings[1:]), 0.05)[0]
@@ -259,7 +259,7 @@ def test_the_test_of_all_classes_speaks_before_single_ones():
 
 def test_classes_are_exploratory_where_the_whole_is_within_chance():
     part = Part(kind="class", key="a", value=0.6, p_value=0.001, p_adjusted=0.001, chance_at=0.0, n=50,
-                band="large", null=Null(mean=0.1, low=0.0, high=0.2, method="m"), role="exploratory")  # fmt: skip
+                band="large", null=Null(mean=0.1, low=0, high=0.2, method="m"), role="exploratory")  # fmt: skip
     shape = samples.plain("skewsize", ("g",), 0.1, "descriptive", parts=[part])
     (chapter,) = in_chapters([shape])
     assert words.verdict(chapter, 0.05).startswith("No difference of mistakes beyond chance over 1 class.")
