@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evenhand.core.results import Null, Part
+from evenhand.core.results import Interval, Null, Part
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.exported import title
@@ -17,22 +17,22 @@ from evenhand.report.exports.summary import summary
 from tests.report.export_samples import exported, problems_of_sarif
 from tests.report.report_samples import content, plain
 
+AROUND = Interval(low=0.4, high=0.9, method="MOVER")
 BAND = Null(mean=0.5, low=0.4, high=0.6, method="permutation")
 OF_MODELS = {"model": "new", "reference": "old"}
 COMPARED = [name for name in DEFINITIONS if name.endswith("_difference") and name != "association_difference"]
 
 
-def finding(name, value, p_value=None, null=BAND, **more):
+def finding(name, value, p_value=None, null=BAND, chance_at=0.5, **more):
     known = DEFINITIONS[name]
-    fields = {"fair_at": known.fair_at, "null": null, "p_value": p_value, **more}
+    fields = {"fair_at": known.fair_at, "null": null, "p_value": p_value, "chance_at": chance_at, **more}
     return plain(name, ("g",), value, known.direction, **fields)
 
 
 def difference(name, value, p_value=0.01):
     params = {"metric": "accuracy"} if name == "resolution_difference" else OF_MODELS
-    return finding(
-        name, value, p_value, Null(mean=0.0, low=-0.1, high=0.1, method="exchanged"), params=params
-    )
+    null = Null(mean=0.0, low=-0.1, high=0.1, method="exchanged")
+    return finding(name, value, p_value, null, chance_at=0.0, params=params)
 
 
 def kind_of(one):
@@ -53,7 +53,22 @@ def test_the_side_follows_the_direction_of_every_metric(name):
     assert (low, high) == expected
     assert judged(finding(name, 0.8, 0.2), 0.05) == "within"
     assert judged(finding(name, 0.8, 0.01, p_adjusted=0.3), 0.05) == "within"
-    assert judged(finding(name, 0.8, null=None), 0.05) == "untested"
+    assert judged(finding(name, 0.8, 0.01, interval=AROUND), 0.05) == "within"
+    assert judged(finding(name, 0.8, 0.01, role="exploratory"), 0.05) == "untested"
+    assert judged(finding(name, 0.8), 0.05) == "untested"
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].fair_at is None])
+def test_what_has_nothing_to_be_compared_with_is_untested(name):
+    one = finding(name, 0.8, 0.001, chance_at=None)
+    assert judged(one, 0.05) == "untested"
+    assert reading(one, 0.05) == ""
+    assert kind_of(one) == []
+
+
+def test_rates_and_shapes_have_no_reference():
+    bare = {name for name, known in DEFINITIONS.items() if known.fair_at is None}
+    assert {"accuracy", "worst_group_accuracy", "skewsize", "resolution_accuracy", "precision_at_k"} <= bare
 
 
 @pytest.mark.parametrize("name", COMPARED)
@@ -83,9 +98,10 @@ def test_no_side_is_better_where_the_compared_metric_has_none(metric):
     assert kind_of(one) == [("review", "none")]
 
 
-def test_a_test_without_band_is_beyond_without_a_side():
-    assert judged(finding("country_income_correlation", 0.6, 0.01, null=None), 0.05) == "worse"
-    assert judged(finding("accuracy", 0.6, 0.01, null=None), 0.05) == "unlike"
+def test_a_test_needs_no_band():
+    assert judged(finding("country_income_correlation", 0.6, 0.01, None, chance_at=None), 0.05) == "worse"
+    assert judged(finding("accuracy_gap", 0.6, 0.01, None, chance_at=None), 0.05) == "worse"
+    assert judged(finding("accuracy_gap", 0.5, 0.01), 0.05) == "unlike"  # at the reference: no side
 
 
 def test_a_significant_improvement_is_no_failure():
@@ -147,15 +163,17 @@ def test_p_values_have_the_names_that_findings_give_them():
 @pytest.mark.parametrize(
     "one",
     [
-        finding("equalized_odds", 0.59, 0.033),  # its one-sided test says more than the two-sided band
+        finding("equalized_odds", 0.59, 0.033),
         finding("equalized_odds", 0.61, 0.2),
+        finding("equalized_odds", 0.61, 0.01, interval=AROUND),
+        finding("equalized_odds", 0.61, 0.01, role="exploratory"),
         finding("accuracy_gap", 0.7, 0.001),
-        finding("skewsize", 0.7, 0.001),
+        finding("skewsize", 0.7),
         difference("accuracy_difference", 0.3),
         finding("neutral_rate", 0.7, 0.001),
         finding("accuracy_gap", 0.7, null=None),
     ],
-    ids=lambda one: f"{one.name} {one.value} {one.p_value}",
+    ids=lambda one: f"{one.name} {one.value} {one.p_value} {one.role}",
 )
 def test_all_formats_say_the_same_of_one_finding(one):
     pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
@@ -168,6 +186,7 @@ def test_all_formats_say_the_same_of_one_finding(one):
         kind for name, kind in kinds.items() if name == verdict
     ]
     said = reading(one, run.alpha, "what chance alone gives")
+    assert (said == "exploratory") == (one.role == "exploratory")
     text = ElementTree.fromstring(junit([run])).find(".//skipped").text  # noqa: S314 - made here
     assert said in text
     assert ("within" in said) == (verdict == "within")

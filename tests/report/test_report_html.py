@@ -117,7 +117,7 @@ def test_a_chapter_has_all_its_sections(realistic):
 
 
 def test_numbers_stand_beside_interval_null_and_direction(realistic):
-    numbers = "0.812 −2 2 0.310 to 1.440 −0.910 to 0.970 within chance 0.114 –"
+    numbers = "0.812 −2 2 0.310 to 1.440 (spread, no interval) −0.910 to 0.970 – –"
     assert f"SkewSize its 12 parts {numbers}" in realistic.words
     assert "↓ lower is fairer" in realistic.words
     assert "↑ higher is better" in realistic.words

@@ -52,13 +52,16 @@ def test_a_chapter_for_each_form_says_who_is_tied_to_what(run):
     textual = chapters[1]
     verdict = association_words.verdict(textual, 0.05)
     assert verdict == (
-        "Tied more to “unpleasant” than chance explains, in 1 of 2 pairs: muslim (against christian)."
+        "Tied more to “unpleasant” than chance explains (of 2 pairs): muslim (against christian)."
     )
     told = " ".join(association_words.found(textual, 0.05))
     d = run.finding("association_effect_size", form="textual", targets=["muslim", "christian"])
     assert f"The largest effect size d is {d.value:.3f} for muslim – christian (95% interval" in told
     assert "d cannot leave about ±2 and is near that end for muslim – christian (Cohen’s d" in told
-    assert "The adjusted p is at most 0.05 in 1 of the 2 pairs tested" in told
+    assert (
+        "The p, corrected for all 2 pairs tested, is at most 0.05, and the interval leaves out 0, for muslim"
+        in told
+    )
     visual = association_words.verdict(chapters[2], 0.05)
     assert visual.endswith("That does not prove fairness.")
     lines = [
@@ -97,9 +100,9 @@ def test_readings_of_matches_are_not_counted_as_pairs(run):
         if one.name == "association_effect_size"
     ]
     chapter = replace(textual, findings=several)
-    assert "in 1 of 2 pairs: muslim (against christian)." in association_words.verdict(chapter, 0.05)
+    assert "(of 2 pairs): muslim (against christian)." in association_words.verdict(chapter, 0.05)
     told = " ".join(association_words.found(chapter, 0.05))
-    assert "of the 2 pairs tested" in told
+    assert "corrected for all 2 pairs tested" in told
     assert "All this is of one reading (per image joint); 1 more stand in the table below." in told
 
 
