@@ -259,12 +259,8 @@ def test_the_test_of_all_classes_speaks_before_single_ones():
 
 def test_classes_are_exploratory_where_the_whole_is_within_chance():
     part = Part(kind="class", key="a", value=0.6, p_value=0.001, p_adjusted=0.001, chance_at=0.0, n=50,
-<<<<<<< HEAD
                 band="large", role="exploratory",
                 null=Null(mean=0.1, low=0.0, high=0.2, method="m"))  # fmt: skip
-=======
-                band="large", null=Null(mean=0.1, low=0, high=0.2, method="m"), role="exploratory")  # fmt: skip
->>>>>>> part-e2
     shape = samples.plain("skewsize", ("g",), 0.1, "descriptive", parts=[part])
     (chapter,) = in_chapters([shape])
     assert words.verdict(chapter, 0.05).startswith("No difference of mistakes beyond chance over 1 class.")

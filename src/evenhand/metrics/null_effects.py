@@ -194,7 +194,7 @@ def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.
     most = np.zeros(batch.n_tables)
     np.maximum.at(most, batch.column_table[occupied], batch.column_total[occupied])
     few = (tables.n - most < _FEW_MISTAKES) & (tables.n < _MOST_ROWS)
-    return (tables.n < _SMALL) | sparse | few
+    return np.asarray((tables.n < _SMALL) | sparse | few)
 
 
 def _gamma_draws(shape: Floats, scale: Floats, usable: npt.NDArray[np.bool_], streams: Streams) -> Floats:
