@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulations.battery import audits, choices, effects, labels, neighbours, rankings
+from simulations.battery import audits, choices, differences, effects, labels, neighbours, rankings
 from simulations.battery.design import Design
 
 DESIGNS: tuple[Design, ...] = (
@@ -11,6 +11,7 @@ DESIGNS: tuple[Design, ...] = (
     *labels.DESIGNS,
     *rankings.DESIGNS,
     *neighbours.DESIGNS,
+    *differences.DESIGNS,
     *audits.DESIGNS,
 )
 

@@ -12,7 +12,7 @@ from evenhand.core.results import Finding
 from evenhand.evidence.paired_predictions import match
 from evenhand.metrics import effect_size, group_accuracy
 from evenhand.metrics.compared_models import WIDENED, exchanges_for, model_differences
-from evenhand.stats.exchanged import SUMMARIES
+from evenhand.stats.model_summaries import SUMMARIES
 from tests.conftest import make_frame
 
 
