@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import stats
 from simulations.battery.design import Case, Design
+from simulations.battery.effects import Tables
 
 from evenhand import Counts
 from evenhand.core.results import Finding
@@ -72,7 +73,7 @@ class Models:
         mix: Shares of classes; of the second model's samples, too, where they are others.
         first: Share of right answers by group.
         second: The same of the second model; None: it is the first one.
-        labels: How many labels there are beside the classes' own.
+        labels: How many labels there are; as many as classes where it is 0.
         other: Shares of classes among the second model's samples; None: both answer the same samples.
     """
 
@@ -81,6 +82,7 @@ class Models:
     first: tuple[float, ...]
     second: tuple[float, ...] | None
     other: tuple[float, ...] | None = None
+    labels: int = 0
 
     def draw(self, rng: np.random.Generator) -> Rows:
         """The rows of one draw."""
@@ -98,7 +100,8 @@ class Models:
         return Rows(truth, group, first, second, paired=False, own=own)
 
     def _said(self, rng: np.random.Generator, truth: Ints, right: Floats) -> Ints:
-        wrong = (truth + rng.integers(1, len(self.mix), truth.size)) % len(self.mix)
+        labels = self.labels or len(self.mix)
+        wrong = (truth + rng.integers(1, labels, truth.size)) % labels
         return np.where(rng.random(truth.size) < right, truth, wrong).astype(np.int64)
 
     @property
@@ -106,12 +109,23 @@ class Models:
         """Whether both treat groups alike."""
         return all(len(set(one)) == 1 for one in (self.first, self.second or self.first))
 
+    def _population(self, right: Sequence[float], measure: str) -> float:
+        """V of a model's population."""
+        classes, labels = len(self.mix), self.labels or len(self.mix)
+        answers = np.empty((classes, len(right), labels))
+        for label in range(classes):
+            answers[label] = ((1 - np.array(right)) / (labels - 1))[:, None]
+            answers[label, :, label] = right
+        return Tables(answers, np.outer(self.mix, self.sizes)).truth(measure)  # type: ignore[arg-type]  # shares
+
     def truth(self, measure: str) -> float | None:
-        """The population difference of a measure of accuracy, or of V where it is 0."""
+        """The population difference of a measure."""
         if self.second is None:
             return 0.0
         if measure in _EFFECTS:
-            return 0.0 if self.fair else None
+            if self.fair:
+                return 0.0
+            return self._population(self.first, measure) - self._population(self.second, measure)
         share = np.array(self.sizes) / sum(self.sizes)
         first, second = np.array(self.first), np.array(self.second or self.first)
         whole = share @ first - share @ second
@@ -255,6 +269,14 @@ DESIGNS: tuple[Design, ...] = (
     _design(
         "two fair models of .9 and .8, 3 groups",
         Models((150, 100, 50), _FOUR, (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)), _ALL,
+    ),
+    _design(
+        "two fair models of .9 and .8, 20 labels",
+        Models((700, 300), (0.1,) * 10, (0.9, 0.9), (0.8, 0.8), labels=20), _EFFECTS,
+    ),
+    _design(
+        "two models with V of .2 and .1, 20 labels",
+        Models((700, 300), (0.1,) * 10, (0.9, 0.75), (0.8, 0.7), labels=20), ("cramers_v_mean",),
     ),
     _design(
         "two fair models of .8 and .5, 3 groups",

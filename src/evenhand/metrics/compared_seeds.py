@@ -164,6 +164,8 @@ class OverSeeds:
         made = _within(made, metric, -1.0)
         counted = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
         fields = uncertain(made, f"{how}, {counted}", alpha)
+        if metric == "skewsize":  # no direction of it is better, so that nothing is tested
+            fields |= {"p_value": None, "mde": None}
         return self._finding(
             name, first, params, second=second, value=made.value, **fields,
             details={

@@ -170,7 +170,7 @@ class PairedSums:
         rates = Rates.of_clusters(means)
         single = bool((self.samples[:, columns] <= 1).all())
         if single:  # samples are their own units
-            size = np.array([float(mean.clusters) for mean in means])
+            size = np.array([float(mean.clusters) if mean.clusters > 1 else 0.0 for mean in means])
             rates = replace(rates, size=size, freedom=np.full(size.shape, np.inf))
         if rates.covariance is None:
             return rates
