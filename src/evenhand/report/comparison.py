@@ -14,7 +14,8 @@ from evenhand.report.rows import STRIP_WIDTH, Strip
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.core.results import Finding
+    from evenhand.core.chance import is_beyond
+from evenhand.core.results import Finding
 
 _PAD = 0.04
 
@@ -128,7 +129,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return ""
     if len(pairs) == 1:
         return change_words.of_one_pair(tested, alpha)
-    beyond = [one for one in tested if change_words.is_beyond(one, alpha)]
+    beyond = [one for one in tested if is_beyond(one, alpha)]
     if not beyond:
         return (
             f"None of {plural(len(tested), 'difference')} between models is more than noise. That does not "

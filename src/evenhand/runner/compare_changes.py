@@ -26,7 +26,7 @@ _MEASURES = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cr
 
 _PAIR = dict.fromkeys(("by", "model", "reference"), pl.String)
 _NUMBERS = (
-    "value", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first", "second", "n",
+    "value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first", "second", "n",
     "n_gained", "n_lost",
 )  # fmt: skip
 CHANGES = {
@@ -88,7 +88,7 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
         (
-            *pair, measure, one.kind, _text(one.key), one.value,
+            *pair, measure, one.kind, _text(one.key), one.value, one.corrected,
             *((one.interval.low, one.interval.high) if one.interval else (None, None)),
             *((one.null.low, one.null.high) if one.null else (None, None)),
             one.p_value, one.p_adjusted, one.details.get("q_value"), one.details.get("first"),

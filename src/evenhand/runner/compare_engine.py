@@ -33,7 +33,7 @@ from evenhand.runner.compare_seeds import Given, seed_findings
 from evenhand.runner.compare_warnings import mix_warnings, not_joined
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run
-from evenhand.stats.exchanged import SUMMARIES
+from evenhand.stats.model_summaries import SUMMARIES
 from evenhand.stats.multiplicity import adjust
 
 Progress = Callable[[str], None]
