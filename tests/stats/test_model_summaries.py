@@ -4,8 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.exchanged import (
     SUMMARIES,
     JointClass,
@@ -14,6 +12,8 @@ from evenhand.stats.exchanged import (
     observed,
     replicated,
 )
+
+from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.skewness import skewness
 
 

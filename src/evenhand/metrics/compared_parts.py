@@ -13,8 +13,8 @@ from evenhand.core.results import Interval, Key, Null, Part
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import number
-from evenhand.metrics.compared_inference import BY_CHANCE
 from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_squares
+from evenhand.metrics.compared_inference import BY_CHANCE
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
 from evenhand.stats.changes import Flips, Shares

@@ -117,7 +117,7 @@ class Shares:
         return mover((a[0], first, a[1]), (b[0], second, b[1]))
 
     def dealt(self) -> Floats:
-        """p when rows are dealt to the models again within each stratum, shape (k,).
+        """P when rows are dealt to the models again within each stratum, shape (k,).
 
         With these weights a difference grows with the first model's right answers alone, of which each
         stratum has a hypergeometric number (Fisher; Cochran, Mantel and Haenszel over strata): p is twice the
