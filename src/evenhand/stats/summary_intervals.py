@@ -196,7 +196,7 @@ def combined_p(p: Floats) -> float:
 
 
 def lower_limits(found: Squares, error: float, scale: Floats | float = 1.0) -> Floats:
-    """One-sided lower limit of each effect size: where ``scale`` times the plain value's tail is ``error``."""
+    """One-sided lower limit of each effect size: where ``scale`` times the tail of the value is ``error``."""
     low, high = np.zeros(found.plain.shape), np.minimum(found.plain, found.top)
     nothing = scale * found.reached(low, found.plain) > error
     for _ in range(_HALVINGS):
