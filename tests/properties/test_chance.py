@@ -9,6 +9,7 @@ from tests.properties.metric_table import CASES, COUNTED, plain, random_frame, r
 
 SEEDS = 200  # with 100 seeds, 90 inside would be missed by chance once in 35 metrics
 WITH_NULL = [case for case in COUNTED if case.null]
+WITH_P = [case for case in WITH_NULL if not case.name.startswith("skewsize")]
 RANKED = [case for case in CASES if case.ranked]
 
 
@@ -34,13 +35,14 @@ def test_a_fair_model_stays_in_its_null_band(fair, case):
     assert count >= 0.9 * SEEDS
 
 
-@pytest.mark.parametrize("case", WITH_NULL, ids=str)
+@pytest.mark.parametrize("case", WITH_P, ids=str)
 def test_p_of_a_fair_model_is_rarely_small(fair, case):
     p = np.array([finding.p_value for finding in fair[str(case)]], dtype=float)
     assert not np.isnan(p).any()
     print(f"{case}: p <= .05 in {(p <= 0.05).sum()} of {SEEDS}, p <= .5 in {(p <= 0.5).sum()}")
     assert (p <= 0.05).sum() <= 20  # 10 expected; chance exceeds 20 once in 1,000
-    assert 70 <= (p <= 0.5).sum() <= 125
+    # p of the median is that of half of the classes, and errs to the safe side
+    assert (0 if case.name == "cramers_v_median" else 70) <= (p <= 0.5).sum() <= 125
 
 
 @pytest.mark.parametrize("case", WITH_NULL, ids=str)
@@ -48,7 +50,7 @@ def test_a_planted_effect_leaves_the_null_band(case):
     everywhere = case.name == "cramers_v_median"  # which one class does not move
     finding = case(random_frame(7, classes=6, n=2_400, minority=0.25, bias=0.95, everywhere=everywhere))
     assert not inside(finding)
-    assert finding.p_value < 0.05
+    assert case not in WITH_P or finding.p_value < 0.05
 
 
 @pytest.mark.parametrize("case", RANKED, ids=str)
@@ -66,5 +68,5 @@ def test_ranked_metrics_of_a_fair_model_stay_in_their_null_band(case, monkeypatc
 def test_ranked_metrics_see_a_planted_effect(case):
     finding = case(random_frame(7, classes=6, n=900, minority=0.4, bias=0.95))
     assert not inside(finding)
-    assert finding.p_value < 0.05
+    assert finding.p_value is None
     assert finding.part("c0").p_value < 0.01
