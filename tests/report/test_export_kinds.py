@@ -146,7 +146,8 @@ def test_runs_of_every_kind_go_to_a_folder(run, tmp_path, monkeypatch):
 
 
 def _extra(key):
-    return key.rpartition("/")[2] in ("low", "high", "chance_low", "chance_high", "p_value", "p_adjusted")
+    ends = ("low", "high", "chance_low", "chance_high", "chance_at", "corrected")
+    return key.rpartition("/")[2] in (*ends, "p_value", "p_adjusted")
 
 
 @pytest.fixture(scope="module")

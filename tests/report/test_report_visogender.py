@@ -89,7 +89,7 @@ def test_summaries_name_value_interval_and_chance(resolution):
     assert len(told) == 6
     for sentence in told:
         chance = "" if "neutral pronoun is chosen" in sentence else r"; chance alone gives .* \(.* to .*\)"
-        assert re.search(rf"\(95% interval .* to .*\).*{chance}\.$", sentence), sentence
+        assert re.search(rf"\([0-9.]+% interval .* to .*\).*{chance}\.$", sentence), sentence
     assert "–" not in "".join(told)
     pairs = in_chapters(resolution.findings.findings)[4]
     assert "mm" in people_words.found(pairs)[0] or "mf" in "".join(people_words.found(pairs))
@@ -105,7 +105,7 @@ def test_the_page_speaks_of_people_and_not_of_classes(resolution, retrieval):
     ranked = retrieval.html()
     assert "whose images does the model rank first" in ranked
     assert "random rankings of the same pools" in ranked
-    assert "the pool holds fewer images than are looked at" in ranked
+    assert "the pool holds fewer images than the number of first places" in ranked
 
 
 def gap(name, value, p, setting, n=100, interval=(0.01, 0.3)):
@@ -113,7 +113,8 @@ def gap(name, value, p, setting, n=100, interval=(0.01, 0.3)):
     null = Null(mean=0, low=-0.1, high=0.1, method="genders exchanged")
     between = Interval(low=low, high=high, method="MOVER")
     params = {"setting": setting, "template": "par_first"}
-    return plain(name, (), value, "descriptive", null=null, p_value=p, interval=between, n=n, params=params)
+    return plain(name, (), value, "descriptive", null=null, p_value=p, interval=between, n=n, params=params,
+                 fair_at=0.0)  # fmt: skip
 
 
 def verdict_of(*findings):
@@ -127,7 +128,7 @@ def test_a_headline_heeds_every_setting_and_names_it():
     told, found = verdict_of(*even, gap("neutral_gap", 0.148, 0.011, "different"))
     assert told == (
         "Neither accuracy, misgendering nor the neutral pronoun differs between genders beyond chance, over "
-        "two persons. In part of the images, 1 of 4 gaps tested: Masculine subjects get the neutral pronoun "
+        "two persons. In part of the images: Masculine subjects get the neutral pronoun "
         "more often than chance explains (two persons, different genders, masculine minus feminine 0.148, "
         "p 0.011)."
     )
@@ -137,23 +138,35 @@ def test_a_headline_heeds_every_setting_and_names_it():
     )
     told, _ = verdict_of(*even, gap("neutral_gap", 0.02, 0.8, "different"))
     assert "over two persons or in any other setting. That does not prove fairness." in told
-    told, _ = verdict_of(*even[1:], gap("resolution_gap", -0.2, 0.001, "two_person", 200))
+    told, _ = verdict_of(*even[1:], gap("resolution_gap", -0.2, 0.001, "two_person", 200, (-0.3, -0.1)))
     assert told.startswith(
         "Feminine subjects get the right pronoun more often than chance explains (two persons"
     )
 
 
-def test_a_headline_has_the_number_of_its_line_and_explains_an_interval_with_0():
-    told, found = verdict_of(gap("neutral_gap", -0.093, 0.01, "all", interval=(-0.208, 0.024)))
+def test_a_headline_has_the_number_of_its_line_and_heeds_its_interval():
+    told, found = verdict_of(gap("neutral_gap", -0.093, 0.01, "all", interval=(-0.208, -0.024)))
     assert "masculine minus feminine −0.093, p 0.010" in told
-    assert "the interval, for others like them, includes 0" in told
-    assert "subjects is −0.093 (95% interval −0.208 to 0.024)" in found[-1]
+    assert "subjects is −0.093 (95% interval −0.208 to −0.024)" in found[-1]
+    told, _ = verdict_of(gap("neutral_gap", -0.093, 0.01, "all", interval=(-0.208, 0.024)))
+    assert told.startswith("Neither accuracy, misgendering nor the neutral pronoun differs")
+
+
+def test_exploratory_settings_are_not_counted_as_tested():
+    even = [gap(name, 0.01, 0.9, "two_person", 200) for name in people_words._GAPS]
+    other = gap("neutral_gap", 0.148, 0.001, "different").model_copy(update={"role": "exploratory"})
+    told, _ = verdict_of(*even, other)
+    assert told.endswith("over two persons. That does not prove fairness.") or told.endswith(
+        "beyond chance. That does not prove fairness."
+    )
+    assert "In part of the images" not in told
+    assert "in any other setting" not in told
 
 
 def ranked(name, value, p, mean, k=None, by="perceived_gender"):
     null = Null(mean=mean, low=mean - 0.05, high=mean + 0.05, method="all rankings")
     params = {"k": k, "groups": ["masculine", "feminine"]} if k else {}
-    return plain(name, (by,), value, "lower is fairer", null=null, p_value=p, params=params)
+    return plain(name, (by,), value, "lower is fairer", null=null, p_value=p, params=params, chance_at=mean)
 
 
 def test_a_headline_of_retrieval_heeds_what_happens_within_occupations():
@@ -164,8 +177,8 @@ def test_a_headline_of_retrieval_heeds_what_happens_within_occupations():
     )
     assert told == (
         "On average over occupations, neither gender is ranked first more often than chance explains. Within "
-        "occupations, one gender or the other comes first more than chance gives, in 2 of 3 measures, such "
-        "as NDKL 0.289 (p 0.001)."
+        "occupations, one gender or the other comes first more than chance gives: NDKL 0.289 (p 0.001) and "
+        "MinSkew@5 −0.500 (p 0.030)."
     )
     none = people_words.verdict(in_chapters([even, ranked("ndkl", 0.24, 0.7, 0.234)])[0], 0.05)
     assert none.endswith("explains. Nor is either within occupations. That does not prove fairness.")
@@ -219,10 +232,11 @@ def test_the_primaries_of_a_run_are_findings_of_it(resolution, retrieval):
             one if one.by and benchmark is RESOLUTION else one.model_copy(update={"role": None})
             for one in run.findings.findings
         ]
-        templates = {one.params["template"] for one in findings}
+        templates = {str(one.params.get("template")) for one in findings}
         for primary in benchmark.primaries:
             chosen = [one for one in adjust_run(findings, [primary]) if one.role == "primary"]
-            assert bool(chosen) == any(name in primary for name in templates), primary
+            anywhere = benchmark is RETRIEVAL or any(name in primary for name in templates)
+            assert bool(chosen) == anywhere, primary
             assert benchmark is RETRIEVAL or all(not one.by for one in chosen)
 
 
@@ -232,10 +246,10 @@ def test_reasons_have_words():
         assert glossary.reason(f"query: {code}") == f"ranking not estimable: {glossary.reason(code)}"
 
 
-def test_a_value_on_the_edge_of_its_band_is_within_chance():
-    third = Null(mean=0, low=-1 / 3, high=1 / 3, method="exact")
-    part = Part(kind="pair", key="a", value=-1 / 3 - 1e-15, null=third, n=6)
-    assert against_chance(part, 0.05) == "within what chance alone gives"
+def test_a_reference_on_the_edge_of_an_interval_is_within_chance():
+    edge = Interval(low=-1e-15, high=1 / 3, method="MOVER")
+    part = Part(kind="pair", key="a", value=0.2, chance_at=0.0, p_value=0.01, interval=edge, n=6)
+    assert against_chance(part, 0.05) == "within what chance alone gives by its interval (p 0.010)"
 
 
 def test_the_terminal_shows_the_main_table_only(resolution, capsys):

@@ -29,7 +29,7 @@ from evenhand.core.results import Finding, Part
 from evenhand.runner.outcome import Run
 
 _MOST_CLASSES = 5
-_WIDTH = 110
+_WIDTH = 120
 _HEADLINES = (
     "accuracy",
     "worst_group_accuracy",
@@ -137,7 +137,7 @@ def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
 
 def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
     """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
-    for line in about_intervals(list(filter(_shown, findings))):
+    for line in about_intervals(list(filter(_shown, findings)), lambda one: one.name):
         console.print(f"  {line}")
     for one in filter(_shown, findings):
         if (standing := standing_of(one, alpha)).note:

@@ -8,7 +8,16 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summary_text import alpha_of, clean, notes_by_row, probability, span, verdict
+from evenhand.cli.summary_text import (
+    about_intervals,
+    alpha_of,
+    clean,
+    ends,
+    notes_by_row,
+    probability,
+    span,
+    verdict,
+)
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
@@ -38,6 +47,8 @@ def print_associations(console: Console, run: Run) -> None:
         mine = [finding for finding in effects if _heading(finding) == key]
         console.print(clean(", ".join(key), 400), style="bold")
         console.print(_table(mine, beside, alpha_of(run)))
+        for line in about_intervals(mine, _row_name):
+            console.print(f"  {line}")
         for reason in dict.fromkeys(one.reason for one in mine if one.reason):
             console.print(f"  {clean(explain(reason), 200)}")
         for note in notes_by_row([one for one in mine if one.value is None], _row_name, most=300):
@@ -138,7 +149,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     return (
         pair,
         f"{finding.value:z.3f}",
-        span(finding.interval),
+        ends(finding.interval),
         span(finding.null),
         probability(finding.p_value),
         probability(finding.p_adjusted),

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summary_text import alpha_of, clean, notes_by_row, probability, span, verdict
+from evenhand.cli.summary_text import (
+    about_intervals,
+    alpha_of,
+    clean,
+    ends,
+    notes_by_row,
+    probability,
+    span,
+    verdict,
+)
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
 from evenhand.runner.outcome import Run
@@ -44,7 +53,7 @@ def print_indicators(console: Console, run: Run) -> None:
         if any(finding.value is not None for finding in mine):
             known = [finding for finding in mine if finding.value is not None]
             console.print(_table(known, alpha_of(run)))
-        for line in (*_undefined(mine), *filter(None, map(_ends, mine))):
+        for line in (*about_intervals(mine, _what), *_undefined(mine), *filter(None, map(_ends, mine))):
             console.print(f"  {line}")
         console.print()
     for note in notes_by_row(shown, _row_name):
@@ -70,7 +79,7 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
         value = f"{finding.value or 0.0:z.3f}"
-        cells = [_what(finding), value, span(finding.interval), span(finding.null)]
+        cells = [_what(finding), value, ends(finding.interval), span(finding.null)]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and finding.name in _NAMES else ""
         cells += [probability(finding.p_value), probability(finding.p_adjusted), verdict(finding, alpha)]

@@ -8,7 +8,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.cli.summary_text import alpha_of, notes_by_row, probability, span, verdict
+from evenhand.cli.summary_text import (
+    about_intervals,
+    alpha_of,
+    ends,
+    notes_by_row,
+    probability,
+    span,
+    verdict,
+)
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
 
@@ -47,7 +55,7 @@ def print_settings(console: Console, run: Run) -> None:
         n = max(finding.n for finding in mine)
         console.print(f"{escape(', '.join(facets))}  n = {n:,.0f}", style="bold")
         console.print(_table(mine, alpha_of(run)))
-        for note in notes_by_row(mine, _row_name):
+        for note in (*about_intervals(mine, _row_name), *notes_by_row(mine, _row_name)):
             console.print(f"  {note}")
         console.print()
     more = len(findings) - len(shown)
@@ -92,7 +100,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
     if finding.value is None:
         return where, "–", finding.reason or "undefined", "", "", ""
-    bands = span(finding.interval), span(finding.null)
+    bands = ends(finding.interval), span(finding.null)
     return where, f"{finding.value:z.3f}", *bands, *map(probability, (finding.p_value, finding.p_adjusted))
 
 

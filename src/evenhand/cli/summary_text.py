@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.markup import escape
 
-from evenhand.core.chance import ALPHA, standing_of
+from evenhand.core.chance import ALPHA, level_text, standing_of
 from evenhand.core.errors import one_line
 from evenhand.core.results import Finding, Interval, Null
 from evenhand.runner.outcome import Run
@@ -22,7 +22,7 @@ def span(band: Interval | Null | None) -> str:
     """A band as two numbers, with its level where that is not 95 %; an en dash where there is none."""
     if band is None:
         return "–"
-    level = "" if abs(band.level - USUAL) < 1e-9 else f" ({100 * band.level:.3g} %)"
+    level = "" if abs(band.level - USUAL) < 1e-9 else f" ({level_text(band.level)} %)"
     return f"{band.low:z.3f} … {band.high:z.3f}{level}"
 
 
@@ -31,15 +31,20 @@ def ends(interval: Interval | None) -> str:
     return "–" if interval is None else f"{interval.low:z.3f} … {interval.high:z.3f}"
 
 
-def about_intervals(findings: Sequence[Finding]) -> list[str]:
-    """Sentences below a table: of which value an interval is, at which level, and what is only a spread."""
+def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) -> list[str]:
+    """Sentences below a table: of which value an interval is, at which level, and what is only a spread.
+
+    Args:
+        findings: The rows of the table.
+        row: How a row is called there.
+    """
     shown = [(one, one.interval) for one in findings if one.value is not None and one.interval is not None]
     unusual = [
-        f"{one.name} {100 * interval.level:.3g} %"
+        f"{row(one).strip()} {level_text(interval.level)} %"
         for one, interval in shown
         if abs(interval.level - USUAL) > 1e-9
     ]
-    spread = [one.name for one, interval in shown if interval.method.startswith("spread")]
+    spread = [row(one).strip() for one, interval in shown if interval.method.startswith("spread")]
     said = []
     if any(one.corrected is not None for one, _ in shown):
         said.append("An interval beside a corrected value is of that value")

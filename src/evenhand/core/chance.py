@@ -115,6 +115,11 @@ def _standing(holder: Finding | Part, p_value: float | None, alpha: float) -> St
     return Standing("above" if value > reference else "below")
 
 
+def level_text(level: float) -> str:
+    """A confidence level in percent, such as 98.33, never rounded to 100."""
+    return f"{level * 100:.{4 if level < 0.999 else 6}g}"
+
+
 def p_text(p_value: float) -> str:
     """A p-value with three decimals, never as zero."""
     return "<0.001" if p_value < 0.0005 else f"{p_value:.3f}"

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from evenhand.core.chance import level_text
+
 DASH = "–"
 _ROUNDING = 1e-12  # what adding leaves of a sum that is 0
 MINUS = "−"
@@ -63,8 +65,8 @@ def span(low: float, high: float) -> str:
 
 
 def percent(level: float) -> str:
-    """A confidence level as people write it."""
-    return f"{level * 100:g}%"
+    """A confidence level as people write it, such as 98.33%."""
+    return f"{level_text(level)}%"
 
 
 def visible(text: object) -> str:

@@ -235,7 +235,7 @@ _REASONS: dict[str, str] = {
     "missing_truth": "the truth is missing",
     "missing_attribute": "the attribute is not annotated",
     "unreadable_image": "the image could not be read",
-    "k_exceeds_pool": "the pool holds fewer images than are looked at",
+    "k_exceeds_pool": "the pool holds fewer images than the number of first places",
     "group_not_in_pool": "nobody of this group is in the pool",
     "no_usable_query": "no ranking could be used",
     "empty_set": "a group or a set of attributes has no usable item",

@@ -42,6 +42,7 @@ _HARMLESS = frozenset(
         "highest_precision", "lowest_precision", "chance", "above_chance", "gap_by_chance",
         "gap_above_chance", "percent", "income", "before", "after", "mean", "mean_low", "mean_high",
         "sampling_error", "seed_error", "sample_error", "sd", "sigma", "low", "high", "low_95", "high_95",
+        "explained_by_truth",
         "template_low", "template_high",
         # of an association of two sets
         "difference", "bound", "effect_size", "cohens_d", "auc", "point_biserial", "p_right",
