@@ -1,4 +1,4 @@
-"""A large V that chance gives is told as chance, on stdout and in the report."""
+"""A large V that chance gives is called chance, on stdout and in the report; p without a verdict has none."""
 
 from __future__ import annotations
 
@@ -28,11 +28,15 @@ def test_many_labels_and_few_rows_are_chance(tmp_path):
     text, page = audited({"truth": ["a", "b"] * 100, "said": labels, "group": ["x"] * 100 + ["y"] * 100},
                          tmp_path)  # fmt: skip
     told = text.partition("Medium or large by its band, but no more than chance alone gives: ")[2]
-    assert "cramers_v 0." in told
-    assert "cramers_v_mean 0." in told
+    assert told.startswith("cramers_v_pooled 0.")
+    assert "cramers_v_mean 0." not in told  # exploratory: no verdict of its own
+    assert " exploratory " in text
+    assert "above chance" not in text
+    assert "An interval beside a corrected value is of that value" in text
     assert "No prediction is a true label." in text
-    assert "large by its band: no more than chance alone gives" in page
-    assert "Of the medium and large ones, 2 of 2 are no more than chance gives." in page
+    assert "No difference of mistakes beyond chance over 2 classes" in page
+    assert "No class gets a verdict of its own, since the whole shows no difference beyond chance" in page
+    assert "Mistakes differ between groups" not in page
     assert "No prediction is a true label" in page
 
 
@@ -41,7 +45,9 @@ def test_a_planted_difference_is_not_called_chance(tmp_path):
     table = {"truth": ["a", "b"] * 100, "said": said, "group": (["x"] * 80 + ["y"] * 20) * 2}
     text, page = audited(table, tmp_path)
     assert "no more than chance" not in text
-    assert "more than chance alone gives" in page
+    assert "above chance" in text
+    assert "2 of 2 classes with a difference beyond chance (holm-adjusted p <= 0.05)" in text
+    assert "Mistakes differ between groups beyond chance in 2 of 2 classes." in page
     assert "no more than chance" not in page
     assert "No prediction is a true label" not in text
 
@@ -56,6 +62,7 @@ def test_a_group_of_blanks_can_be_seen(tmp_path):
 def test_no_number_is_a_minus_zero():
     band = Interval(low=-0.0001, high=0.0001, method="exact")
     assert span(band) == "0.000 … 0.000"
+    assert span(band.model_copy(update={"level": 1 - 0.05 / 3})) == "0.000 … 0.000 (98.33 %)"
 
 
 def test_the_command_line_is_a_module_too(tmp_path):

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.chance import is_beyond
+from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName
 from evenhand.core.results import Findings
 from evenhand.runner.gates import check_gates, chosen_by, gates_of, parse_gate
 from tests.conftest import make_frame
@@ -76,11 +77,44 @@ def test_every_grouping_has_exactly_one_skewsize_beside_its_location() -> None:
         assert {"cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected"} <= set(names)
 
 
-def test_one_metric_over_groupings_is_one_family() -> None:
+def test_the_primaries_of_all_groupings_are_one_family() -> None:
     findings = eh.audit(predictions(bias=0.9), by=["group", "other"]).findings.findings
-    mean = [f for f in findings if f.name == "cramers_v_mean"]
-    smallest = min(f.p_value for f in mean)
-    assert min(f.p_adjusted for f in mean) == pytest.approx(min(1, 2 * smallest))
+    primary = [f for f in findings if f.role == "primary"]
+    assert sorted((f.name, f.grouping) for f in primary) == [
+        (name, by) for name in ("accuracy_gap", "cramers_v_pooled") for by in ("group", "other")
+    ]
+    smallest = min(primary, key=lambda f: f.p_value)
+    assert smallest.p_adjusted == pytest.approx(min(1, 4 * smallest.p_value))
+    assert smallest.interval.level == pytest.approx(1 - 0.05 / 4)
+    assert {"low_95", "high_95"} <= set(smallest.details)
+    rest = [f for f in findings if f.role != "primary" and f.p_value is not None]
+    assert rest
+    assert all(f.role == "exploratory" and f.p_adjusted is None and not is_beyond(f) for f in rest)
+
+
+def test_classes_have_verdicts_only_where_their_grouping_differs() -> None:
+    findings = eh.audit(predictions(bias=0.9), by=["group", "other"]).findings.findings
+    classes = {f.grouping: f.parts for f in findings if f.name == "skewsize"}
+    assert any(is_beyond(part) for part in classes["group"])
+    assert all(part.role == "exploratory" for part in classes["other"])
+    assert not any(is_beyond(part) for part in classes["other"])
+
+
+def test_gates_read_the_end_of_the_interval_that_is_shown() -> None:
+    run = eh.audit(predictions(bias=0.9), by=["group", "other"])
+    (size,) = [f for f in run.findings.findings if f.name == "cramers_v_pooled" and f.grouping == "group"]
+    low, high = size.interval.low, size.interval.high
+    assert low < size.details["low_95"] < size.corrected < size.details["high_95"] < high
+    check_gates(run.findings.findings, [f"cramers_v_pooled.low@group>{low + 1e-6}"])
+    with pytest.raises(GateBroken, match=r"\.low = 0\.\d+ > 0"):
+        check_gates(run.findings.findings, ["cramers_v_pooled.low@group>0"])
+    with pytest.raises(GateBroken, match=r"\.high = "):
+        check_gates(run.findings.findings, [f"cramers_v_pooled.high@group>{high - 1e-6}"])
+    with pytest.raises(GateBroken):  # without an end, the value counts
+        check_gates(run.findings.findings, [f"cramers_v_pooled@group>{size.value - 1e-6}"])
+    plain = eh.audit(predictions(), by="group", inference="none").findings.findings
+    with pytest.raises(GateBroken, match="has no interval, and this gate needs its end"):
+        check_gates(plain, ["cramers_v_pooled.low@group>0.9"])
 
 
 def test_newer_major_schemas_are_refused_and_unknown_fields_ignored(tmp_path) -> None:
