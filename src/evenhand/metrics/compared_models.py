@@ -50,6 +50,7 @@ WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = "rows are compared one by one, although they were sampled in clusters: {}"
 _OF_EFFECTS = {"cramers_v_mean": "mean", "cramers_v_median": "median", "cramers_v_max": "largest"}
+_WITHIN = {"mean": 1.0, "median": 1.0, "largest": 1.0}
 _OF_GROUPS = "from the limits of both models over all groups (MOVER, Zou and Donner)"
 
 
@@ -342,7 +343,8 @@ class _Differences:
         middle = factor * OVER_CLASSES[summary](known)
 
         def limits(level: float) -> Figure:
-            low, high, _ = summary_ends(prepared, options, effects, summary, level)
+            inner = 1 - min(1.0, _WITHIN[summary] * (1 - level))
+            low, high, _ = summary_ends(prepared, options, effects, summary, inner)
             return np.minimum(factor * low, middle), middle, np.maximum(factor * high, middle)
 
         return limits

@@ -14,6 +14,7 @@ Figure = tuple[Floats, Floats, Floats]
 
 _USUAL = 0.05  # p is at most this where, and only where, the 95 % limits exclude the reference
 _LEAST = 1e-6  # the smallest p
+_NOTHING = 1e-20  # squared deviations below it are rounding
 _HALVINGS = 14  # p to a thousandth of itself
 
 
@@ -53,7 +54,8 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     count = np.maximum(known.sum(axis=-1), 1)
     a, b = (np.where(known, one, 0.0) for one in (first, second))
     a, b = (np.where(known, one - one.sum(axis=-1, keepdims=True) / count[..., None], 0.0) for one in (a, b))
-    scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
+    spread = (a**2).sum(axis=-1), (b**2).sum(axis=-1)
+    scale = np.where(np.minimum(*spread) > _NOTHING, np.sqrt(spread[0] * spread[1]), 0.0)
     size = np.asarray(n, dtype=np.float64)
     found = np.divide((a * b).sum(axis=-1), scale, out=np.zeros(scale.shape), where=scale > 0)
     return np.asarray(found * size / (size + 2))
