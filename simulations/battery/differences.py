@@ -1,7 +1,7 @@
 """Differences of two models: fair ones of unequal accuracy, identical ones, other mixes, planted differences.
 
-Each class and group is answered rightly with a share of its own; wrong answers are spread over the other labels
-evenly. Two models' mistakes on the same sample are independent, unless one is the other. Population values of
+Each class and group is answered rightly with a share of its own; wrong answers are spread evenly over the
+other labels. Two models' mistakes on the same sample are independent, unless one is the other. Population values of
 the differences of V, of worst groups and of gaps are 0 wherever both models treat groups alike.
 """
 
@@ -21,7 +21,7 @@ from simulations.battery.effects import Tables
 
 from evenhand import Counts
 from evenhand.core.results import Finding
-from evenhand.metrics.compared_answers import AnsweredBoth, PartOf, answer_difference
+from evenhand.metrics.compared_answers import AnsweredBoth, answer_difference
 from evenhand.metrics.compared_models import model_differences
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.stats.paired_sums import PairedSums, Summary
@@ -47,7 +47,9 @@ class Rows:
 
     def evidence(self) -> Any:
         """What ``model_differences`` takes."""
-        table = pl.DataFrame(dict(zip(_NAMES, (self.truth, self.group, self.first, self.second), strict=True)))
+        table = pl.DataFrame(
+            dict(zip(_NAMES, (self.truth, self.group, self.first, self.second), strict=True))
+        )
         if self.paired:
             return _counts(table, _NAMES)
         a, b = (table.filter(pl.Series(self.own == place)) for place in (0, 1))
@@ -139,10 +141,18 @@ def _difference(measure: str, rows: Rows, seed: int) -> Finding:
 
 def _case(models: Models, measure: str, **more: Any) -> Case:
     truth = models.truth(measure)
-    return Case(f"{measure}_difference", partial(_difference, measure), truth, fair=truth is not None and abs(truth) < 1e-12, **more)
+    return Case(
+        f"{measure}_difference",
+        partial(_difference, measure),
+        truth,
+        fair=truth is not None and abs(truth) < 1e-12,
+        **more,
+    )
 
 
-def _design(name: str, models: Models, measures: Sequence[str], *, short: bool = False, **more: Any) -> Design:
+def _design(
+    name: str, models: Models, measures: Sequence[str], *, short: bool = False, **more: Any
+) -> Design:
     cases = [_case(models, measure, **more) for measure in measures]
     return Design(name, "differences", models.draw, cases, short=short)
 
@@ -168,10 +178,6 @@ def _between_groups(rows: Rows) -> float:
     """Welch's t of the paired differences of one group beside those of the other."""
     apart = rows.right[0] - rows.right[1]
     return float(stats.ttest_ind(apart[rows.group == 0], apart[rows.group == 1], equal_var=False).pvalue)
-
-
-def _signed(summary: Callable[[Floats], float], rates: Sequence[float], other: Sequence[float]) -> float:
-    return float(summary(np.array(rates)) - summary(np.array(other)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,14 +242,17 @@ def _finding(name: str, n: float) -> Finding:
     )  # fmt: skip
 
 
-def _answer_case(units: Units, how: str, standard: Callable[[Any], float] | None = None, said: str = "") -> Case:
+def _answer_case(
+    units: Units, how: str, standard: Callable[[Any], float] | None = None, said: str = ""
+) -> Case:
     if how == "rate":
         share = np.array(units.units) / sum(units.units)
         truth = float(share @ (np.array(units.first) - np.array(units.second)))
     elif how == "weights":
         truth = float(units.first[0] - units.first[1] - units.second[0] + units.second[1])
     else:
-        truth = _signed(_SUMMARY[how][0], units.first, units.second)
+        summary = _SUMMARY[how][0]
+        truth = summary(np.array(units.first)) - summary(np.array(units.second))
     name = f"{_SUMMARY[how][1] if how in _SUMMARY else how} of answers"
     return Case(
         name, partial(_answers, how), truth, fair=abs(truth) < 1e-12, standard=standard, standard_name=said
@@ -291,7 +300,11 @@ DESIGNS: tuple[Design, ...] = (
         Models((300, 150), _FOUR, (0.9, 0.9), (0.8, 0.8), (0.1, 0.2, 0.3, 0.4)), _ALL,
     ),
     _design(
-        "planted: unequal by group, same samples", Models((100, 100), _TWO, (0.91, 0.69), (0.8, 0.8)),
+        "planted: more unequal by group, same samples", Models((250, 250), _TWO, (0.92, 0.62), (0.88, 0.74)),
+        ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
+    ),
+    _design(
+        "planted: unequal by group, beside a fair model", Models((100, 100), _TWO, (0.91, 0.69), (0.8, 0.8)),
         ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
     ),
     _design(

@@ -193,7 +193,12 @@ def test_models_without_a_flip_still_have_an_interval_of_their_accuracies():
 
 def test_clusters_are_left_out_with_a_note():
     rows = pl.DataFrame(
-        {"y": ["a", "b"] * 20, "g": ["f"] * 20 + ["m"] * 20, "p": ["a"] * 40, "who": [str(i // 4) for i in range(40)]}
+        {
+            "y": ["a", "b"] * 20,
+            "g": ["f"] * 20 + ["m"] * 20,
+            "p": ["a"] * 40,
+            "who": [str(i // 4) for i in range(40)],
+        }
     )
     with_persons = eh.Predictions.from_frame(rows, truth="y", prediction="p", cluster="who").count("g")
     found = model_differences((with_persons, with_persons), by="g", metrics=["accuracy"])[0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from evenhand.stats.association import effect_size
 from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary, strata_of
 

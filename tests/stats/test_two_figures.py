@@ -1,4 +1,4 @@
-"""The difference of two figures: MOVER, its p, its band, and the correlation of two models on the same samples."""
+"""The difference of two figures: MOVER, its p, its band, the correlation of two models."""
 
 import numpy as np
 import pytest

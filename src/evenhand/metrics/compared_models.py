@@ -50,7 +50,6 @@ WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = "rows are compared one by one, although they were sampled in clusters: {}"
 _OF_EFFECTS = {"cramers_v_mean": "mean", "cramers_v_median": "median", "cramers_v_max": "largest"}
-_WITHIN = {"mean": 1.0, "median": 1.0, "largest": 1.0}
 _OF_GROUPS = "from the limits of both models over all groups (MOVER, Zou and Donner)"
 
 
@@ -184,7 +183,7 @@ class Compared:
         return float(paired_correlation(first, second, float(self.aligned.n.sum())))
 
     def class_correlation(self) -> Floats:
-        """The same of each class's effect size, shape (classes,); 0, which is wider, with too many classes."""
+        """The same of each class's effect size, shape (classes,); 0, which is wider, for too many classes."""
         kept = self._redrawn[1] if self.joined else None
         if kept is None:
             return np.zeros(len(self.classes))
@@ -209,25 +208,26 @@ def model_differences(
     r"""Every summary of one model minus that of another, ``metric_difference``; fair at 0.
 
     * accuracy: on the same samples McNemar's exact test and Bonett and Price's interval; else right answers
-      dealt to the models again within class and group (Cochran, Mantel and Haenszel), and Newcombe's interval.
+      dealt to the models again within class and group (Cochran, Mantel and Haenszel), Newcombe's interval.
     * worst group, gap: limits of each model's figure over all groups, put together by MOVER.
-    * effect sizes: ``corrected`` is the difference of the bias-corrected values, so that the noise of the less
-      accurate model does not count; its limits are those of both models, put together by MOVER.
+    * effect sizes: ``corrected`` is the difference of the bias-corrected values, so that the noise of the
+      less accurate model does not count; its limits are those of both models, put together by MOVER.
     * SkewSize: the two values side by side, without interval and test.
 
-    Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and 0
-    for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two cannot
-    contradict each other. The null band is where the interval would hold 0, around what noise alone adds to
-    the difference. ``mde`` is how far from 0 a difference must lie to be found with power .8 by the strictest
-    step of Holm: ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard errors, of which the interval is 2 z wide.
+    Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and
+    0 for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two
+    cannot contradict each other. The null band is where the interval would hold 0, around what noise alone
+    adds to the difference. ``mde`` is how far from 0 a difference must lie to be found with power .8 by the
+    strictest step of Holm: ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard errors, of which the interval is
+    ``2 z_{.975}`` wide.
 
     Mix: models that answered other rows may have other shares of classes and groups. Both are then weighted
     to one mix, ``w = 2 / (1/n_1 + 1/n_2)`` of each class and group (Cochran; Mantel and Haenszel), so that
     value, interval and p all leave the mix out; classes and groups that one has not are dropped.
 
     Args:
-        evidence: Counts with the axis ``prediction_b``, or Counts of each model. Clusters are left out, with a
-            note.
+        evidence: Counts with the axis ``prediction_b``, or Counts of each model. Clusters are left out,
+            with a note.
         by: Attribute, or list of attributes to cross.
         names: What the two models are called.
         metrics: Some of ``SUMMARIES``.
@@ -304,7 +304,9 @@ class _Differences:
             make = made_by(known.limits, known.method)
             fields = inferred(known.limits, value, known.middle, known.method, alpha, known.p)
             fields["corrected"] = known.middle if metric in _OF_EFFECTS else None
-        found = _built(compared, metric, value, values, notes=list(notes), parts=self._parts(metric), **fields)
+        found = _built(
+            compared, metric, value, values, notes=list(notes), parts=self._parts(metric), **fields
+        )
         return found if make is None or found.interval is None else found.with_levels(make)
 
     def _inferred(self, metric: str, value: float) -> _Inferred:
@@ -343,8 +345,7 @@ class _Differences:
         middle = factor * OVER_CLASSES[summary](known)
 
         def limits(level: float) -> Figure:
-            inner = 1 - min(1.0, _WITHIN[summary] * (1 - level))
-            low, high, _ = summary_ends(prepared, options, effects, summary, inner)
+            low, high, _ = summary_ends(prepared, options, effects, summary, level)
             return np.minimum(factor * low, middle), middle, np.maximum(factor * high, middle)
 
         return limits
@@ -374,9 +375,7 @@ class _Differences:
         return []
 
 
-def _built(
-    compared: Compared, metric: str, value: float | None, values: Floats, **fields: Any
-) -> Finding:
+def _built(compared: Compared, metric: str, value: float | None, values: Floats, **fields: Any) -> Finding:
     """A Finding with what the rows and the definition say filled in."""
     aligned, first, second = compared.aligned, *compared.names
     name = f"{metric}_difference"

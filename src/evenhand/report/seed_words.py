@@ -193,7 +193,9 @@ def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     """Changes beyond noise, the surest first, and how many are not told apart from it."""
     tested = [row for row in rows if row["p_adjusted"] is not None]
     sure = [
-        row for row in tested if is_line_beyond(row["p_adjusted"], row["change_low"], row["change_high"], alpha)
+        row
+        for row in tested
+        if is_line_beyond(row["p_adjusted"], row["change_low"], row["change_high"], alpha)
     ]
     told = [_moved_by(row) for row in sure[:_MOST_SENTENCES]]
     within = len(tested) - len(sure)

@@ -26,8 +26,8 @@ _MEASURES = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cr
 
 _PAIR = dict.fromkeys(("by", "model", "reference"), pl.String)
 _NUMBERS = (
-    "value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first", "second", "n",
-    "n_gained", "n_lost",
+    "value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first",
+    "second", "n", "n_gained", "n_lost",
 )  # fmt: skip
 CHANGES = {
     **_PAIR, **dict.fromkeys(("measure", "kind", "key"), pl.String), **dict.fromkeys(_NUMBERS, pl.Float64),

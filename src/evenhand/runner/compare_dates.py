@@ -211,8 +211,8 @@ def drift(
 
     Returns:
         Columns by, metric, params, date, model, value, low, high, n, since, change, change_corrected,
-        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the interval
-        is of the corrected change where there is one.
+        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the
+        interval is of the corrected change where there is one.
     """
     source = tables.get("values", tables.get("ranking"))
     if source is None:
@@ -242,8 +242,6 @@ def _told_apart(params: Mapping[str, Any]) -> str:
     return json.dumps({key: value for key, value in params.items() if key not in _OF_PAIRS}, sort_keys=True)
 
 
-def _change(
-    one: Finding, dates: Mapping[str, str]
-) -> tuple[str | None, *tuple[float | None, ...]]:
+def _change(one: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
     ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
     return (dates.get(str(one.reference)), one.value, one.corrected, *ends, one.p_value, one.p_adjusted)

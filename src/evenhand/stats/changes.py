@@ -86,7 +86,7 @@ class Shares:
     def share(self) -> Floats:
         """What each class or group counts for, adding up to 1, shape (k,)."""
         whole = self._summed(self.weight)
-        return whole / whole.sum()
+        return np.asarray(whole / whole.sum())
 
     def rates(self) -> list[Rates]:
         """Accuracies of each model, shape (k,); NaN without rows.
@@ -117,7 +117,7 @@ class Shares:
         return mover((a[0], first, a[1]), (b[0], second, b[1]))
 
     def dealt(self) -> Floats:
-        """p when rows are dealt to the models again within each stratum, shape (k,).
+        """P when rows are dealt to the models again within each stratum, shape (k,).
 
         With these weights a difference grows with the first model's right answers alone, of which each
         stratum has a hypergeometric number (Fisher; Cochran, Mantel and Haenszel over strata): p is twice the
@@ -140,7 +140,9 @@ class Shares:
         return np.bincount(self.unit, values, self.units).astype(np.float64)
 
 
-def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance: float) -> tuple[float, float]:
+def _tails(
+    rows: Floats, right: Floats, mine: Floats, observed: float, variance: float
+) -> tuple[float, float]:
     """Tails of a sum of hypergeometric counts at what was observed."""
     from scipy import special
 

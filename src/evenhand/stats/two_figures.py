@@ -1,4 +1,4 @@
-"""Limits of the difference of two models' figures, made of the limits of each, and the p that belongs to them."""
+"""Limits of the difference of two models' figures, made of the limits of each, and their p."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
 
 
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1, reference: float = 0.0) -> Floats:
-    """The p at which limits of the level 1 - p just leave the reference out, between 1e-6 and 1, shape (size,).
+    """The p at which limits of the level 1 - p just leave the reference out, in [1e-6, 1], shape (size,).
 
     Args:
         limits: From a level for each difference to the limits at it.
