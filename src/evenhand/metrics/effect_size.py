@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Unpack
 
 from evenhand.core.results import Finding
-from evenhand.metrics.effect_findings import pooled_finding, single_table, skewness_finding, summary_finding
 from evenhand.metrics.effect_options import EffectKeywords, EffectOptions
+from evenhand.metrics.effect_findings import pooled_finding, single_table, skewness_finding, summary_finding
 from evenhand.metrics.prepared import By, Evidence, Prepared
 
 

@@ -15,6 +15,7 @@ Figure = tuple[Floats, Floats, Floats]
 _USUAL = 0.05  # p is at most this where, and only where, the 95 % limits exclude the reference
 _LEAST = 1e-6  # the smallest p
 _NOTHING = 1e-20  # squared deviations below it are rounding
+_ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 _HALVINGS = 14  # p to a thousandth of itself
 
 
@@ -72,7 +73,7 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1, reference: float
 
     def leaves(p: Floats) -> npt.NDArray[np.bool_]:
         low, high = limits(1 - p)
-        return np.asarray((low > reference) | (high < reference))
+        return np.asarray((low > reference + _ROUNDING) | (high < reference - _ROUNDING))
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)
