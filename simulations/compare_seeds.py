@@ -18,7 +18,7 @@ from scipy import special, stats
 
 from evenhand.core.seeds import stream
 from evenhand.evidence.paired_predictions import Aligned
-from evenhand.metrics.compared_models import Compared
+from evenhand.metrics.compared_counts import Compared
 from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
 from evenhand.stats import between_seeds, model_summaries
 

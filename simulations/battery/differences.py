@@ -1,8 +1,8 @@
 """Differences of two models: fair ones of unequal accuracy, identical ones, other mixes, planted differences.
 
-Each class and group is answered rightly with a share of its own; wrong answers are spread over the other labels
-evenly. Two models' mistakes on the same sample are independent, unless one is the other. Population values of
-the differences of V, of worst groups and of gaps are 0 wherever both models treat groups alike.
+Each class and group is answered rightly with a share of its own; wrong answers are spread evenly over the
+other labels. Two models' mistakes on the same sample are independent, unless one is the other. Population
+values of the differences of V, of worst groups and of gaps are 0 wherever both models treat groups alike.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from simulations.battery.effects import Tables
 
 from evenhand import Counts
 from evenhand.core.results import Finding
-from evenhand.metrics.compared_answers import AnsweredBoth, PartOf, answer_difference
+from evenhand.metrics.compared_answers import AnsweredBoth, answer_difference
 from evenhand.metrics.compared_models import model_differences
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.stats.paired_sums import PairedSums, Summary
+from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -180,10 +180,6 @@ def _between_groups(rows: Rows) -> float:
     return float(stats.ttest_ind(apart[rows.group == 0], apart[rows.group == 1], equal_var=False).pvalue)
 
 
-def _signed(summary: Callable[[Floats], float], rates: Sequence[float], other: Sequence[float]) -> float:
-    return float(summary(np.array(rates)) - summary(np.array(other)))
-
-
 @dataclass(frozen=True, eq=False)
 class Units:
     """Samples, or units of several, that two models answer yes or no.
@@ -255,7 +251,8 @@ def _answer_case(
     elif how == "weights":
         truth = float(units.first[0] - units.first[1] - units.second[0] + units.second[1])
     else:
-        truth = _signed(_SUMMARY[how][0], units.first, units.second)
+        summary = _SUMMARY[how][0]
+        truth = summary(np.array(units.first)) - summary(np.array(units.second))
     name = f"{_SUMMARY[how][1] if how in _SUMMARY else how} of answers"
     return Case(
         name, partial(_answers, how), truth, fair=abs(truth) < 1e-12, standard=standard, standard_name=said
@@ -271,6 +268,49 @@ def _units(name: str, units: Units, hows: Sequence[str], *, short: bool = False,
 def _paired_t(data: tuple[Floats, Floats, Floats]) -> float:
     apart = (data[0] - data[1]).sum(axis=1)
     return float(stats.ttest_1samp(apart, 0).pvalue) if apart.any() else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers of two models for each of some units, such as the NDKL of rankings, or associations of items.
+
+    Attributes:
+        means: Of both models; of associations the distance between X and Y.
+        units: How many units; of associations so many in X and as many in Y.
+    """
+
+    means: tuple[float, float]
+    units: int
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Both models' numbers, correlated by .5, of another spread each."""
+        shared, *own = rng.normal(size=(3, self.units))
+        return shared + own[0] + self.means[0], 2 * (shared + own[1]) + self.means[1]
+
+    def draw_items(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """The same of two sets of items, the second without distance."""
+        x, y = self.draw(rng), Numbers((0.0, 0.0), self.units).draw(rng)
+        return np.r_[x[0], y[0]], np.r_[x[1], y[1]]
+
+
+def _numbers(data: tuple[Floats, Floats], seed: int) -> Finding:
+    first, second = (one[:, None] for one in data)
+    ones = np.ones(first.shape)
+    pairs = PairedSums.of(first, second, ones, np.zeros(len(ones), int), [Summary("weights", (0,), (1.0,))])
+    of = _finding("ndkl", float(len(ones)))
+    return answer_difference(AnsweredBoth(of, pairs, "ranking", len(ones)), seed=seed)
+
+
+def _items(data: tuple[Floats, Floats], seed: int) -> Finding:
+    size = data[0].size
+    pairs = PairedEffects(*data, np.arange(size) < size // 2)
+    of = _finding("association_effect_size", float(size))
+    return answer_difference(AnsweredBoth(of, pairs, "item", size), seed=seed)
+
+
+def _d(distance: float, deviation: float) -> float:
+    """Effect size d of two sets of equal size: over the deviation of both together."""
+    return distance / float(np.sqrt(deviation**2 + distance**2 / 4))
 
 
 DESIGNS: tuple[Design, ...] = (
@@ -303,7 +343,11 @@ DESIGNS: tuple[Design, ...] = (
         Models((300, 150), _FOUR, (0.9, 0.9), (0.8, 0.8), (0.1, 0.2, 0.3, 0.4)), _ALL,
     ),
     _design(
-        "planted: unequal by group, same samples", Models((100, 100), _TWO, (0.91, 0.69), (0.8, 0.8)),
+        "planted: more unequal by group, same samples", Models((250, 250), _TWO, (0.92, 0.62), (0.88, 0.74)),
+        ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
+    ),
+    _design(
+        "planted: unequal by group, beside a fair model", Models((100, 100), _TWO, (0.91, 0.69), (0.8, 0.8)),
         ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
     ),
     _design(
@@ -326,6 +370,18 @@ DESIGNS: tuple[Design, ...] = (
     _units(
         "answers of two models of .95 and .05 of yes, persons of 6",
         Units((15, 10), 6, (0.95, 0.95), (0.9, 0.9), 0.2), ("range", "weights", "rate"),
+    ),
+    Design(
+        "numbers of two models, 23 rankings", "differences", Numbers((1.0, 1.0), 23).draw,
+        [Case("ndkl of answers", _numbers, 0.0, fair=True)],
+    ),
+    Design(
+        "associations of 20 and 20 items, no distance", "differences", Numbers((0.0, 0.0), 20).draw_items,
+        [Case("association_effect_size of answers", _items, 0.0, fair=True)],
+    ),
+    Design(
+        "associations of 20 and 20 items, one distance", "differences", Numbers((1.4, 1.4), 20).draw_items,
+        [Case("association_effect_size of answers", _items, _d(1.4, 2**0.5) - _d(1.4, 8**0.5))],
     ),
     _units(
         "planted: answers of persons", Units((20, 20), 5, (0.75, 0.75), (0.6, 0.6), 0.15), ("rate",),

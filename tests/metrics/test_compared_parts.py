@@ -155,7 +155,7 @@ def test_a_class_without_an_effect_size_says_why():
 
 
 def test_too_many_classes_for_resamples_are_taken_as_uncorrelated(both, found, monkeypatch):
-    monkeypatch.setattr("evenhand.metrics.compared_models.MOST_KEPT", 10)
+    monkeypatch.setattr("evenhand.metrics.compared_counts.MOST_KEPT", 10)
     alone = model_differences(both[1], by="group", metrics=["cramers_v_mean"])[0]
     pairs = list(zip(alone.parts, found["cramers_v_mean_difference"].parts, strict=True))
     assert all(one.corrected == other.corrected for one, other in pairs)

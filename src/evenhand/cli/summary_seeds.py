@@ -57,8 +57,8 @@ def print_drift(console: Console, run: Run) -> None:
     alpha = float(run.manifest["alpha"])
     moved = drift.filter(pl.col("change").is_not_null())
     verdicts = [
-        is_line_beyond(*ends, alpha)
-        for ends in moved.select("p_adjusted", "change_low", "change_high").iter_rows()
+        is_line_beyond(p, low, high, alpha)
+        for p, low, high in moved.select("p_adjusted", "change_low", "change_high").iter_rows()
     ]
     beyond = moved.filter(pl.Series(verdicts, dtype=pl.Boolean))
     console.print(f"\nover time: {beyond.height} of {moved.height} changes beyond chance", style="bold")

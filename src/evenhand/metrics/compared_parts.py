@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -201,9 +202,13 @@ def _classes_of(
         prepared, effects, found = pair.effects(model)
         codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(effects.labels)}
         chosen = np.array([codes[label] for label in pair.labels])
-        own.append((effects.values[chosen], found.each(lambda array, chosen=chosen: array[chosen])))
+        own.append((effects.values[chosen], found.each(partial(_taken, chosen))))
         reasons = [said or effects.reasons[place] for said, place in zip(reasons, chosen, strict=True)]
     return np.stack(values), own, reasons
+
+
+def _taken(chosen: npt.NDArray[np.integer], array: Floats) -> Floats:
+    return np.asarray(array[chosen])
 
 
 def _factor(values: Floats, own: Floats) -> Floats:

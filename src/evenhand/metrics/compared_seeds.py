@@ -14,8 +14,8 @@ import numpy.typing as npt
 from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null, Param, Part
 from evenhand.metrics.building import number
+from evenhand.metrics.compared_counts import Compared
 from evenhand.metrics.compared_inference import POWER
-from evenhand.metrics.compared_models import Compared
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats import between_seeds

@@ -98,9 +98,10 @@ def _sentence(finding: Finding, alpha: float) -> str:
         return f"{title}: {which}, by {told}{ends}, more than noise."
     if finding.interval:
         ends = _ends(finding.interval.low, finding.interval.high, share)
+    apart = f"{first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}"
     if finding.p_adjusted is None:
-        return f"{title}: {first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}; {untested(finding)}."
-    return f"{title}: {_NOT_TOLD}; {first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}."
+        return f"{title}: {apart}; {untested(finding)}."
+    return f"{title}: {_NOT_TOLD}; {apart}."
 
 
 def _shown(finding: Finding) -> float:

@@ -31,7 +31,8 @@ _RANGE = {"low": "high", "null_low": "null_high"}
 _MODELS = (("model", "first model", "label"), ("reference", "second model", "label"))
 _COLUMNS = (
     ("label", "part", "label"), *_MODELS, ("value", "first minus second", "number"),
-    ("corrected", "without noise", "number"), ("low", "95% interval", "range"), ("null_low", "null band", "range"), ("reading", "reading", "text"),
+    ("corrected", "without noise", "number"), ("low", "95% interval", "range"),
+    ("null_low", "null band", "range"), ("reading", "reading", "text"),
     ("p", "p", "p"), ("p_adjusted", "adjusted p", "p"), ("q_value", "q (false discoveries)", "p"),
     ("first", "first", "number"), ("second", "second", "number"), ("n", "n", "count"),
     ("n_gained", "only first right", "count"), ("n_lost", "only second right", "count"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.chance import is_beyond
 from evenhand.report import change_words, glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.formats import DASH, count, listing, number, percent, plural, quoted, span

@@ -211,8 +211,8 @@ def drift(
 
     Returns:
         Columns by, metric, params, date, model, value, low, high, n, since, change, change_corrected,
-        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the interval
-        is of the corrected change where there is one.
+        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the
+        interval is of the corrected change where there is one.
     """
     source = tables.get("values", tables.get("ranking"))
     if source is None:

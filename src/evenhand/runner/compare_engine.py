@@ -14,7 +14,8 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned, match
-from evenhand.metrics.compared_models import Both, Compared, model_differences
+from evenhand.metrics.compared_counts import Both, Compared
+from evenhand.metrics.compared_models import model_differences
 from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
 from evenhand.runner.compare_answers import compared_answers
 from evenhand.runner.compare_changes import Changes

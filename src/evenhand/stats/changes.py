@@ -86,7 +86,7 @@ class Shares:
     def share(self) -> Floats:
         """What each class or group counts for, adding up to 1, shape (k,)."""
         whole = self._summed(self.weight)
-        return whole / whole.sum()
+        return np.asarray(whole / whole.sum())
 
     def rates(self) -> list[Rates]:
         """Accuracies of each model, shape (k,); NaN without rows.

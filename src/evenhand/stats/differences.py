@@ -187,7 +187,8 @@ def mean_limits(rates: Rates, weight: Floats, level: float = 0.95, *, hidden: fl
         rates: Of G groups.
         weight: Of each; weights of both signs make a difference.
         level: Of the limits.
-        hidden: Correlation where rates of 0 or 1 leave nothing to estimate it from: 1 is the worst for a mean.
+        hidden: Correlation where rates of 0 or 1 leave nothing to estimate it from; 1 is the worst for a
+            mean.
     """
     low, high = rates.limits(normal_quantile(level))
     value, correlation = rates.value, rates.correlation(hidden)

@@ -160,12 +160,12 @@ class PairedSums:
         for sums in (first, second):
             for column in columns:
                 there = np.flatnonzero(size[:, column] > 0)
-                of = (one[there, column] for one in (sums, size, samples))
-                made.append(ClusterMean.of(*of, there, self.count))
+                added, counted, many = (one[there, column] for one in (sums, size, samples))
+                made.append(ClusterMean.of(added, counted, many, there, self.count))
         return made
 
     def _rates(self, columns: Integers) -> Rates:
-        """The rates of both models; the correlation of the two on the same units is reduced by n / (n + 2)."""
+        """The rates of both models; the correlation of the two over n units is reduced by n / (n + 2)."""
         means = self._means(columns)
         rates = Rates.of_clusters(means)
         single = bool((self.samples[:, columns] <= 1).all())

@@ -1,4 +1,4 @@
-"""Limits of the difference of two models' figures, made of the limits of each, and the p that belongs to them."""
+"""Limits of the difference of two models' figures, made of the limits of each, and their p."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ Figure = tuple[Floats, Floats, Floats]
 
 _USUAL = 0.05  # p is at most this where, and only where, the 95 % limits exclude the reference
 _LEAST = 1e-6  # the smallest p
+_NOTHING = 1e-20  # squared deviations below it are rounding
+_ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 _HALVINGS = 14  # p to a thousandth of itself
 
 
@@ -53,14 +55,15 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     count = np.maximum(known.sum(axis=-1), 1)
     a, b = (np.where(known, one, 0.0) for one in (first, second))
     a, b = (np.where(known, one - one.sum(axis=-1, keepdims=True) / count[..., None], 0.0) for one in (a, b))
-    scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
+    spread = (a**2).sum(axis=-1), (b**2).sum(axis=-1)
+    scale = np.where(np.minimum(*spread) > _NOTHING, np.sqrt(spread[0] * spread[1]), 0.0)
     size = np.asarray(n, dtype=np.float64)
     found = np.divide((a * b).sum(axis=-1), scale, out=np.zeros(scale.shape), where=scale > 0)
     return np.asarray(found * size / (size + 2))
 
 
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1, reference: float = 0.0) -> Floats:
-    """The p at which limits of the level 1 - p just leave the reference out, between 1e-6 and 1, shape (size,).
+    """The p at which limits of the level 1 - p just leave the reference out, in [1e-6, 1], shape (size,).
 
     Args:
         limits: From a level for each difference to the limits at it.
@@ -70,7 +73,7 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1, reference: float
 
     def leaves(p: Floats) -> npt.NDArray[np.bool_]:
         low, high = limits(1 - p)
-        return np.asarray((low > reference) | (high < reference))
+        return np.asarray((low > reference + _ROUNDING) | (high < reference - _ROUNDING))
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)
