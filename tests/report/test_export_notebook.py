@@ -226,6 +226,9 @@ def test_results_become_frames(run):
     assert frame["row"].to_list() == ["finding", *["part"] * len(finding.parts)]
     assert frame["value"].to_list() == [finding.value, *(part.value for part in finding.parts)]
     assert frame["null_high"][1] == finding.parts[0].null.high
+    assert frame["corrected"].to_list()[1:] == [part.corrected for part in finding.parts]
+    assert frame["chance_at"].to_list()[1:] == [part.chance_at for part in finding.parts]
+    assert frame["role"].to_list() == [finding.role, *(part.role for part in finding.parts)]
     assert "pandas" in type(frame.to_pandas()).__module__
     every = run.findings.to_frame()
     assert every.height == sum(1 + len(one.parts) for one in run.findings.findings)

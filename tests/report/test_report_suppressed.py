@@ -64,6 +64,31 @@ def test_the_smallest_of_the_other_groups_is_hidden_beside_a_small_one():
     assert found["accuracy_range"].p_value is None
 
 
+def test_what_an_inference_tells_is_hidden_with_the_value():
+    """A corrected value, where chance puts it and the 95 % ends would give a hidden value back."""
+    content = audited()
+    told = content.findings.findings
+    assert any({"low_95", "high_95"} <= set(one.details) for one in told)
+    assert any(one.corrected is not None for one in told)
+    findings = suppressed(content, 10).findings.findings
+    lost = [one for one in findings if one.reason == "suppressed"]
+    assert {"cramers_v_pooled", "accuracy_gap"} <= {one.name for one in lost}
+    parts = [part for one in findings for part in one.parts if part.reason == "suppressed"]
+    assert parts
+    for one in (*lost, *parts):
+        assert (one.value, one.corrected, one.chance_at, one.interval, one.null) == (None,) * 5
+        assert (one.p_value, one.p_adjusted) == (None, None)
+        assert not {"low_95", "high_95", "explained_by_truth"} & set(one.details)
+
+
+def test_ends_of_95_stay_where_the_interval_does():
+    content = audited(small=40)
+    shown = {one.metric: one for one in suppressed(content, 10).findings.findings}
+    leveled = [one for one in content.findings.findings if "low_95" in one.details]
+    assert leveled
+    assert all(shown[one.metric].details == one.details for one in leveled)
+
+
 def test_nothing_is_hidden_where_no_group_and_no_cell_is_small():
     content = audited(small=40)
     shown = suppressed(content, 10)
