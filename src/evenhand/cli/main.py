@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from evenhand.cli.compare_command import compare_runs
 from evenhand.cli.data_command import data_app
 from evenhand.cli.export_command import export_runs
 from evenhand.cli.generate_entry import generate
-from evenhand.cli.stopping import sigterm_as_ctrl_c
+from evenhand.cli.stopping import fail, sigterm_as_ctrl_c, usage
 
 app = typer.Typer(
     name="evenhand",
@@ -377,25 +377,6 @@ def main() -> None:
     if code == _STOPPED:
         fail(_STOPPED_MESSAGE, _TERMINATED if terminations else _STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def fail(message: str, code: int) -> NoReturn:
-    """Print one line on stderr and exit."""
-    typer.echo(f"evenhand: {message}", err=True)
-    sys.exit(code)
-
-
-def usage(problem: typer.TyperException) -> NoReturn:
-    """Options that cannot be understood: one line with the help to ask for; no arguments at all: the help."""
-    context = getattr(problem, "ctx", None)
-    if len(sys.argv) == 1 and context is not None:
-        typer.echo(context.get_help(), err=True)
-        sys.exit(2)
-    from evenhand.core.errors import one_line
-
-    command = context.command_path if context is not None else "evenhand"
-    text = problem.format_message() if hasattr(problem, "format_message") else str(problem)
-    fail(f"{one_line(text).rstrip('.')}; type: {command} --help", 2)
 
 
 if __name__ == "__main__":

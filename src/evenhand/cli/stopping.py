@@ -1,13 +1,17 @@
-"""A request to end from outside (SIGTERM) stops a command as Ctrl-C does."""
+"""How a command ends: with one line and an exit code; SIGTERM stops it as Ctrl-C does."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
+
+import typer
 
 
 @contextmanager
@@ -35,3 +39,22 @@ def sigterm_as_ctrl_c() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Print one line on stderr and exit."""
+    typer.echo(f"evenhand: {message}", err=True)
+    sys.exit(code)
+
+
+def usage(problem: typer.TyperException) -> NoReturn:
+    """Options that cannot be understood: one line with the help to ask for; no arguments at all: the help."""
+    context = getattr(problem, "ctx", None)
+    if len(sys.argv) == 1 and context is not None:
+        typer.echo(context.get_help(), err=True)
+        sys.exit(2)
+    from evenhand.core.errors import one_line
+
+    command = context.command_path if context is not None else "evenhand"
+    text = problem.format_message() if hasattr(problem, "format_message") else str(problem)
+    fail(f"{one_line(text).rstrip('.')}; type: {command} --help", 2)

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError
-from evenhand.evidence.counts import DENSE_CELLS, LABEL_AXES, Counts, pack
+from evenhand.evidence.cell_keys import DENSE_CELLS, pack
+from evenhand.evidence.counts import LABEL_AXES, Counts
 from evenhand.evidence.labels import Codes, Encoder
 from evenhand.evidence.weights import WEIGHT, weighed
 

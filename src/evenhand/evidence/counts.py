@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
+from evenhand.evidence.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
 from evenhand.evidence.labels import (
     CLUSTER,
     MISSING,
@@ -36,8 +37,6 @@ PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)
 PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every other is an attribute
 MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
-LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this are sorted column by column
-DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 
 _ATTRIBUTE = "attribute:"
 
@@ -91,7 +90,7 @@ class Counts:
     def from_dense(cls, axes: tuple[Axis, ...], dense: Integers) -> Counts:
         """Counts from an array with one entry per key of ``pack``."""
         keys = np.flatnonzero(dense)
-        return cls(axes, _unpack(keys, [len(axis.levels) + 1 for axis in axes]), dense[keys])
+        return cls(axes, unpack(keys, [len(axis.levels) + 1 for axis in axes]), dense[keys])
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -359,51 +358,10 @@ def _canonical(
     space = prod(sizes)
     if moments is not None:
         order = np.lexsort(tuple(reversed(list(codes))))  # stable: sums depend on the data alone
-        unique, totals = _sum_sorted(np.stack(codes)[:, order], np.vstack([n, moments])[:, order])
+        unique, totals = sum_sorted(np.stack(codes)[:, order], np.vstack([n, moments])[:, order])
         return Counts(axes, unique, totals[0], moments=totals[1:])
     if space < LARGEST_KEY:
-        keys, sums = _sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
-        return Counts(axes, _unpack(keys, sizes), sums)
+        keys, sums = sum_keys(pack(codes, sizes), n.astype(np.int64, copy=False), space)
+        return Counts(axes, unpack(keys, sizes), sums)
     order = np.lexsort(tuple(reversed(list(codes))))
-    return Counts(axes, *_sum_sorted(np.stack(codes)[:, order], n[order]))
-
-
-def _sum_sorted(codes: Codes, numbers: npt.NDArray[Any]) -> tuple[Codes, npt.NDArray[Any]]:
-    """Distinct columns of sorted codes, and the sums of their numbers (along the last axis)."""
-    first = np.r_[True, (np.diff(codes, axis=1) != 0).any(axis=0)][: codes.shape[1]]
-    if not first.size:
-        return codes, numbers
-    return codes[:, first], np.add.reduceat(numbers, np.flatnonzero(first), axis=-1)
-
-
-def pack(codes: Sequence[Codes], sizes: Sequence[int]) -> Integers:
-    """One key per row from its codes (-1 included), ordered as the codes are."""
-    keys = np.zeros(codes[0].size, dtype=np.int64)
-    for size, code in zip(sizes, codes, strict=True):
-        keys *= size
-        keys += code
-        keys += 1
-    return keys
-
-
-def _sum_keys(keys: Integers, n: Integers, space: int) -> tuple[Integers, Integers]:
-    if space <= min(DENSE_CELLS, 16 * keys.size):
-        dense = np.zeros(space, dtype=np.int64)
-        np.add.at(dense, keys, n)
-        unique = np.flatnonzero(dense)
-        return unique, dense[unique]
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    start = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: keys.size])
-    return ordered[start], np.add.reduceat(n[order], start) if keys.size else n
-
-
-def _unpack(keys: npt.NDArray[np.integer], sizes: Sequence[int]) -> Codes:
-    codes = np.empty((len(sizes), keys.size), dtype=np.int32)
-    if prod(sizes) < np.iinfo(np.uint32).max:
-        keys = keys.astype(np.uint32)  # divides several times faster
-    for position in range(len(sizes) - 1, -1, -1):
-        quotient = keys // sizes[position]
-        codes[position] = (keys - quotient * sizes[position]).astype(np.int32) - 1
-        keys = quotient
-    return codes
+    return Counts(axes, *sum_sorted(np.stack(codes)[:, order], n[order]))
