@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from evenhand.stats.exchanged import SUMMARIES
 from measuring import best, seconds, show
 
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.compared_models import Compared
 from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.exchanged import SUMMARIES
 
 CLASSES, GROUPS, ROWS, REPLICATES = 1000, 2, 50_000, 999
 THEIRS, BOUND = 5, 3.0

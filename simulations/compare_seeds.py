@@ -18,9 +18,9 @@ from scipy import special, stats
 
 from evenhand.core.seeds import stream
 from evenhand.evidence.paired_predictions import Aligned
-from evenhand.metrics.compared_models import Compared
+from evenhand.metrics.compared_counts import Compared
 from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
-from evenhand.stats import between_seeds, exchanged
+from evenhand.stats import between_seeds, model_summaries
 
 Floats = npt.NDArray[np.float64]
 
@@ -99,7 +99,7 @@ def answered(rng: np.random.Generator, design: Design) -> tuple[Compared, Floats
 
 def over_seeds(compared: Compared, seed: int, run: int) -> OverSeeds:
     """As a comparison makes it, with fewer replicates."""
-    draws = exchanged.replicated(
+    draws = model_summaries.replicated(
         compared.classes, compared.sizes, "resampled", REPLICATES,
         lambda place, start: stream(seed, "seeds", run, place, start),
     )  # fmt: skip

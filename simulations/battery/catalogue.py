@@ -7,6 +7,7 @@ from simulations.battery import (
     associations,
     audits,
     choices,
+    differences,
     effects,
     households,
     labels,
@@ -24,6 +25,7 @@ DESIGNS: tuple[Design, ...] = (
     *rankings.DESIGNS,
     *neighbours.DESIGNS,
     *associations.DESIGNS,
+    *differences.DESIGNS,
     *audits.DESIGNS,
 )
 

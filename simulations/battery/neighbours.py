@@ -165,7 +165,7 @@ def welch(data: Neighbours) -> float:
 
 DESIGNS: tuple[Design, ...] = (
     design("database 61/39, random vectors", Pictures((100, 100), (122, 78)), short=True),
-    design("3 labels 50/30/20, random vectors", Pictures((70, 50, 30), (150, 90, 60)), short=True),
+    design("3 labels 50/30/20, random vectors", Pictures((70, 50, 30), (150, 90, 60))),
     design("balanced, with hubs", Pictures((60, 60), (75, 75), hubs=2.5)),
     design("20 persons x 6 and 20 in the database", Pictures((10, 10), (10, 10), size=6)),
     design("12 persons x 5, database 30/10 x 5", Pictures((6, 6), (30, 10), size=5)),
@@ -188,6 +188,5 @@ DESIGNS: tuple[Design, ...] = (
         Pictures((80, 80), (150, 150), knows=(1.0, 0.45)),
         blind=False,
         standard=welch,
-        short=True,
     ),
 )

@@ -213,7 +213,7 @@ def test_on_the_full_release_690_images_and_210_captions_are_asked_about_once(tm
     assert [one["asked"] for one in second.manifest["asking"]["questions"]] == [0, 0]
     assert first.tables["coverage"]["usable"].sum() == 690
     assert second.finding("ndkl", context="two_person", template="occ_first").n == 460
-    for metric in ("resolution_accuracy", "misgendering_rate", "neutral_rate"):
+    for metric in ("resolution_accuracy", "misgendering_rate"):
         finding = first.finding(metric, setting="all", template="occ_first")
         assert finding.null.low <= finding.value <= finding.null.high
 

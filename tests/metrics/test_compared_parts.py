@@ -154,11 +154,24 @@ def test_a_class_without_an_effect_size_says_why():
     assert part.details["first"] > 0
 
 
-def test_too_many_classes_for_draws_are_counted(both, monkeypatch):
-    monkeypatch.setattr("evenhand.metrics.compared_models.MOST_KEPT", 10)
-    found = model_differences(both[1], by="group", metrics=["cramers_v_mean"])[0]
-    assert found.parts == []
-    assert found.details["classes_without_parts"] == CLASSES
+def test_too_many_classes_for_resamples_are_taken_as_uncorrelated(both, found, monkeypatch):
+    monkeypatch.setattr("evenhand.metrics.compared_counts.MOST_KEPT", 10)
+    alone = model_differences(both[1], by="group", metrics=["cramers_v_mean"])[0]
+    pairs = list(zip(alone.parts, found["cramers_v_mean_difference"].parts, strict=True))
+    assert all(one.corrected == other.corrected for one, other in pairs)
+    assert all(one.interval.low <= one.corrected <= one.interval.high for one, _ in pairs)
+    assert any(one.interval != other.interval for one, other in pairs)
+
+
+def test_an_interval_holds_the_corrected_change_and_agrees_with_p(found, apart):
+    for one in (found, apart):
+        for part in one["cramers_v_mean_difference"].parts:
+            assert part.interval.low <= part.corrected <= part.interval.high
+            assert (part.p_value <= 0.05) == (not part.interval.low <= 0 <= part.interval.high)
+            assert part.chance_at == 0
+        for part in one["accuracy_difference"].parts:
+            if part.p_value > 0.05:
+                assert part.interval.low <= 0 <= part.interval.high
 
 
 def test_crossed_groups_have_keys_in_order(both):

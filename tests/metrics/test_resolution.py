@@ -327,6 +327,22 @@ def test_one_cluster_says_nothing_of_others():
     assert "6 values of occupation" in by_occupation.interval.method
 
 
+def test_a_missing_gender_leaves_the_other_its_interval():
+    """Occupations in which all pictures are right, or none: their samples are wholly alike."""
+    rows = rows_of([1] * 6 + [0] * 6, [], cluster=np.repeat([0, 1, 2, 3], 3))
+    low, high = rows.rates.limits(1.96)
+    assert 0 <= low[0] < 0.5 < high[0] <= 1
+
+
+def test_a_gender_without_a_hit_borrows_how_alike_samples_are():
+    """0 of 60 in 6 occupations: 60 rows where rows are unlike, hardly more than 6 where they are alike."""
+    cluster = np.tile(np.repeat(np.arange(6), 10), 2)
+    unlike = rows_of([0] * 60, [1, 0, 0, 0, 0] * 12, cluster=cluster).rates
+    whole = rows_of([0] * 60, [1] * 20 + [0] * 40, cluster=cluster).rates
+    assert unlike.size[0] == pytest.approx(60)
+    assert 6 <= whole.size[0] < 20
+
+
 def test_few_units_that_decide_are_named():
     few = PEOPLE.filter((pl.col("truth") == "masculine") | pl.col("sample").is_in(["00-f-0", "01-f-0"]))
     found = metrics.resolution_gap(choices(few, random_scores(PEOPLE, 1), cluster=None, strata=()))

@@ -108,10 +108,10 @@ def test_differences_are_those_of_the_runs_own_values(kind, runs, made):
         ("matching", "image", 16),
     ],
 )  # fmt: skip
-def test_what_changes_places_is_what_the_benchmark_takes_as_one(kind, unit, count, made):
+def test_what_counts_as_one_is_what_the_benchmark_takes_as_one(kind, unit, count, made):
     first = made[kind].findings.findings[0]
     assert (first.details["unit"], first.details["units"]) == (unit, count)
-    assert unit in first.null.method
+    assert unit in first.interval.method
 
 
 def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, made):

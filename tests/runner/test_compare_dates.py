@@ -12,7 +12,7 @@ from evenhand.runner.compare_dates import drift, parse_dates
 from evenhand.runner.compare_engine import compare
 from evenhand.runner.compare_ranks import RANKED
 from evenhand.runner.outcome import Run
-from evenhand.stats.exchanged import SUMMARIES
+from evenhand.stats.model_summaries import SUMMARIES
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, changed, without_counts
 

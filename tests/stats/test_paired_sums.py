@@ -1,13 +1,9 @@
-"""Exchange and bootstrap of two models' answers, against loops, McNemar's test and scipy's permutations."""
-
-import itertools
+"""Differences of two models' answers: values, limits and resamples against loops and formulas."""
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evenhand.stats.association import effect_size
-from evenhand.stats.exchanged import exchange_p
 from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary, strata_of
 
 MEAN = Summary("weights", (0,), (1.0,))
@@ -57,59 +53,69 @@ def test_equal_units_are_kept_once_with_their_number():
     made = kernel(group, unit, first, second, (MEAN,))
     assert made.count == 500
     assert made.units.size <= 3 * 4
-    assert made.linear
 
 
-def test_exchange_gives_the_exact_p_of_mcnemar():
-    first, second = np.zeros(40), np.zeros(40)
-    first[:14], second[10:19] = 1, 1  # 10 only the first, 5 only the second
-    made = kernel(np.zeros(40, int), np.arange(40), first, second, (MEAN,), groups=1)
-    null = np.subtract(*made.exchanged(np.random.default_rng(0), 40_000))[:, 0]
-    p = exchange_p(null, float(np.subtract(*made.observed())[0]), symmetric=True)
-    exact = stats.binomtest(10, 15, 0.5).pvalue
-    assert p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 40_000))
+def limits_of(made, at=0, level=0.95):
+    return made.limits(at, np.random.default_rng(0))(level)
 
 
-def test_exchange_gives_the_exact_p_of_scipys_paired_permutations():
-    rng = np.random.default_rng(3)
-    group = np.repeat([0, 1], 6)
-    first, second = rng.random((2, 12))
+def newcombe(a, b, c, d, z=1.959964):
+    """Newcombe 1998, method 10 without continuity correction, with the correlation times n / (n + 2)."""
+    n = a + b + c + d
+    first, second = (a + b) / n, (a + c) / n
 
-    def gap(a, b, axis=-1):
-        def apart(one):
-            low, high = one[..., :6].mean(axis=axis), one[..., 6:].mean(axis=axis)
-            return np.abs(high - low)
+    def wilson(p):
+        middle, half = p + z**2 / (2 * n), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+        return (middle - half) / (1 + z**2 / n), (middle + half) / (1 + z**2 / n)
 
-        return apart(a) - apart(b)
+    phi = (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d)) * n / (n + 2)
+    (low, high), (under, over) = wilson(first), wilson(second)
 
-    exact = stats.permutation_test(
-        (first, second), gap, permutation_type="samples", n_resamples=np.inf, vectorized=True
-    )
-    made = kernel(group, np.arange(12), first, second, (Summary("range", (1, 2)),), groups=2)
-    null = np.subtract(*made.exchanged(np.random.default_rng(0), 40_000))[:, 0]
-    value = float(np.subtract(*made.observed())[0])
-    assert value == pytest.approx(exact.statistic)
-    share = (np.abs(exact.null_distribution) >= abs(value) - 1e-12).mean()
-    assert exchange_p(null, value, symmetric=True) == pytest.approx(share, abs=0.01)
+    def arm(x, y):
+        return np.sqrt(x**2 + y**2 - 2 * phi * x * y)
+
+    value = first - second
+    return value - arm(first - low, over - second), value + arm(high - first, second - under)
 
 
-def test_clusters_change_places_as_a_whole():
-    rng = np.random.default_rng(4)
-    group, unit, first, second = answers(rng, n=30, groups=1, units=6)
-    made = kernel(group, unit, first, second, (MEAN,), groups=1)
-    null = np.subtract(*made.exchanged(rng, 4000))[:, 0]
-    by_unit = [(first - second)[unit == u].sum() / 30 for u in np.unique(unit)]
-    possible = {round(float(np.dot(s, by_unit)), 9) for s in itertools.product((1, -1), repeat=len(by_unit))}
-    assert {round(float(one), 9) for one in null} == possible
+def test_single_samples_have_newcombes_limits_of_paired_shares():
+    first, second = np.zeros(60), np.zeros(60)
+    first[:30], second[10:45] = 1, 1  # 20 both, 10 only the first, 15 only the second, 15 none
+    made = kernel(np.zeros(60, int), np.arange(60), first, second, (MEAN,), groups=1)
+    assert limits_of(made) == pytest.approx(newcombe(20, 10, 15, 15), rel=1e-5)
 
 
 def test_models_that_change_places_change_the_sign():
     group, unit, first, second = answers(np.random.default_rng(5), n=200)
-    wanted = (MEAN, Summary("range", (1, 2, 3)))
+    wanted = (MEAN, Summary("range", (1, 2, 3)), Summary("least", (1, 2, 3)))
     one, other = (kernel(group, unit, *both, wanted) for both in ((first, second), (second, first)))
     np.testing.assert_allclose(np.subtract(*one.observed()), -np.subtract(*other.observed()))
-    null = np.subtract(*one.exchanged(np.random.default_rng(0), 20_000))
-    assert np.abs(null.mean(axis=0)).max() < 4 * null.std(axis=0).max() / np.sqrt(20_000)
+    for at in range(3):
+        low, high = limits_of(one, at)
+        assert limits_of(other, at) == pytest.approx((-high, -low), abs=0.02)
+
+
+def test_equal_answers_leave_a_width_and_one_unit_says_nothing():
+    group, unit, first, _ = answers(np.random.default_rng(12), n=50)
+    wanted = (MEAN, Summary("range", (1, 2, 3)), Summary("weights", (1, 2), (1.0, -1.0)))
+    made = kernel(group, unit, first, first, wanted)
+    for at in range(3):
+        low, high = limits_of(made, at)
+        assert low < 0 < high
+    alone = PairedSums.of(np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1, int), (MEAN,))
+    assert limits_of(alone, level=0.01)[0] < 0
+
+
+def test_one_household_counts_once_with_all_its_images():
+    """Mean shares of households vary less than single answers: more images a household say more."""
+    rng = np.random.default_rng(13)
+    shares = rng.binomial(20, 0.5, (2, 30, 1)) / 20
+    ones, strata = np.ones((30, 1)), np.zeros(30, int)
+    few, many = (
+        PairedSums.of(*shares, ones, strata, (MEAN,), samples=images * ones) for images in (1.0, 20.0)
+    )
+    widths = [np.ptp(limits_of(one)) for one in (few, many)]
+    assert widths[1] < 0.5 * widths[0]
 
 
 def test_bootstrap_draws_within_groups_and_has_the_variance_of_pairs():
@@ -151,24 +157,11 @@ def test_effect_sizes_are_those_of_the_metric():
     np.testing.assert_allclose(made, expected)
 
 
-def test_exchanged_effect_sizes_are_those_of_all_exchanges():
-    first, second, in_x = effects(np.random.default_rng(9), 4, 4)
-    z = [(one - one.mean()) / one.std(ddof=1) for one in (first, second)]
-    possible = []
-    for flips in itertools.product((False, True), repeat=8):
-        a, b = np.where(flips, z[1], z[0]), np.where(flips, z[0], z[1])
-        possible.append(effect_size(a[in_x], a[~in_x]) - effect_size(b[in_x], b[~in_x]))
-    null = np.subtract(*PairedEffects(first, second, in_x).exchanged(np.random.default_rng(0), 4000))[:, 0]
-    assert set(null.round(9)) <= set(np.array(possible).round(9))
-    assert null.std() == pytest.approx(np.std(possible), rel=0.05)
-
-
 def test_the_scale_of_a_model_changes_nothing():
     first, second, in_x = effects(np.random.default_rng(10))
     plain, scaled = (PairedEffects(first, one, in_x) for one in (second, 7 * second + 3))
-    for how in ("exchanged", "resampled"):
-        draws = [getattr(one, how)(np.random.default_rng(0), 200) for one in (plain, scaled)]
-        np.testing.assert_allclose(*draws, atol=1e-9)
+    draws = [one.resampled(np.random.default_rng(0), 200) for one in (plain, scaled)]
+    np.testing.assert_allclose(*draws, atol=1e-9)
 
 
 def test_many_draws_are_made_in_pieces(monkeypatch):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.skewness import p_with_spread, skewness, skewness_bound
+from evenhand.stats.skewness import skewness, skewness_bound
 
 VALUES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=12)
 
@@ -54,10 +54,3 @@ def test_two_values_always_give_zero(pair):
 def test_the_bound_needs_two_values():
     assert np.isnan(skewness_bound(1))
     assert skewness_bound(2) == 0
-
-
-def test_a_p_of_exchange_is_no_less_than_the_spread_allows():
-    assert p_with_spread(0.001, 0.02, 0.5) == pytest.approx(2 * stats.norm.sf(0.04))
-    assert p_with_spread(0.3, -2.0, 0.5) == 0.3
-    assert p_with_spread(0.001, -2.0, 0.5) == 0.001
-    assert p_with_spread(0.001, 0.02, 0.0) == 0.001

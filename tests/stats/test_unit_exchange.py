@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from evenhand.stats.exchange import UnitRows, exchange
+from evenhand.stats.exchange import exchange
+from evenhand.stats.unit_rows import UnitRows
 
 CROSSED = np.repeat(np.arange(11), [38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32])
 """Households by income and region, about as the paper has them; the smallest group has two."""

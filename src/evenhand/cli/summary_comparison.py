@@ -12,6 +12,7 @@ from rich.table import Table
 
 from evenhand.cli.summary_seeds import print_drift, print_seeds
 from evenhand.cli.summary_text import clean, probability, span
+from evenhand.core.chance import is_beyond
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
 
@@ -137,7 +138,7 @@ def _varied(found: Sequence[Finding]) -> list[str]:
 
 
 def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
-    return [one for one in tested if one.p_adjusted is not None and one.p_adjusted <= alpha]
+    return [one for one in tested if is_beyond(one, alpha)]
 
 
 def _how_many(beyond: int, tested: int, alpha: float) -> str:
@@ -169,6 +170,8 @@ def _print_pairs(
         table.add_row(pair, *_difference(one, varied))
     if shown:
         console.print(table)
+    if any(one.corrected is not None for one in ordered[:_MOST_PAIRS]):
+        console.print("in brackets: the difference without noise, which interval and p are of")
     for reason in dict.fromkeys(one.reason for one in shown if one.reason):
         console.print(f"  {clean(reason, 200)}")
     if len(shown) > _MOST_PAIRS:
@@ -180,7 +183,8 @@ def _difference(one: Finding, varied: Sequence[str]) -> tuple[str, ...]:
     if one.value is None:
         return (measure, "–", "", "", "", "")
     told = (span(one.interval), span(one.null), probability(one.p_value), probability(one.p_adjusted))
-    return (measure, f"{one.value:+z.3f}", *told)
+    without_noise = "" if one.corrected is None else f" ({one.corrected:+z.3f})"
+    return (measure, f"{one.value:+z.3f}{without_noise}", *told)
 
 
 def _measure(one: Finding, varied: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.cli.summary_text import clean, probability
+from evenhand.core.chance import is_line_beyond
 from evenhand.core.results import Finding
 from evenhand.runner.outcome import Run
 
@@ -55,10 +56,15 @@ def print_drift(console: Console, run: Run) -> None:
         return
     alpha = float(run.manifest["alpha"])
     moved = drift.filter(pl.col("change").is_not_null())
-    beyond = moved.filter(pl.col("p_adjusted") <= alpha)
+    verdicts = [
+        is_line_beyond(p, low, high, alpha)
+        for p, low, high in moved.select("p_adjusted", "change_low", "change_high").iter_rows()
+    ]
+    beyond = moved.filter(pl.Series(verdicts, dtype=pl.Boolean))
     console.print(f"\nover time: {beyond.height} of {moved.height} changes beyond chance", style="bold")
     for row in beyond.sort("p_adjusted", maintain_order=True).head(_MOST).iter_rows(named=True):
-        rose = "rose" if row["change"] > 0 else "fell"
+        change = row["change"] if row["change_corrected"] is None else row["change_corrected"]
+        rose = "rose" if change > 0 else "fell"
         ends = ""
         if row["change_low"] is not None:
             low, high = sorted((abs(row["change_low"]), abs(row["change_high"])))
@@ -68,5 +74,5 @@ def print_drift(console: Console, run: Run) -> None:
         where += "" if row["params"] == "{}" else f" {row['params']}"
         console.print(
             f"  since {row['since']}, on {row['date']}: {clean(row['metric'] + where, 160)} {rose} by "
-            f"{abs(row['change']):.3f}{ends}, adjusted p {probability(row['p_adjusted'])}"
+            f"{abs(change):.3f}{ends}, adjusted p {probability(row['p_adjusted'])}"
         )

@@ -74,6 +74,22 @@ def is_beyond(holder: Finding | Part, alpha: float = ALPHA) -> bool:
     return standing_of(holder, alpha).beyond
 
 
+def is_line_beyond(
+    p_adjusted: float | None, low: float | None, high: float | None, alpha: float = ALPHA
+) -> bool:
+    """The verdict on a line of a table of differences, which are fair at 0.
+
+    Args:
+        p_adjusted: None where nothing was tested.
+        low: Lower end of the interval; None without one.
+        high: Upper end.
+        alpha: The significance level.
+    """
+    if p_adjusted is None or p_adjusted > alpha:
+        return False
+    return low is None or high is None or not low - _ROUNDING <= 0 <= high + _ROUNDING
+
+
 def p_shown(holder: Finding | Part) -> float | None:
     """The p that the verdict rests on: adjusted where it is."""
     return holder.p_value if holder.p_adjusted is None else holder.p_adjusted

@@ -133,21 +133,6 @@ def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) 
     )
 
 
-def hull_interval(draws: Floats, value: float, *, level: float, method: str, seed: int) -> Interval | None:
-    """The percentile and the basic bootstrap interval together, cut to [0, 1].
-
-    A largest difference between groups is larger in resamples than in the data, and larger in the data than
-    in the population. The percentile interval follows the first, the basic one corrects for it; their hull
-    always holds the value, and holds 0 for models without difference.
-    """
-    percentile = percentile_interval(draws, level=level, method=method, seed=seed)
-    if percentile is None:
-        return None
-    low = min(percentile.low, 2 * value - percentile.high)
-    high = max(percentile.high, 2 * value - percentile.low)
-    return percentile.model_copy(update={"low": max(low, 0.0), "high": min(high, 1.0)})
-
-
 def agreeing(
     ends: tuple[float, float], p_value: float | None, reference: float, level: float = 0.95
 ) -> tuple[float, float]:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.clustered import FEWEST, Cells
-from evenhand.stats.exchange import Exchange, UnitRows, exchange, likeness
+from evenhand.stats.exchange import Exchange, exchange
 from evenhand.stats.rates import Rates
+from evenhand.stats.unit_rows import UnitRows, likeness
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -109,9 +110,10 @@ class Rows:
         # a gender without a hit, or without a miss, shows not how alike the samples of its clusters are:
         # those of both genders do
         squares = np.bincount(place % 2, sizes**2, 2)
-        counts = np.maximum(self.sizes, 1)
+        counts = np.array(self.sizes, dtype=np.float64)
+        together = np.divide(squares, counts, out=np.ones(2), where=counts > 0)
         alike = likeness(UnitRows(hits, group, 2, code))
-        size = counts / (1 + (squares / counts - 1) * alike)
+        size = counts / (1 + (together - 1) * alike)
         hidden = (rates.size > 0) & ((rates.value <= 0) | (rates.value >= 1))
         return replace(rates, size=np.where(hidden, np.maximum(size, rates.size), rates.size))
 

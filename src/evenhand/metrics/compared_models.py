@@ -1,182 +1,49 @@
-"""One classifier against another: differences of SkewSize, effect sizes and accuracy, tested by exchange."""
+"""One classifier against another: differences of SkewSize, effect sizes and accuracy, with their limits."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.bound import BoundMetric
-from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.errors import UnknownName
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Param
-from evenhand.core.seeds import stream
-from evenhand.evidence.counts import PREDICTIONS, Counts
-from evenhand.evidence.paired_predictions import Aligned
-from evenhand.metrics.building import null_band, number, percentile_interval
-from evenhand.metrics.class_effects import class_effects, summary_ends
+from evenhand.evidence.counts import Counts
+from evenhand.metrics.building import number
+from evenhand.metrics.class_effects import summary_ends
+from evenhand.metrics.compared_counts import Both, Compared
+from evenhand.metrics.compared_inference import inferred, made_by
 from evenhand.metrics.compared_parts import (
-    MOST_KEPT,
+    APART,
+    OF_EFFECTS,
+    PAIRED,
+    Accuracies,
     PairOfModels,
     accuracy_changes,
     effect_size_changes,
     key_of,
+    shares_of,
 )
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.effect_options import EffectOptions
-from evenhand.metrics.prepared import LEVEL, REPLICATES, By, Prepared, names_of
-from evenhand.stats import exchanged
-from evenhand.stats.exchanged import SUMMARIES, ComparedClass, Drawn, JointClass, SeparateClass
-from evenhand.stats.skewness import p_with_spread
+from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.differences import gap_limits, worst_limits
+from evenhand.stats.model_summaries import SUMMARIES
+from evenhand.stats.summary_intervals import SUMMARIES as OVER_CLASSES
+from evenhand.stats.two_figures import Figure, mover
 
 Floats = npt.NDArray[np.float64]
-Both = Counts | tuple[Counts, Counts]
 
-_TWO_SIDED = 1.959963984540054  # standard errors of a 95 % interval
-POWER = 0.8  # of the minimum detectable difference
-_SAME_MIX = 1e-9
 _BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
-WIDENED = "as wide as samples drawn again make the difference"
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
-_OF_EFFECTS: dict[str, tuple[str, float, Callable[[Floats], np.floating[Any]]]] = {
-    "cramers_v_mean": ("mean", 0.9, np.mean),  # its bounds err at a quarter of 1 - level: z = 1.96 at .9
-    "cramers_v_median": ("median", LEVEL, np.median),
-    "cramers_v_max": ("largest", LEVEL, np.max),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Two or more models over one grouping, bound to a seed.
-
-    Attributes:
-        aligned: Their usable rows.
-        singles: Counts of each model over these rows.
-        names: What the models are called.
-        seed: The user's one seed.
-    """
-
-    aligned: Aligned
-    singles: tuple[Counts, ...]
-    names: tuple[str, ...]
-    seed: int = 0
-
-    @classmethod
-    def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> Compared:
-        """Bind counts of two models: on the same samples (``prediction_b``), or one after the other.
-
-        Raises:
-            UserError: Counts of one model only, an unknown attribute, no usable row.
-        """
-        groups = names_of(by)
-        if not groups:
-            raise ParameterError("models are compared by groups: name at least one attribute with by=")
-        if isinstance(evidence, Counts):
-            if not evidence.paired:
-                raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
-            table = evidence.project(groups).table()
-            return cls.over(Aligned.of_joined(table, groups, PREDICTIONS), names, seed)
-        tables = [one.project(groups).table() for one in evidence]
-        return cls.over(Aligned.of_separate(tables, groups, names), names, seed)
-
-    @classmethod
-    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> Compared:
-        """Models over rows that are aligned."""
-        singles = tuple(aligned.counts_of(place) for place in range(len(names)))
-        return cls(aligned, singles, tuple(names), seed)
-
-    @property
-    def joined(self) -> bool:
-        """Whether every sample was answered by all models."""
-        return self.aligned.joined
-
-    @cached_property
-    def _mix(self) -> tuple[Floats, Floats]:
-        """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
-        a = self.aligned
-        cell, place = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
-        rows = np.stack([np.bincount(place, n, cell.size) for n in np.atleast_2d(a.n)]).astype(np.float64)
-        return rows, (len(rows) / (1 / rows).sum(axis=0))[place]
-
-    @cached_property
-    def unlike(self) -> float:
-        """The largest share of a model's rows that another has in other classes and groups, in [0, 1]."""
-        rows = self._mix[0]
-        shares = rows / rows.sum(axis=1, keepdims=True)
-        return float(max(0.5 * np.abs(shares - one).sum(axis=1).max() for one in shares))
-
-    @property
-    def standardised(self) -> bool:
-        """Whether rows are weighted, because models have other mixes of classes and groups."""
-        return self.unlike > _SAME_MIX
-
-    @property
-    def sizes(self) -> Floats:
-        """What each group counts for each model, shape (M, Z): its rows, or its weight in the common mix."""
-        a = self.aligned
-        if not self.standardised:
-            return a.sizes
-        first = np.unique(a.truth * len(a.groups) + a.group, return_index=True)[1]
-        weights = np.bincount(a.group[first], self._mix[1][first], len(a.groups))
-        return np.tile(weights, (len(a.n), 1))
-
-    @cached_property
-    def classes(self) -> list[ComparedClass]:
-        """The true classes that have rows, in the common mix."""
-        return self._classes(self._mix[1] if self.standardised else None)
-
-    def _classes(self, weights: Floats | None) -> list[ComparedClass]:
-        a = self.aligned
-        starts = np.flatnonzero(np.r_[True, np.diff(a.truth) != 0])
-        cuts = [slice(*ends) for ends in zip(starts, np.append(starts[1:], a.truth.size), strict=True)]
-        if a.joined:
-            return [JointClass(int(a.truth[c.start]), a.group[c], a.answers[:, c], a.n[c]) for c in cuts]
-        return [
-            SeparateClass(
-                int(a.truth[c.start]), a.group[c], a.answers[0, c], a.n[:, c],
-                None if weights is None else weights[c],
-            )
-            for c in cuts
-        ]  # fmt: skip
-
-    @cached_property
-    def observed(self) -> Drawn:
-        """Every summary of each model in the common mix, shape (M, 1)."""
-        return exchanged.observed(self.classes, self.sizes)
-
-    @cached_property
-    def own(self) -> Drawn:
-        """Every summary of each model in its own mix, shape (M, 1)."""
-        return exchanged.observed(self._classes(None), self.aligned.sizes)
-
-    @cached_property
-    def resampled(self) -> Drawn:
-        """Bootstrap replicates of every summary of each model, shape (M, replicates)."""
-        return self.drawn("resampled", REPLICATES)
-
-    def factor(self, metric: str, place: int) -> float:
-        """An effect size in the common mix over that in a model's own mix."""
-        own = float(self.own[metric][place, 0]) if self.standardised else 0.0
-        return float(self.observed[metric][place, 0]) / own if own > 0 else 1.0
-
-    def drawn(self, how: str, replicates: int, kept: Floats | None = None) -> Drawn:
-        """Replicates of every summary of each model, shape (M, replicates); see ``exchanged.replicated``."""
-        labels = [str(self.aligned.labels[one.cells.label]) for one in self.classes]
-        by = "+".join(self.aligned.by)
-
-        def streams(place: int, start: int) -> np.random.Generator:
-            return stream(self.seed, "models", how, by, labels[place], start)
-
-        return exchanged.replicated(self.classes, self.sizes, how, replicates, streams, kept)
-
-
-def exchanges_for(family: int, alpha: float) -> int:
-    """Exchanges that let the smallest p pass Holm over a family, with as much again: 999 or more."""
-    return max(REPLICATES, 100 * math.ceil(2 * family / alpha / 100) - 1)
+SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
+NO_CLUSTERS = "rows are compared one by one, although they were sampled in clusters: {}"
+_OF_EFFECTS = {"cramers_v_mean": "mean", "cramers_v_median": "median", "cramers_v_max": "largest"}
+_OF_GROUPS = "from the limits of both models over all groups (MOVER, Zou and Donner)"
 
 
 def model_differences(
@@ -191,21 +58,27 @@ def model_differences(
 ) -> list[Finding]:
     r"""Every summary of one model minus that of another, ``metric_difference``; fair at 0.
 
-    Test: where both answered the same samples, the two answers of each sample change places with probability
-    1/2; elsewhere the rows of each class and group are dealt to the models again. Either holds whatever the
-    metric, if the two models' answers are alike in distribution within class and group. p is
-    ``(1 + b) / (1 + B)``, B from ``exchanges_for``. Null band and p of SkewSize are no narrower than its
-    difference spreads with samples drawn again (``p_with_spread``). Interval: see each finding's method; that
-    of SkewSize is descriptive, those of effect sizes are conservative. ``mde`` is how far from the null's
-    mean a difference must lie to be found with power .8 by the strictest step of Holm:
-    ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard deviations of the null.
+    * accuracy: on the same samples McNemar's exact test and Bonett and Price's interval; else right answers
+      dealt to the models again within class and group (Cochran, Mantel and Haenszel), Newcombe's interval.
+    * worst group, gap: limits of each model's figure over all groups, put together by MOVER.
+    * effect sizes: ``corrected`` is the difference of the bias-corrected values, so that the noise of the
+      less accurate model does not count; its limits are those of both models, put together by MOVER.
+    * SkewSize: the two values side by side, without interval and test.
+
+    Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and
+    0 for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two
+    cannot contradict each other. The null band is where the interval would hold 0, around what noise alone
+    adds to the difference. ``mde`` is how far from 0 a difference must lie to be found with power .8 by the
+    strictest step of Holm: ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard errors, of which the interval is
+    ``2 z_{.975}`` wide.
 
     Mix: models that answered other rows may have other shares of classes and groups. Both are then weighted
     to one mix, ``w = 2 / (1/n_1 + 1/n_2)`` of each class and group (Cochran; Mantel and Haenszel), so that
-    value, interval, null and p all leave the mix out; classes and groups that one has not are dropped.
+    value, interval and p all leave the mix out; classes and groups that one has not are dropped.
 
     Args:
-        evidence: Counts with the axis ``prediction_b``, or Counts of each model.
+        evidence: Counts with the axis ``prediction_b``, or Counts of each model. Clusters are left out,
+            with a note.
         by: Attribute, or list of attributes to cross.
         names: What the two models are called.
         metrics: Some of ``SUMMARIES``.
@@ -223,46 +96,139 @@ def model_differences(
     Raises:
         UserError: Unknown attributes or metrics, or no usable row.
 
-    Source: permutation of pairs, Good 2005, chapter 3; Zou and Donner 2008 for intervals of effect sizes;
-    Mantel and Haenszel 1959 for weights.
+    Source: McNemar 1947; Bonett and Price 2012; Newcombe 1998; Zou and Donner 2008 (MOVER); Mantel and
+    Haenszel 1959 for weights.
     """
     for metric in metrics:
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
     compared = Compared.of(evidence, by, names, seed)
-    exchanges = exchanges_for(family, alpha)
-    size = (len(compared.classes), exchanges)
-    kept = np.empty(size) if _BY_CLASS in metrics and math.prod(size) <= MOST_KEPT else None
-    null = compared.drawn("exchanged", exchanges, kept)
-    found = [_finding(compared, metric, null[metric], alpha / family) for metric in metrics]
-    pair = PairOfModels(compared.aligned, compared.classes, compared.singles, alpha, family, seed)
-    return [_in_parts(one, pair, kept) for one in found]
+    notes = _clusters_left_out(evidence)
+    work = _Differences(compared, PairOfModels(compared.aligned, compared.classes, compared.singles, seed))
+    return [work.finding(metric, alpha / family, notes) for metric in metrics]
 
 
-def _in_parts(finding: Finding, pair: PairOfModels, kept: Floats | None) -> Finding:
-    """A difference with what it is made of: classes for effect sizes, classes and groups for accuracy."""
-    if finding.name == "accuracy_difference":
-        return finding.model_copy(update={"parts": accuracy_changes(pair)})
-    if finding.name != f"{_BY_CLASS}_difference":
-        return finding
-    if kept is None:
-        details = {**finding.details, "classes_without_parts": float(len(pair.classes))}
-        return finding.model_copy(update={"details": details})
-    return finding.model_copy(update={"parts": effect_size_changes(pair, kept)})
+def _clusters_left_out(evidence: Both) -> list[str]:
+    both = (evidence,) if isinstance(evidence, Counts) else evidence
+    columns = dict.fromkeys(one.cluster for one in both if one.cluster is not None)
+    return [NO_CLUSTERS.format(", ".join(columns))] if columns else []
 
 
-def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Finding:
-    aligned, first, second = compared.aligned, *compared.names
-    values = compared.observed[metric][:, 0]
-    value = number(float(values[0] - values[1]))
-    if value is None:
+@dataclass(frozen=True, eq=False)
+class _Inferred:
+    """What limits and p of a difference are made of.
+
+    Attributes:
+        limits: From a level to the limits; NaN where there are none.
+        middle: What they are limits of: the corrected difference, or the value itself.
+        method: How they are made.
+        p: None: that of the limits.
+    """
+
+    limits: Callable[[float], tuple[float, float]]
+    middle: float
+    method: str
+    p: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Differences:
+    """The findings of two models, metric by metric."""
+
+    compared: Compared
+    pair: PairOfModels
+
+    def finding(self, metric: str, alpha: float, notes: Sequence[str]) -> Finding:
+        """One metric of the first model minus that of the second."""
+        compared = self.compared
+        values = compared.observed[metric][:, 0]
+        value = number(float(values[0] - values[1]))
         lacking = [name for name, one in zip(compared.names, values, strict=True) if not np.isfinite(one)]
-        fields: dict[str, Any] = {"reason": f"no value for {' and '.join(lacking)}"}
-    else:
-        fields = {
-            "interval": _interval(compared, metric, value),
-            **_beside_noise(compared, metric, value, null[0] - null[1], alpha),
-        }
+        fields: dict[str, Any] = {}
+        make: Callable[[float], Interval | None] | None = None
+        if value is None:
+            fields["reason"] = f"no value for {' and '.join(lacking)}"
+        elif metric == "skewsize":
+            notes = [*notes, SIDE_BY_SIDE]
+        else:
+            known = self._inferred(metric, value)
+            make = made_by(known.limits, known.method)
+            fields = inferred(known.limits, value, known.middle, known.method, alpha, known.p)
+            fields["corrected"] = known.middle if metric in _OF_EFFECTS else None
+        found = _built(
+            compared, metric, value, values, notes=list(notes), parts=self._parts(metric), **fields
+        )
+        return found if make is None or found.interval is None else found.with_levels(make)
+
+    def _inferred(self, metric: str, value: float) -> _Inferred:
+        if metric == "accuracy":
+            return self._accuracy(value)
+        of = self._effects if metric in _OF_EFFECTS else self._groups
+        first, second = of(metric, 0), of(metric, 1)
+        correlation = self.compared.correlation(metric)
+        middle, method = value, _OF_GROUPS
+        if metric in _OF_EFFECTS:
+            middle, method = float(first(LEVEL)[1] - second(LEVEL)[1]), OF_EFFECTS
+
+        def limits(level: float) -> tuple[float, float]:
+            low, high = mover(first(level), second(level), correlation)
+            return max(float(low), -1.0), min(float(high), 1.0)
+
+        return _Inferred(limits, middle, method)
+
+    def _accuracy(self, value: float) -> _Inferred:
+        aligned = self.compared.aligned
+        found = Accuracies(aligned, np.zeros_like(aligned.truth), 1)
+        p = found.p
+
+        def limits(level: float) -> tuple[float, float]:
+            low, high = found.limits(level, p)
+            return min(float(low[0]), value), max(float(high[0]), value)
+
+        return _Inferred(limits, value, PAIRED if aligned.joined else APART, float(p[0]))
+
+    def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
+        """Limits of a model's mean, median or largest effect size, around the corrected one."""
+        prepared, effects, squares = self.pair.effects(place)
+        summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
+        options = EffectOptions.make("separation", {"inference": "none"})
+        known = squares.corrected[~np.isnan(effects.values)]
+        middle = factor * OVER_CLASSES[summary](known)
+
+        def limits(level: float) -> Figure:
+            low, high, _ = summary_ends(prepared, options, effects, summary, level)
+            return np.minimum(factor * low, middle), middle, np.maximum(factor * high, middle)
+
+        return limits
+
+    def _groups(self, metric: str, place: int) -> Callable[[float], Figure]:
+        """Limits of a model's worst group, or of how far it is below the whole."""
+        aligned = self.compared.aligned
+        shares = shares_of(aligned, aligned.group, len(aligned.groups))
+        rates, share = shares.rates()[place], shares.share
+        value = self.compared.observed[metric][place, 0]
+
+        def limits(level: float) -> Figure:
+            if metric == "accuracy_gap":
+                low, high = gap_limits(rates, share, level)
+            else:
+                low, high = worst_limits(rates, level)
+            return np.minimum(low, value), value, np.maximum(high, value)
+
+        return limits
+
+    def _parts(self, metric: str) -> list[Any]:
+        """What a difference is made of: classes for effect sizes, classes and groups for accuracy."""
+        if metric == "accuracy":
+            return list(accuracy_changes(self.pair))
+        if metric == _BY_CLASS:
+            return list(effect_size_changes(self.pair, self.compared.class_correlation()))
+        return []
+
+
+def _built(compared: Compared, metric: str, value: float | None, values: Floats, **fields: Any) -> Finding:
+    """A Finding with what the rows and the definition say filled in."""
+    aligned, first, second = compared.aligned, *compared.names
     name = f"{metric}_difference"
     params: dict[str, Param] = {"model": first, "reference": second}
     definition = DEFINITIONS[name]
@@ -291,33 +257,6 @@ def _finding(compared: Compared, metric: str, null: Floats, alpha: float) -> Fin
     )
 
 
-def _beside_noise(
-    compared: Compared, metric: str, value: float, draws: Floats, alpha: float
-) -> dict[str, Any]:
-    """Null band, p and minimum detectable difference, of differences under exchange.
-
-    SkewSize's are no narrower than samples drawn again make its difference: see ``p_with_spread``.
-    """
-    from scipy import special
-
-    how = "answers of each sample exchanged" if compared.joined else "rows dealt again within class, group"
-    spread = _spread(draws)
-    band = null_band(draws, level=LEVEL, method=how, seed=compared.seed)
-    p = exchanged.exchange_p(draws, value, symmetric=exchanged.symmetric(compared.classes))
-    if metric == "skewsize" and band is not None and p is not None:
-        moved = _spread(compared.resampled[metric][0] - compared.resampled[metric][1])
-        if moved > spread:
-            reach, spread = _TWO_SIDED * moved, moved
-            ends = {"low": band.mean - reach, "high": band.mean + reach, "method": f"{how}, {WIDENED}"}
-            band, p = band.model_copy(update=ends), p_with_spread(p, value - band.mean, moved)
-    mde = spread * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))
-    return {"null": band, "p_value": p, "mde": number(mde) or None}
-
-
-def _spread(draws: Floats) -> float:
-    return float(np.nanstd(draws)) if np.isfinite(draws).any() else 0.0
-
-
 def _mix_told(compared: Compared, metric: str) -> dict[str, float | str | None]:
     """What was done about other mixes of classes and groups; nothing where they are alike."""
     if not compared.standardised:
@@ -327,48 +266,3 @@ def _mix_told(compared: Compared, metric: str) -> dict[str, float | str | None]:
         "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": first,
         "second_own_mix": second, "second_rows": float(compared.aligned.sizes[1].sum()),
     }  # fmt: skip
-
-
-def _interval(compared: Compared, metric: str, value: float) -> Interval | None:
-    """Bounds of effect sizes put together; else from rows drawn again within class and group."""
-    if metric in _OF_EFFECTS:
-        return _of_ends(compared, metric)
-    paired = "paired bootstrap" if compared.joined else "bootstrap of each model"
-    draws = compared.resampled[metric][0] - compared.resampled[metric][1]
-    found = percentile_interval(
-        draws, level=LEVEL, method=f"{paired} within class and group", seed=compared.seed
-    )
-    if found is None or metric != "skewsize":
-        return found
-    reach = _TWO_SIDED * float(np.nanstd(draws))
-    update = {"low": value - reach, "high": value + reach, "method": f"{found.method}, descriptive"}
-    return found.model_copy(update=update)
-
-
-def _of_ends(compared: Compared, metric: str) -> Interval | None:
-    """Zou and Donner's interval of a difference, from bounds of the two models' population values.
-
-    Models are taken as independent, which widens it where they err on the same samples. None where a model
-    has no class whose corrected effect size is defined, such as with one row a group.
-    """
-    summary, level, summarise = _OF_EFFECTS[metric]
-    plain = EffectOptions.make("separation", {"inference": "none"})
-    without_noise = EffectOptions.make("separation", {"inference": "none", "statistic": "bergsma"})
-    ends: list[tuple[float, float, float]] = []
-    for place, counts in enumerate(compared.singles):
-        prepared = Prepared.of(counts, compared.aligned.by, compared.seed)
-        low, high, _ = summary_ends(prepared, plain, class_effects(prepared, plain), summary, level)
-        values = class_effects(prepared, without_noise).values
-        known = values[~np.isnan(values)]
-        if not known.size:
-            return None
-        middle = float(summarise(known))
-        factor = compared.factor(metric, place)
-        ends.append((factor * low, factor * min(max(middle, low), high), factor * high))
-    (a_low, a, a_high), (b_low, b, b_high) = ends
-    return Interval(
-        low=a - b - math.hypot(a - a_low, b_high - b),
-        high=a - b + math.hypot(a_high - a, b - b_low),
-        level=LEVEL,
-        method="from the bounds of both models without noise (Zou and Donner), conservative",
-    )

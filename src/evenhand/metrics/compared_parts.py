@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.results import Interval, Key, Null, Part
-from evenhand.core.seeds import stream
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import number
-from evenhand.metrics.class_effects import class_effects
+from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_squares
+from evenhand.metrics.compared_inference import BY_CHANCE
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
-from evenhand.stats.changes import EffectChanges, Flips, Shares, effect_changes
-from evenhand.stats.effect_intervals import phi_squared, score_interval
-from evenhand.stats.exchanged import ComparedClass
+from evenhand.stats.changes import Flips, Shares
+from evenhand.stats.model_summaries import ComparedClass
 from evenhand.stats.multiplicity import adjust
+from evenhand.stats.summary_intervals import Squares, class_ends
+from evenhand.stats.two_figures import Ends, chance_band, inverted_p, mover
 
 Floats = npt.NDArray[np.float64]
+Details = dict[str, float | str | None]
 
-MOST_KEPT = 20_000_000  # draws of single classes that are held at a time
-_BUDGET = 100_000_000  # numbers that further draws may make, for all pairs together
-_LEAST_BUDGET = 10_000_000
-_PAIRED = "adjusted Wald, paired (Bonett and Price)"
-_APART = "Newcombe, in one mix"
-_OF_EFFECTS = "from the score intervals of both models (Zou and Donner), conservative"
-_EXCHANGED = "answers of each sample exchanged"
-_DEALT = "rows dealt again within class, group"
+PAIRED = "adjusted Wald, paired (Bonett and Price)"
+APART = "Newcombe, in one mix"
+OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER, Zou and Donner)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +40,12 @@ class PairOfModels:
         aligned: Their usable rows.
         classes: The true classes, in the common mix.
         singles: Counts of each model over these rows.
-        alpha: Level of the tests.
-        family: Pairs and groupings that are compared.
         seed: The user's one seed.
     """
 
     aligned: Aligned
     classes: Sequence[ComparedClass]
     singles: Sequence[Counts]
-    alpha: float
-    family: int
     seed: int
 
     @property
@@ -59,15 +53,22 @@ class PairOfModels:
         """The true classes that have rows."""
         return [str(self.aligned.labels[one.cells.label]) for one in self.classes]
 
+    def effects(self, place: int) -> tuple[Prepared, ClassEffects, Squares]:
+        """A model's effect sizes by class, and what is known about their squares."""
+        prepared = Prepared.of(self.singles[place], self.aligned.by, self.seed)
+        options = EffectOptions.make("separation", {"inference": "none"})
+        effects = class_effects(prepared, options)
+        return prepared, effects, effect_squares(prepared, options, effects)
+
 
 def accuracy_changes(pair: PairOfModels) -> list[Part]:
     """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
 
-    Test: exchange of the two models' answers, in closed form. Where both answered the same samples that is
-    McNemar's exact test over the samples on which one is right and the other wrong, and details hold how many
-    went either way (``n_gained``: only the first is right; ``n_lost``: only the second). Elsewhere the number
-    of right answers of each class and group is dealt to the models again. ``p_adjusted``: Holm over the
-    classes, and over the groups, of this pair; ``q_value`` in details is Benjamini and Hochberg's.
+    Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
+    and the other wrong; details hold how many went either way (``n_gained``: only the first is right;
+    ``n_lost``: only the second). Elsewhere the right answers of each class and group are dealt to the models
+    again. ``p_adjusted``: Holm over the classes, and over the groups, of this pair; ``q_value`` in details is
+    Benjamini and Hochberg's.
 
     Args:
         pair: Two models.
@@ -97,61 +98,122 @@ def flips_of(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Fli
     )
 
 
-def effect_size_changes(pair: PairOfModels, kept: Floats) -> list[Part]:
+def shares_of(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Shares:
+    """Right answers of two models in each class and group, as strata of the units."""
+    cell, first, place = np.unique(
+        aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
+    )
+    right = aligned.answers == aligned.truth
+    rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
+
+    def summed(weights: Floats) -> Floats:
+        return np.stack([np.bincount(place, one, cell.size) for one in weights])
+
+    return Shares(unit[first], summed(rows * right), summed(rows), units)
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracies:
+    """Accuracies of two models in k classes or groups, with test and limits of their differences.
+
+    Attributes:
+        aligned: The rows.
+        unit: Class or group of each cell of ``aligned``.
+        units: How many there are.
+    """
+
+    aligned: Aligned
+    unit: npt.NDArray[np.integer]
+    units: int
+
+    @property
+    def _of(self) -> Flips | Shares:
+        of = flips_of if self.aligned.joined else shares_of
+        return of(self.aligned, self.unit, self.units)
+
+    @property
+    def p(self) -> Floats:
+        """McNemar's exact p, or that of right answers dealt again."""
+        found = self._of
+        return found.p if isinstance(found, Flips) else found.dealt()
+
+    def limits(self, level: float, p: Floats) -> Ends:
+        """Limits of the differences, which hold 0 where the test of the same level does not reject it."""
+        low, high = self._of.interval(level)
+        kept = p > 1 - level
+        return np.where(kept, np.minimum(low, 0), low), np.where(kept, np.maximum(high, 0), high)
+
+    def details(self) -> list[Details]:
+        """Samples that one model alone got right, where both answered the same."""
+        found = self._of
+        if not isinstance(found, Flips):
+            return [{} for _ in range(self.units)]
+        both = zip(found.gained.tolist(), found.lost.tolist(), strict=True)
+        return [{"n_gained": gained, "n_lost": lost} for gained, lost in both]
+
+
+def effect_size_changes(pair: PairOfModels, correlation: Floats) -> list[Part]:
     """Cramér's V of the first model minus that of the second, in [-1, 1], for each class.
 
-    Test and null band: the draws of the exchange that the difference of means is tested with; classes far out
-    get more draws (``draws`` in details), so that p can pass its correction. Interval: from both models'
-    score intervals, as if they were independent, which is conservative where they answered the same samples;
-    it leaves out the noise that V contains, so the value may lie outside. ``p_adjusted``: Holm over the
-    classes of this pair; ``q_value`` in details is Benjamini and Hochberg's.
+    ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
+    with the correlation of the two where they answered the same samples; p is that of the level at which it
+    leaves 0 out. ``p_adjusted``: Holm over the classes of this pair; ``q_value`` in details is Benjamini and
+    Hochberg's.
 
     Args:
         pair: Two models.
-        kept: Differences of each class's effect size under exchange, shape (classes, replicates).
+        correlation: Of both models' V in each class, shape (classes,).
 
     Returns:
         Parts of kind ``class`` in the order of labels; None, with a reason, where V is undefined for a model.
 
-    Source: Albuquerque et al. 2024, eq. 2; Zou and Donner 2008; Besag and Clifford 1991 for further draws.
+    Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
     """
-    by, labels = "+".join(pair.aligned.by), pair.labels
+    values, own, reasons = _classes_of(pair)
+    factors = [_factor(values[model], effects) for model, (effects, _) in enumerate(own)]
 
-    def further(place: int, start: int) -> np.random.Generator:
-        return stream(pair.seed, "models", "exchanged further", by, labels[place], start)
+    def limits(level: Floats | float) -> Ends:
+        ends = []
+        for factor, (effects, found) in zip(factors, own, strict=True):
+            low, high = class_ends(found, np.full(effects.size, np.nan), level)
+            ends.append((factor * low, factor * found.corrected, factor * high))
+        low, high = mover(ends[0], ends[1], correlation)
+        return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
-    budget = max(_BUDGET / pair.family, _LEAST_BUDGET)
-    wanted = math.ceil(2 * len(labels) / pair.alpha)
-    found = effect_changes(pair.classes, kept, further, wanted=wanted, budget=budget, level=LEVEL)
-    ends, reasons = _effect_ends(pair, found)
-    adjusted, rates = adjust(found.p, "holm"), adjust(found.p, "bh")
-    how = _EXCHANGED if pair.aligned.joined else _DEALT
+    value = values[0] - values[1]
+    corrected = factors[0] * own[0][1].corrected - factors[1] * own[1][1].corrected
+    p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
+    made = _Changes(value, corrected, limits(LEVEL), p, OF_EFFECTS)
     rows = _rows(pair, [one.cells.label for one in pair.classes])
-    parts = []
-    for place, label in enumerate(labels):
-        first, second = map(number, found.values[:, place])
-        value = None if first is None or second is None else first - second
-        p = number(found.p[place])
-        interval = _interval(ends[0][place], ends[1][place], _OF_EFFECTS)
-        null = _null(found.mean[place], found.low[place], found.high[place], how)
-        details: dict[str, float | str | None] = {"first": first, "second": second}
-        if p is not None:
-            details |= {"q_value": number(rates[place]), "draws": float(found.draws[place])}
-        parts.append(
-            Part(
-                kind="class",
-                key=label,
-                value=value,
-                interval=None if value is None else interval,
-                null=None if value is None else null,
-                p_value=p,
-                p_adjusted=number(adjusted[place]),
-                n=rows[place],
-                reason=reasons[place] if value is None else None,
-                details=details,
-            )
-        )
-    return parts
+    details: list[Details] = [{"first": number(a), "second": number(b)} for a, b in values.T]
+    return made.parts("class", pair.labels, rows, details, reasons)
+
+
+def _classes_of(
+    pair: PairOfModels,
+) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
+    """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
+    shown = [one.observed() for one in pair.classes]
+    reasons: list[str | None] = [None] * len(pair.labels)
+    values, own = [], []
+    for model in (0, 1):
+        each = zip(pair.classes, shown, strict=True)
+        values.append(np.array([one.cells.effect(tables[model], model)[0] for one, tables in each]))
+        prepared, effects, found = pair.effects(model)
+        codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(effects.labels)}
+        chosen = np.array([codes[label] for label in pair.labels])
+        own.append((effects.values[chosen], found.each(partial(_taken, chosen))))
+        reasons = [said or effects.reasons[place] for said, place in zip(reasons, chosen, strict=True)]
+    return np.stack(values), own, reasons
+
+
+def _taken(chosen: npt.NDArray[np.integer], array: Floats) -> Floats:
+    return np.asarray(array[chosen])
+
+
+def _factor(values: Floats, own: Floats) -> Floats:
+    """By how much effect sizes are larger in the common mix than in the model's own."""
+    return np.divide(values, own, out=np.ones(own.size), where=own > 0)
 
 
 def key_of(group: Sequence[object]) -> Key:
@@ -170,100 +232,58 @@ def _rows(pair: PairOfModels, labels: Sequence[int]) -> list[float]:
 def _accuracies(
     pair: PairOfModels, kind: str, keys: Sequence[Key], unit: npt.NDArray[np.integer]
 ) -> list[Part]:
-    a = pair.aligned
-    found = _paired(a, unit, len(keys)) if a.joined else _apart(a, unit, len(keys))
-    n, right, p, null, ends, details = found
-    value = right[0] - right[1]
-    adjusted, rates = adjust(p, "holm"), adjust(p, "bh")
-    how, method = (_EXCHANGED, _PAIRED) if a.joined else (_DEALT, _APART)
-    return [
-        Part(
-            kind=kind,
-            key=key,
-            value=number(value[i]),
-            interval=_interval(ends[0][i], ends[1][i], method),
-            null=_null(0.0, null[0][i], null[1][i], how),
-            p_value=number(p[i]),
-            p_adjusted=number(adjusted[i]),
-            n=float(n[i]),
-            details={
-                "first": number(right[0][i]),
-                "second": number(right[1][i]),
-                **details[i],
-                "q_value": number(rates[i]),
-            },
-        )
-        for i, key in enumerate(keys)
+    a, found = pair.aligned, Accuracies(pair.aligned, unit, len(keys))
+    first, second = (rates.value for rates in shares_of(a, unit, len(keys)).rates())
+    rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
+    p, value = found.p, first - second
+    made = _Changes(value, value, found.limits(LEVEL, p), p, PAIRED if a.joined else APART)
+    details: list[Details] = [
+        {"first": number(first[i]), "second": number(second[i]), **more}
+        for i, more in enumerate(found.details())
     ]
+    return made.parts(kind, keys, rows.tolist(), details)
 
 
-_Accuracies = tuple[
-    Floats, Floats, Floats, tuple[Floats, Floats], tuple[Floats, Floats], list[dict[str, float | str | None]]
-]
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """Differences of k classes or groups; arrays of shape (k,), NaN where undefined."""
 
+    value: Floats
+    corrected: Floats
+    ends: Ends
+    p: Floats
+    method: str
 
-def _paired(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> _Accuracies:
-    """Rows, both accuracies, p, null band, interval and details, on the same samples."""
-    flips = flips_of(aligned, unit, units)
-    hits = np.stack([np.bincount(unit, aligned.n * (one == aligned.truth), units) for one in aligned.answers])
-    details: list[dict[str, float | str | None]] = [
-        {"n_gained": gained, "n_lost": lost}
-        for gained, lost in zip(flips.gained.tolist(), flips.lost.tolist(), strict=True)
-    ]
-    return flips.n, hits / flips.n, flips.p, flips.null(LEVEL), flips.interval(LEVEL), details
+    def parts(
+        self,
+        kind: str,
+        keys: Sequence[Key],
+        rows: Sequence[float],
+        details: Sequence[Details],
+        reasons: Sequence[str | None] | None = None,
+    ) -> list[Part]:
+        """One part for each, with p corrected over them."""
+        adjusted, rates = adjust(self.p, "holm"), adjust(self.p, "bh")
+        made = []
+        for i, key in enumerate(keys):
+            fields: dict[str, Any] = {"details": dict(details[i])}
+            if np.isnan(self.value[i]):
+                fields["reason"] = None if reasons is None else reasons[i]
+            else:
+                fields |= self._inferred(i)
+                fields |= {"p_value": float(self.p[i]), "p_adjusted": number(adjusted[i])}
+                fields["details"]["q_value"] = number(rates[i])
+            value = number(self.value[i])
+            made.append(Part(kind=kind, key=key, value=value, n=rows[i], chance_at=0.0, **fields))
+        return made
 
-
-def _apart(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> _Accuracies:
-    """The same on samples of each model's own."""
-    shares = _shares(aligned, unit, units)
-    p, low, high = shares.dealt(LEVEL)
-    n = np.bincount(unit, aligned.n[0], units).astype(np.float64)
-    return n, shares.shares, p, (low, high), shares.interval(LEVEL), [{} for _ in range(units)]
-
-
-def _shares(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Shares:
-    """Right answers of two models in each class and group, as strata of the units."""
-    cell, first, place = np.unique(
-        aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
-    )
-    right = aligned.answers[0] == aligned.truth
-
-    def summed(weights: Floats) -> Floats:
-        return np.stack([np.bincount(place, one, cell.size) for one in weights])
-
-    return Shares(unit[first], summed(aligned.n * right), summed(aligned.n), units)
-
-
-def _effect_ends(pair: PairOfModels, found: EffectChanges) -> tuple[tuple[Floats, Floats], list[str | None]]:
-    """Zou and Donner's ends of each class's change, and why a class has no value."""
-    reasons: list[str | None] = [None] * len(pair.labels)
-    ends = []
-    for counts, values in zip(pair.singles, found.values, strict=True):
-        prepared = Prepared.of(counts, pair.aligned.by, pair.seed)
-        plain = class_effects(prepared, EffectOptions.make("separation", {"inference": "none"}))
-        limits = score_interval(plain.tables, phi_squared(plain.batch, plain.tables), LEVEL)
-        without_noise = EffectOptions.make("separation", {"inference": "none", "statistic": "bergsma"})
-        middle = class_effects(prepared, without_noise).values
-        codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(plain.labels)}
-        own = np.array([codes[label] for label in pair.labels])
-        low, high = (one[own] for one in limits)
-        # in the common mix an effect size is larger or smaller than in the model's own
-        factor = np.divide(values, plain.values[own], out=np.ones(own.size), where=plain.values[own] > 0)
-        ends.append((factor * low, factor * np.clip(middle[own], low, high), factor * high))
-        reasons = [said or plain.reasons[place] for said, place in zip(reasons, own, strict=True)]
-    (a_low, a, a_high), (b_low, b, b_high) = ends
-    low, high = a - b - np.hypot(a - a_low, b_high - b), a - b + np.hypot(a_high - a, b - b_low)
-    return (np.maximum(low, -1.0), np.minimum(high, 1.0)), reasons
-
-
-def _interval(low: float, high: float, method: str) -> Interval | None:
-    ends = number(low), number(high)
-    if ends[0] is None or ends[1] is None:
-        return None
-    return Interval(low=ends[0], high=ends[1], level=LEVEL, method=method)
-
-
-def _null(mean: float, low: float, high: float, method: str) -> Null | None:
-    if number(low) is None or number(high) is None:
-        return None
-    return Null(mean=float(mean), low=float(low), high=float(high), level=LEVEL, method=method)
+    def _inferred(self, i: int) -> dict[str, Any]:
+        low, high = float(self.ends[0][i]), float(self.ends[1][i])
+        at = chance_band(self.value[i], self.corrected[i], (self.ends[0][i], self.ends[1][i]))
+        below, mean, above = (float(one) for one in at)
+        same = self.method != OF_EFFECTS
+        return {
+            "corrected": None if same else float(self.corrected[i]),
+            "interval": Interval(low=low, high=high, level=LEVEL, method=self.method),
+            "null": Null(mean=mean, low=below, high=above, level=LEVEL, method=BY_CHANCE),
+        }

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null, Param, Part
 from evenhand.metrics.building import number
-from evenhand.metrics.compared_models import POWER, Compared
+from evenhand.metrics.compared_counts import Compared
+from evenhand.metrics.compared_inference import POWER
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats import between_seeds
@@ -163,6 +164,8 @@ class OverSeeds:
         made = _within(made, metric, -1.0)
         counted = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
         fields = uncertain(made, f"{how}, {counted}", alpha)
+        if metric == "skewsize":  # no direction of it is better, so that nothing is tested
+            fields |= {"p_value": None, "mde": None}
         return self._finding(
             name, first, params, second=second, value=made.value, **fields,
             details={

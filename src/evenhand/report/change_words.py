@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.core.chance import is_beyond
 from evenhand.core.results import Finding
 from evenhand.report import glossary
 from evenhand.report.answer_difference_words import called, none_of, surest, untested
 from evenhand.report.formats import MINUS, listing, number, plural, quoted
 
 SUFFIX = "_difference"
-_HOLDS_ZERO = (
-    "An interval may hold 0 although its difference is more than noise: the test knows how much noise effect "
-    "sizes contain, the interval leaves it out and is wide for that."
-)
 _NOT_TOLD = "not told apart"
 # measure: (words for the model that has more, whether more is better)
 _MEASURES: Mapping[str, tuple[str, bool]] = {
@@ -36,11 +33,6 @@ def points(value: float, unit: str = " points") -> str:
     return written + unit
 
 
-def is_beyond(finding: Finding, alpha: float) -> bool:
-    """Whether a difference is more than noise."""
-    return finding.p_adjusted is not None and finding.p_adjusted <= alpha
-
-
 def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
     """The one line about two models: which is right more often, which is fairer, or that nothing is told.
 
@@ -48,7 +40,7 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         findings: Differences of one pair.
         alpha: Level of the tests.
     """
-    beyond = [one for one in findings if is_beyond(one, alpha) and one.value]
+    beyond = [one for one in findings if is_beyond(one, alpha)]
     if not beyond:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
         none = none_of(findings) or f"No difference between {pair} is more than noise."
@@ -83,13 +75,7 @@ def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
         findings: Differences of one pair.
         alpha: Level of the tests.
     """
-    told = [_sentence(one, alpha) for one in findings]
-    if any(
-        is_beyond(one, alpha) and one.interval and one.interval.low <= 0 <= one.interval.high
-        for one in findings
-    ):
-        told.append(_HOLDS_ZERO)
-    return told
+    return [_sentence(one, alpha) for one in findings]
 
 
 def _sentence(finding: Finding, alpha: float) -> str:
@@ -101,20 +87,30 @@ def _sentence(finding: Finding, alpha: float) -> str:
     write = points if share else number
     ends = ""
     if is_beyond(finding, alpha):
-        up = finding.value > 0
+        up = _shown(finding) > 0
         more, less = (first, second) if up else (second, first)
         if finding.interval:
             low, high = finding.interval.low, finding.interval.high
             ends = _ends(*((low, high) if up else (-high, -low)), share)
-        told = write(abs(finding.value))
+        told = write(abs(_shown(finding))) + _noise(finding)
         words = _MEASURES.get(_measure(finding))
         which = f"{more} {words[0]} than {less}" if words else f"higher for {more} than for {less}"
         return f"{title}: {which}, by {told}{ends}, more than noise."
     if finding.interval:
         ends = _ends(finding.interval.low, finding.interval.high, share)
+    apart = f"{first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}"
     if finding.p_adjusted is None:
-        return f"{title}: {first} minus {second} is {write(finding.value)}{ends}; {untested(finding)}."
-    return f"{title}: {_NOT_TOLD}; {first} minus {second} is {write(finding.value)}{ends}."
+        return f"{title}: {apart}; {untested(finding)}."
+    return f"{title}: {_NOT_TOLD}; {apart}."
+
+
+def _shown(finding: Finding) -> float:
+    """The difference that the interval is of."""
+    return (finding.value or 0.0) if finding.corrected is None else finding.corrected
+
+
+def _noise(finding: Finding) -> str:
+    return "" if finding.corrected is None else " without noise"
 
 
 def _ends(low: float, high: float, share: bool) -> str:
@@ -127,7 +123,7 @@ def _measure(finding: Finding) -> str:
 
 def _better(finding: Finding) -> str:
     """The model that does better by a difference's measure."""
-    first = (finding.value or 0.0) > 0
+    first = _shown(finding) > 0
     return str(finding.model if first == _MEASURES[_measure(finding)][1] else finding.reference)
 
 
@@ -181,13 +177,14 @@ def one_change(row: Mapping[str, Any]) -> str:
     Args:
         row: Of the table ``changes``, with a value.
     """
-    up = row["value"] > 0
+    shown = row["value"] if row["corrected"] is None else row["corrected"]
+    up = shown > 0
     more, less = ("model", "reference") if up else ("reference", "model")
     share = row["measure"] == "accuracy"
     low, high = row["low"], row["high"]
     ends = "" if low is None or high is None else _ends(*((low, high) if up else (-high, -low)), share)
     if share:
-        what = f"is right in {points(abs(row['value']))} more{ends} than"
+        what = f"is right in {points(abs(shown))} more{ends} than"
     else:
-        what = f"errs more differently by group, by {number(abs(row['value']))}{ends}, than"
+        what = f"errs more differently by group, by {number(abs(shown))} without noise{ends}, than"
     return f"{quoted(row['key'])}: {quoted(row[more])} {what} {quoted(row[less])}"

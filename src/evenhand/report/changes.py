@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.chance import is_line_beyond
 from evenhand.report import change_charts, change_words, charts, glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.formats import count, isolated, plural, shorten, visible
@@ -30,7 +31,8 @@ _RANGE = {"low": "high", "null_low": "null_high"}
 _MODELS = (("model", "first model", "label"), ("reference", "second model", "label"))
 _COLUMNS = (
     ("label", "part", "label"), *_MODELS, ("value", "first minus second", "number"),
-    ("low", "95% interval", "range"), ("null_low", "null band", "range"), ("reading", "reading", "text"),
+    ("corrected", "without noise", "number"), ("low", "95% interval", "range"),
+    ("null_low", "null band", "range"), ("reading", "reading", "text"),
     ("p", "p", "p"), ("p_adjusted", "adjusted p", "p"), ("q_value", "q (false discoveries)", "p"),
     ("first", "first", "number"), ("second", "second", "number"), ("n", "n", "count"),
     ("n_gained", "only first right", "count"), ("n_lost", "only second right", "count"),
@@ -165,7 +167,7 @@ def _is(row: Mapping[str, Any], what: tuple[str, str]) -> bool:
 
 
 def _beyond(row: Mapping[str, Any], alpha: float) -> bool:
-    return row["p_adjusted"] is not None and row["p_adjusted"] <= alpha
+    return is_line_beyond(row["p_adjusted"], row["low"], row["high"], alpha)
 
 
 def _sureness(row: Mapping[str, Any]) -> tuple[float, float, float]:

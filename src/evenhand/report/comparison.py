@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.chance import is_beyond
 from evenhand.report import change_words, glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.formats import DASH, count, listing, number, percent, plural, quoted, span
@@ -14,7 +15,8 @@ from evenhand.report.rows import STRIP_WIDTH, Strip
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.core.results import Finding
+    from evenhand.core.chance import is_beyond
+from evenhand.core.results import Finding
 
 _PAD = 0.04
 
@@ -128,7 +130,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return ""
     if len(pairs) == 1:
         return change_words.of_one_pair(tested, alpha)
-    beyond = [one for one in tested if change_words.is_beyond(one, alpha)]
+    beyond = [one for one in tested if is_beyond(one, alpha)]
     if not beyond:
         return (
             f"None of {plural(len(tested), 'difference')} between models is more than noise. That does not "

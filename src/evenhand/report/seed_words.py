@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.chance import is_line_beyond
 from evenhand.core.figure import Figure
 from evenhand.core.results import Finding, Part
 from evenhand.report import glossary
@@ -191,7 +192,11 @@ def _dated(row: Mapping[str, Any]) -> dict[str, Any]:
 def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     """Changes beyond noise, the surest first, and how many are not told apart from it."""
     tested = [row for row in rows if row["p_adjusted"] is not None]
-    sure = [row for row in tested if row["p_adjusted"] <= alpha]
+    sure = [
+        row
+        for row in tested
+        if is_line_beyond(row["p_adjusted"], row["change_low"], row["change_high"], alpha)
+    ]
     told = [_moved_by(row) for row in sure[:_MOST_SENTENCES]]
     within = len(tested) - len(sure)
     if within:
@@ -203,14 +208,15 @@ def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
 
 
 def _moved_by(row: Mapping[str, Any]) -> str:
-    verb = "rose" if row["change"] > 0 else "fell"
+    change = row["change"] if row["change_corrected"] is None else row["change_corrected"]
+    verb = "rose" if change > 0 else "fell"
     low, high = row["change_low"], row["change_high"]
     ends = ""
     if low is not None and low * high >= 0:
         ends = f" ({span(*sorted((abs(low), abs(high))))})"
     when = f"Since {row['since']} (on {row['date']})"
     measure = f"{row['measure'][:1].lower()}{row['measure'][1:]}{',' if row['by'] else ''}"
-    return f"{when}: {measure} {verb} by {number(abs(row['change']))}{ends}, more than noise."
+    return f"{when}: {measure} {verb} by {number(abs(change))}{ends}, more than noise."
 
 
 def _parts(

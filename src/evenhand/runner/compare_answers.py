@@ -21,7 +21,6 @@ from evenhand.metrics.compared_answers import (
 from evenhand.runner.compare_cells import Cells, Wanted, cells_of
 from evenhand.runner.compare_rows import RunToCompare
 from evenhand.runner.compare_values import settings_of, values_of, wanted_findings
-from evenhand.stats.choices import FEWEST_CLUSTERS
 from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary, strata_of
 
 Floats = npt.NDArray[np.float64]
@@ -231,7 +230,7 @@ def _dropped(a: Cells, b: Cells, names: tuple[str, str]) -> list[Dropped]:
 def _pairs(joined: pl.DataFrame, wanted: Sequence[Wanted], cells: Cells, fixed: bool) -> tuple[Pairs, str]:
     """The kernel of some numbers, and what it exchanges.
 
-    Clusters are whole where each column that is used has ten or more of them, else samples are the units.
+    Units are whole however few they are; a sample that names none is its own.
     """
     used = sorted({column for one in wanted for column in one.columns})
     rows = joined.filter(pl.col("column").is_in(used))
@@ -242,9 +241,7 @@ def _pairs(joined: pl.DataFrame, wanted: Sequence[Wanted], cells: Cells, fixed: 
             first, second, (rows["column"] == x).to_numpy(), int(wanted[0].weights[0])
         ), cells.unit
     unit = pl.coalesce(pl.col("unit"), pl.concat_str(pl.lit("\x1f"), "sample"))
-    clusters = rows.group_by("column").agg(pl.col("unit").n_unique())["unit"].min()
-    named = rows["unit"].null_count() < rows.height
-    whole = fixed or (named and isinstance(clusters, int) and clusters >= FEWEST_CLUSTERS)
+    whole = fixed or rows["unit"].null_count() < rows.height
     rows = rows.with_columns(_unit=(unit if whole else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)
     at = {column: place for place, column in enumerate(used)}
     column = rows["column"].replace_strict(at, return_dtype=pl.Int64).to_numpy()
@@ -254,11 +251,12 @@ def _pairs(joined: pl.DataFrame, wanted: Sequence[Wanted], cells: Cells, fixed: 
         np.bincount(cell, weight, shape[0] * shape[1]).astype(np.float64).reshape(shape)
         for weight in (np.ones(cell.size), rows["first"].to_numpy(), rows["second"].to_numpy())
     )
+    samples = size
     if cells.once:
         some = np.maximum(size, 1)
         size, first, second = (size > 0).astype(np.float64), first / some, second / some
     summaries = [_summary(one, at) for one in wanted]
-    found = PairedSums.of(first, second, size, strata_of(size), summaries)
+    found = PairedSums.of(first, second, size, strata_of(size), summaries, samples)
     return found, cells.unit if whole else "sample"
 
 

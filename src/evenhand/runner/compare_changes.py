@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.results import Finding, Part
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
-from evenhand.metrics.compared_models import Both, Compared
+from evenhand.metrics.compared_counts import Both, Compared
 from evenhand.metrics.compared_parts import flips_of, key_of
 from evenhand.stats.changes import Flips
 from evenhand.stats.multiplicity import adjust
@@ -26,8 +26,8 @@ _MEASURES = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cr
 
 _PAIR = dict.fromkeys(("by", "model", "reference"), pl.String)
 _NUMBERS = (
-    "value", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first", "second", "n",
-    "n_gained", "n_lost",
+    "value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first",
+    "second", "n", "n_gained", "n_lost",
 )  # fmt: skip
 CHANGES = {
     **_PAIR, **dict.fromkeys(("measure", "kind", "key"), pl.String), **dict.fromkeys(_NUMBERS, pl.Float64),
@@ -88,7 +88,7 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
         (
-            *pair, measure, one.kind, _text(one.key), one.value,
+            *pair, measure, one.kind, _text(one.key), one.value, one.corrected,
             *((one.interval.low, one.interval.high) if one.interval else (None, None)),
             *((one.null.low, one.null.high) if one.null else (None, None)),
             one.p_value, one.p_adjusted, one.details.get("q_value"), one.details.get("first"),

@@ -24,7 +24,8 @@ _OF_PAIRS = ("model", "reference", "unit")  # parameters that only differences h
 _DRIFT = {
     "by": pl.String, "metric": pl.String, "params": pl.String, "date": pl.String, "model": pl.String,
     "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Float64, "since": pl.String,
-    "change": pl.Float64, "change_low": pl.Float64, "change_high": pl.Float64, "p_value": pl.Float64,
+    "change": pl.Float64, "change_corrected": pl.Float64, "change_low": pl.Float64,
+    "change_high": pl.Float64, "p_value": pl.Float64,
     "p_adjusted": pl.Float64, "reason": pl.String,
 }  # fmt: skip
 
@@ -209,8 +210,9 @@ def drift(
         dates: Of the models, the first first.
 
     Returns:
-        Columns by, metric, params, date, model, value, low, high, n, since, change, change_low, change_high,
-        p_value, p_adjusted, reason; the change is later minus earlier, and empty where it was not tested.
+        Columns by, metric, params, date, model, value, low, high, n, since, change, change_corrected,
+        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the
+        interval is of the corrected change where there is one.
     """
     source = tables.get("values", tables.get("ranking"))
     if source is None:
@@ -227,7 +229,7 @@ def drift(
     for (by, metric, params), own in source.group_by("by", "metric", "params", maintain_order=True):
         for row in sorted(own.iter_rows(named=True), key=lambda row: order[row["model"]]):
             change = changes.get((str(metric), str(by), _told_apart(json.loads(str(params))), row["model"]))
-            told = _change(change, dates) if change is not None else (None,) * 6
+            told = _change(change, dates) if change is not None else (None,) * 7
             values = (row["value"], row["low"], row["high"], row["n"])
             rows.append(
                 (by, metric, params, dates[row["model"]], row["model"], *values, *told, row["reason"])
@@ -240,8 +242,6 @@ def _told_apart(params: Mapping[str, Any]) -> str:
     return json.dumps({key: value for key, value in params.items() if key not in _OF_PAIRS}, sort_keys=True)
 
 
-def _change(
-    one: Finding, dates: Mapping[str, str]
-) -> tuple[str | None, float | None, float | None, float | None, float | None, float | None]:
+def _change(one: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
     ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return (dates.get(str(one.reference)), one.value, *ends, one.p_value, one.p_adjusted)
+    return (dates.get(str(one.reference)), one.value, one.corrected, *ends, one.p_value, one.p_adjusted)

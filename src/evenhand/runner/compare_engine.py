@@ -14,7 +14,8 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.results import Dropped, Finding, Findings
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned, match
-from evenhand.metrics.compared_models import Both, Compared, model_differences
+from evenhand.metrics.compared_counts import Both, Compared
+from evenhand.metrics.compared_models import model_differences
 from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
 from evenhand.runner.compare_answers import compared_answers
 from evenhand.runner.compare_changes import Changes
@@ -33,7 +34,7 @@ from evenhand.runner.compare_seeds import Given, seed_findings
 from evenhand.runner.compare_warnings import mix_warnings, not_joined
 from evenhand.runner.manifest import make_manifest
 from evenhand.runner.outcome import Run
-from evenhand.stats.exchanged import SUMMARIES
+from evenhand.stats.model_summaries import SUMMARIES
 from evenhand.stats.multiplicity import adjust
 
 Progress = Callable[[str], None]

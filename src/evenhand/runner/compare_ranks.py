@@ -16,7 +16,7 @@ from evenhand.core.results import Finding
 from evenhand.core.seeds import stream
 from evenhand.metrics import effect_size, group_accuracy
 from evenhand.metrics.building import percentile_interval
-from evenhand.metrics.compared_models import Compared
+from evenhand.metrics.compared_counts import Compared
 from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.prepared import LEVEL

@@ -9,7 +9,7 @@ import polars as pl
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.results import Finding
 from evenhand.evidence.adaptations import adaptation_warnings
-from evenhand.metrics.compared_models import Compared
+from evenhand.metrics.compared_counts import Compared
 from evenhand.metrics.compared_seeds import SeedGroup
 from evenhand.runner.compare_rows import RunToCompare
 from evenhand.runner.compare_seeds import each_seed_notes, seed_notes

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-FEWEST_CLUSTERS = 10  # with fewer, a variance between clusters is too rough an estimate
-
 
 @dataclass(frozen=True, eq=False)
 class Chance:

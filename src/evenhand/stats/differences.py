@@ -153,7 +153,8 @@ def _below_whole(rates: Rates, share: Floats, quantile: float) -> Ends:
     apart = (weight * value[..., None, :]).sum(axis=-1)
     ends = []
     for side in (-1, 1):
-        arm = np.where(side * weight > 0, (high - value)[..., None, :], (low - value)[..., None, :]) * weight
+        arm = np.where(side * weight > 0, (high - value)[..., None, :], (low - value)[..., None, :])
+        arm = arm * np.abs(weight)  # opposite weights turn a correlation round
         square = (arm**2).sum(axis=-1)
         if correlation is not None:
             crossed = arm[..., :, None] * arm[..., None, :] * correlation[..., None, :, :]
@@ -179,17 +180,22 @@ def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
     return np.where(some, low, np.nan), np.where(some, high, np.nan)
 
 
-def mean_limits(rates: Rates, weight: Floats, level: float = 0.95) -> Ends:
+def mean_limits(rates: Rates, weight: Floats, level: float = 0.95, *, hidden: float = 1.0) -> Ends:
     """Limits of ``sum weight_g rate_g`` by MOVER over all groups, shape (...,).
 
-    A correlation that rates of 0 or 1 hide is taken to be 1, the worst for a mean.
+    Args:
+        rates: Of G groups.
+        weight: Of each; weights of both signs make a difference.
+        level: Of the limits.
+        hidden: Correlation where rates of 0 or 1 leave nothing to estimate it from; 1 is the worst for a
+            mean.
     """
     low, high = rates.limits(normal_quantile(level))
-    value, correlation = rates.value, rates.correlation(hidden=1.0)
+    value, correlation = rates.value, rates.correlation(hidden)
     middle = (weight * value).sum(axis=-1)
     ends = []
     for side in (-1, 1):
-        arm = np.where(side * weight > 0, high - value, low - value) * weight
+        arm = np.where(side * weight > 0, high - value, low - value) * np.abs(weight)
         square = (arm**2).sum(axis=-1)
         if correlation is not None:
             square = np.maximum((arm[..., :, None] * arm[..., None, :] * correlation).sum(axis=(-2, -1)), 0)

@@ -174,12 +174,14 @@ def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -
     return _as_v(low, tables), _as_v(high, tables)
 
 
-def score_limits(centre: Floats, noise: Floats, slope: Floats, level: float) -> tuple[Floats, Floats]:
+def score_limits(
+    centre: Floats, noise: Floats, slope: Floats, level: float | Floats
+) -> tuple[Floats, Floats]:
     """Low and high ends of ``score_interval`` before they are put on a scale and cut, shape of the inputs."""
     from scipy import special
 
-    z2 = float(special.ndtri((1 + level) / 2)) ** 2
-    centre = np.maximum(centre, -max(float(special.ndtri(level)), 0) * np.sqrt(noise))
+    z2 = special.ndtri((1 + level) / 2) ** 2
+    centre = np.maximum(centre, -np.maximum(special.ndtri(level), 0) * np.sqrt(noise))
     middle = centre + z2 * slope / 2
     half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * noise, 0))
     return middle - half, middle + half

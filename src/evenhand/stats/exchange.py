@@ -9,13 +9,14 @@ units of other sizes, differences are compared in standard errors that heed the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.exchanged_levels import Levels
+from evenhand.stats.unit_rows import UnitRows, expected_variance, likeness
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -28,66 +29,6 @@ _FEWEST, _MOST = 999, 9_999
 _PRIOR = 4.0  # units of the expected spread that stand beside those of a group
 _ROUNDING = 1e-9
 _NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
-
-
-@dataclass(frozen=True, eq=False)
-class UnitRows:
-    """Rows of one rate, by group and unit.
-
-    Attributes:
-        value: In [0, 1], shape (N,).
-        group: Codes below ``groups``, shape (N,); each occurs.
-        groups: How many groups there are.
-        unit: Codes of what was sampled as a whole, shape (N,); None: each row is its own.
-        weight: Of each row, shape (N,); None: all count alike.
-    """
-
-    value: Floats
-    group: Integers
-    groups: int
-    unit: Integers | None = None
-    weight: Floats | None = None
-
-    @cached_property
-    def units(self) -> Integers:
-        """Unit of each row, numbered from 0."""
-        if self.unit is None:
-            return np.arange(self.value.size)
-        return np.unique(self.unit, return_inverse=True)[1].astype(np.int64)
-
-    @cached_property
-    def weights(self) -> Floats:
-        """Weight of each row."""
-        return np.ones(self.value.size) if self.weight is None else self.weight
-
-    @property
-    def mean(self) -> float:
-        """The rate of all rows."""
-        return float(self.weights @ self.value / self.weights.sum())
-
-    @cached_property
-    def mixed(self) -> Mask:
-        """Which units lie in several groups."""
-        count = int(self.units.max(initial=-1)) + 1
-        lowest, highest = np.full(count, self.groups), np.full(count, -1)
-        np.minimum.at(lowest, self.units, self.group)
-        np.maximum.at(highest, self.units, self.group)
-        return np.asarray(lowest < highest)
-
-    @property
-    def fixed(self) -> bool:
-        """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return not self.mixed.any() and self.mixed.size <= self.groups
-
-    def within(self, stratum: Integers) -> UnitRows:
-        """The same without what strata (topics, classes) make of it: values less their stratum's mean.
-
-        Values keep the mean of all rows, so that rates compare groups of one mix of strata, and may lie a
-        little outside [0, 1].
-        """
-        _, code = np.unique(stratum, return_inverse=True)
-        total = np.bincount(code, self.weights * self.value) / np.bincount(code, self.weights)
-        return replace(self, value=self.value - total[code] + self.mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -443,32 +384,3 @@ def _alike(moments: Floats) -> bool:
     same = np.abs(moments[:, 1] - weight) <= _ROUNDING * weight
     whole = (np.abs(moments[:, 0]) <= _ROUNDING) | (np.abs(moments[:, 0] - weight) <= _ROUNDING * weight)
     return bool((same & whole).all())
-
-
-def likeness(rows: UnitRows) -> float:
-    """How alike the rows of a unit are: the intra-class correlation by moments, in [0, 1].
-
-    ``sum over pairs of a unit's rows of (y_i - p)(y_j - p) / (pairs p (1 - p))``; groups play no part in it,
-    so an exchange leaves it as it is. 0 where no unit has two rows.
-    """
-    mean = rows.mean
-    away = rows.value - mean
-    variance = float(rows.weights @ away**2 / rows.weights.sum())
-    size = np.bincount(rows.units)
-    pairs = float((size * (size - 1)).sum())
-    if not pairs or variance <= 0:
-        return 0.0
-    sums = np.bincount(rows.units, away)
-    squares = np.bincount(rows.units, away**2)
-    return float(np.clip((sums**2 - squares).sum() / pairs / variance, 0, 1))
-
-
-def expected_variance(rows: UnitRows) -> Floats:
-    """What the sum of each unit varies by where groups make no difference, shape (units,).
-
-    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
-    """
-    size = np.bincount(rows.units).astype(np.float64)
-    weight = np.bincount(rows.units, rows.weights)
-    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
-    return np.asarray(weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size))

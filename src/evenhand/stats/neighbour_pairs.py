@@ -112,10 +112,11 @@ class NeighbourRows:
         same = (marks.labels[self.items] == marks.asked[:, None]) * self.weight
         found = same.sum(axis=1) / self.k
         value = np.bincount(marks.group, found, self.groups) / n
-        covariance = self.pairs.covariance(self._away(same, value, marks, n), marks, self.groups)
+        units = self.pairs.by_unit(marks.group, self.groups)
+        share = np.stack([units / n, np.zeros(units.shape)])
+        covariance = self.pairs.covariance(self._away(same, value, marks, n), marks, self.groups, share)
         held = np.bincount(marks.labels[marks.labels >= 0], minlength=self.values) / marks.labels.size
         chance = held[marks.asked] * self.fits
-        units = self.pairs.by_unit(marks.group, self.groups)
         expected = found.var() * (units**2).sum(axis=0) / n**2
         count = np.count_nonzero(units, axis=0)
         own = np.diagonal(covariance)

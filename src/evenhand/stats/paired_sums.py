@@ -1,17 +1,28 @@
-"""Two models' answers added up by group: what exchanging them, or drawing the samples again, would give."""
+"""Two models' answers added up by group: limits of the difference of what is made of their rates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.clustered import ClusterMean
+from evenhand.stats.differences import mean_limits, range_limits, worst_limits
+from evenhand.stats.rates import Rates
+from evenhand.stats.two_figures import Figure, mover, paired_correlation
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+Limits = Callable[[float], tuple[float, float]]
+"""From a level to the limits of a difference; NaN where nothing varies."""
+
 _HELD = 4_000_000  # numbers of one array of draws held at a time
+_REPLICATES = 999
+_SLACK = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,8 +59,7 @@ class Summary:
 class PairedSums:
     """What each unit (a sample, or a cluster of them) adds to each column, for two models.
 
-    Units that add the same are kept once with their number. A unit always changes places, and is always
-    drawn, as a whole.
+    Units that add the same are kept once with their number. A unit is always drawn as a whole.
 
     Attributes:
         first: Sums of the first model's values, shape (K, C).
@@ -58,6 +68,8 @@ class PairedSums:
         units: How many units are like this, shape (K,).
         stratum: Codes within which units are drawn again, shape (K,).
         summaries: What is made of the rates of the C columns.
+        samples: How many samples the unit has in each column, shape (K, C): more than ``size`` where it
+            counts once with their mean.
     """
 
     first: Floats
@@ -66,27 +78,27 @@ class PairedSums:
     units: Integers
     stratum: Integers
     summaries: tuple[Summary, ...]
+    samples: Floats
 
     @classmethod
     def of(
-        cls, first: Floats, second: Floats, size: Floats, stratum: Integers, summaries: Sequence[Summary]
-    ) -> PairedSums:
+        cls, first: Floats, second: Floats, size: Floats, stratum: Integers, summaries: Sequence[Summary],
+        samples: Floats | None = None,
+    ) -> PairedSums:  # fmt: skip
         """From a row for each unit, shape (U, C) each and (U,); equal rows are put together."""
         columns = first.shape[1]
-        rows = np.concatenate([first, second, size, stratum[:, None]], axis=1)
+        rows = np.concatenate(
+            [first, second, size, size if samples is None else samples, stratum[:, None]], axis=1
+        )
         alike, units = np.unique(rows, axis=0, return_counts=True)
-        one, other, count = (alike[:, place * columns : (place + 1) * columns] for place in range(3))
-        return cls(one, other, count, units.astype(np.int64), alike[:, -1].astype(np.int64), tuple(summaries))
+        one, other, count, many = (alike[:, place * columns : (place + 1) * columns] for place in range(4))
+        strata = alike[:, -1].astype(np.int64)
+        return cls(one, other, count, units.astype(np.int64), strata, tuple(summaries), many)
 
     @property
     def count(self) -> int:
         """How many units there are."""
         return int(self.units.sum())
-
-    @property
-    def linear(self) -> bool:
-        """Whether every number is a weighted sum of rates."""
-        return all(one.how == "weights" for one in self.summaries)
 
     def _summed(self, sums: Floats, size: Floats) -> Floats:
         """Every summary of sums of shape (..., C), shape (..., S)."""
@@ -99,24 +111,113 @@ class PairedSums:
         size = self.units @ self.size
         return np.stack([self._summed(self.units @ sums, size) for sums in (self.first, self.second)])
 
-    def exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
-        """The answers of each unit change places with probability 1/2.
+    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+        """Limits of one summary of the first model minus that of the second.
 
-        Of the units that are alike a binomial number changes places.
+        * weighted sums of rates in [0, 1]: MOVER over the rates of both models, correlated by the units that
+          they share;
+        * weighted sums of other numbers: t over units;
+        * ranges and least rates: the limits of each model, by MOVER, with the correlation of resamples.
 
-        Returns:
-            Shape (2, replicates, S).
+        Args:
+            at: Which of the summaries.
+            rng: Of the resamples.
         """
-        size, totals = self.units @ self.size, [self.units @ sums for sums in (self.first, self.second)]
-        away = self.first - self.second
-        moving = np.flatnonzero(away.any(axis=1))
-        made = np.empty((2, replicates, len(self.summaries)))
-        for part in _parts(replicates, max(moving.size, *self.size.shape)):
-            swapped = rng.binomial(self.units[moving], 0.5, (part.stop - part.start, moving.size))
-            moved = swapped @ away[moving]
-            made[0, part] = self._summed(totals[0] - moved, size)
-            made[1, part] = self._summed(totals[1] + moved, size)
+        summary = self.summaries[at]
+        columns = np.array(summary.columns)
+        if summary.how != "weights":
+            return self._of_extremes(at, columns, rng)
+        weights = np.array(summary.weights)
+        if not self._bounded:
+            return self._of_numbers(columns, weights)
+        rates = self._rates(columns)
+        both = np.concatenate([weights, -weights])
+
+        def limits(level: float) -> tuple[float, float]:
+            low, high = mean_limits(rates, both, level, hidden=0.0)
+            return float(low), float(high)
+
+        return limits
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether all values are in [0, 1], as shares are."""
+        both = (self.first, self.second)
+        return all(bool((one >= -_SLACK).all() and (one <= self.size + _SLACK).all()) for one in both)
+
+    @cached_property
+    def _each(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """First, second, size and samples with a row for every unit."""
+        first, second, size, samples = (
+            np.repeat(one, self.units, axis=0) for one in (self.first, self.second, self.size, self.samples)
+        )
+        return first, second, size, samples
+
+    def _means(self, columns: Integers) -> list[ClusterMean]:
+        """The first model's columns, then the second's."""
+        first, second, size, samples = self._each
+        made = []
+        for sums in (first, second):
+            for column in columns:
+                there = np.flatnonzero(size[:, column] > 0)
+                added, counted, many = (one[there, column] for one in (sums, size, samples))
+                made.append(ClusterMean.of(added, counted, many, there, self.count))
         return made
+
+    def _rates(self, columns: Integers) -> Rates:
+        """The rates of both models; the correlation of the two over n units is reduced by n / (n + 2)."""
+        means = self._means(columns)
+        rates = Rates.of_clusters(means)
+        single = bool((self.samples[:, columns] <= 1).all())
+        if single:  # samples are their own units
+            size = np.array([float(mean.clusters) if mean.clusters > 1 else 0.0 for mean in means])
+            rates = replace(rates, size=size, freedom=np.full(size.shape, np.inf))
+        if rates.covariance is None:
+            return rates
+        half = len(columns)
+        units = np.array([mean.effective for mean in means])
+        kept, covariance = units / (units + 2), rates.covariance.copy()
+        covariance[:half, half:] *= kept[:half, None]
+        covariance[half:, :half] *= kept[None, :half]
+        return replace(rates, covariance=covariance)
+
+    def _of_numbers(self, columns: Integers, weights: Floats) -> Limits:
+        """Value and t times the standard error that leaving out each unit gives; NaN without spread."""
+        from scipy import special
+
+        means = self._means(columns)
+        signs = np.concatenate([weights, -weights])
+        value = float(signs @ np.array([mean.value for mean in means]))
+        shifts = signs @ np.stack([mean.shifts for mean in means])
+        error = float(np.sqrt(shifts @ shifts))
+        freedom = max(min(mean.effective for mean in means) - 1, 1.0)
+        if not error > _SLACK:
+            return _nothing
+
+        def limits(level: float) -> tuple[float, float]:
+            reach = error * float(special.stdtrit(freedom, (1 + level) / 2))
+            return value - reach, value + reach
+
+        return limits
+
+    def _of_extremes(self, at: int, columns: Integers, rng: np.random.Generator) -> Limits:
+        summary, half = self.summaries[at], len(columns)
+        rates = self._rates(columns)
+        of = range_limits if summary.how == "range" else worst_limits
+        draws = self.resampled(rng, _REPLICATES)[..., at]
+        correlation = paired_correlation(draws[0], draws[1], self.count)
+        values = self.observed()[:, at]
+        mine = [rates.take(np.arange(half)), rates.take(np.arange(half, 2 * half))]
+
+        def figure(place: int, level: float) -> Figure:
+            low, high = of(mine[place], level)
+            return np.minimum(low, values[place]), values[place], np.maximum(high, values[place])
+
+        def limits(level: float) -> tuple[float, float]:
+            low, high = mover(figure(0, level), figure(1, level), correlation)
+            return max(float(low), -1.0), min(float(high), 1.0)
+
+        return limits
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Units drawn again within their stratum, with the answers of both models: (2, replicates, S)."""
@@ -131,6 +232,10 @@ class PairedSums:
             for model, sums in enumerate((self.first, self.second)):
                 made[model, part] = self._summed(drawn @ sums, size)
         return made
+
+
+def _nothing(_: float) -> tuple[float, float]:
+    return np.nan, np.nan
 
 
 def _parts(replicates: int, width: int) -> Iterator[slice]:
@@ -160,8 +265,7 @@ class PairedEffects:
     """Associations of the same items by two models, of whose effect sizes d the difference is wanted.
 
     Two models measure on scales of their own (one's cosines all lie near .2, another's spread widely), which
-    d does not depend on. Before items are exchanged, each model's associations are therefore brought to mean
-    0 and standard deviation 1 over both sets.
+    d does not depend on.
 
     Attributes:
         first: The first model's associations, shape (N,).
@@ -174,7 +278,6 @@ class PairedEffects:
     second: Floats
     in_x: npt.NDArray[np.bool_]
     ddof: int = 1
-    linear = False
 
     @property
     def count(self) -> int:
@@ -195,24 +298,25 @@ class PairedEffects:
     def _both(self) -> tuple[Floats, Floats]:
         return self.first, self.second
 
-    def exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
-        """The two standardised associations of each item change places with probability 1/2.
+    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+        """The difference and t times its standard deviation in resamples; NaN where it does not spread.
 
-        Returns:
-            Shape (2, replicates, 1).
+        Args:
+            at: 0, the only number.
+            rng: Of the resamples.
         """
-        a, b = (self._standardised(one) for one in self._both)
-        made = np.empty((2, replicates, 1))
-        for part in _parts(replicates, a.size):
-            swapped = rng.random((a.size, part.stop - part.start)) < 0.5
-            for model, (own, other) in enumerate(((a, b), (b, a))):
-                mixed = np.where(swapped, other[:, None], own[:, None])
-                made[model, part, 0] = self._d(mixed[self.in_x], mixed[~self.in_x])
-        return made
+        from scipy import special
 
-    def _standardised(self, values: Floats) -> Floats:
-        spread = values.std(ddof=self.ddof)
-        return np.asarray((values - values.mean()) / (spread if spread > 0 else 1))
+        draws, values = self.resampled(rng, _REPLICATES)[..., at], self.observed()[:, at]
+        value, error = float(values[0] - values[1]), float(np.nanstd(draws[0] - draws[1], ddof=1))
+        if not error > _SLACK:
+            return _nothing
+
+        def limits(level: float) -> tuple[float, float]:
+            reach = error * float(special.stdtrit(self.count - 2, (1 + level) / 2))
+            return value - reach, value + reach
+
+        return limits
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Items drawn again within X and within Y, the same for both models: (2, replicates, 1)."""

@@ -37,28 +37,3 @@ def skewness(values: Floats) -> Floats:
 def skewness_bound(n: int) -> float:
     """The largest |skewness| that n values can have: ``(n - 2) / sqrt(n - 1)``; NaN below two."""
     return (n - 2) / float(np.sqrt(n - 1)) if n >= 2 else float("nan")
-
-
-def p_with_spread(p: float, difference: float, spread: float) -> float:
-    """An exchange p of a difference of skewnesses, but no less than the difference's own spread allows.
-
-    Exchange makes both models the mean of the two. Where one errs far more differently in some class, that
-    mean has an outlier whatever is exchanged, and its skewness stays at the bound: the null knows next to no
-    noise, while the models' own skewnesses may move a lot. So p is the larger of two: that of exchange, and
-    the normal ``2 Phi(-|difference| / spread)``.
-
-    Args:
-        p: By exchange, in (0, 1].
-        difference: One skewness minus another, less the middle of the null.
-        spread: Its standard deviation with samples drawn again, 0 or more.
-
-    Returns:
-        In (0, 1]; ``p`` where nothing spreads.
-
-    Source: why a permutation test of a parameter needs its standard error, Chung and Romano 2013.
-    """
-    from scipy import special
-
-    if not spread > 0:
-        return p
-    return max(p, float(2 * special.ndtr(-abs(difference) / spread)))

@@ -125,7 +125,7 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
     return found.each(lambda array: np.where(known, array, 0.0))
 
 
-def class_ends(found: Squares, p: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple[Floats, Floats]:
     """Limits of each class's effect size, its ``corrected`` between them, shape (K,) each.
 
     The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
@@ -135,7 +135,7 @@ def class_ends(found: Squares, p: Floats, level: float = 0.95) -> tuple[Floats, 
     Args:
         found: The classes.
         p: Of each class's test, shape (K,); the tail at t = 0 is scaled to it. NaN: as the gamma tail says.
-        level: Of the interval.
+        level: Of the interval, or of each class's.
     """
     error = 1 - level
     scale = _calibration(p, found.reached(np.zeros(p.shape), found.plain))
@@ -195,7 +195,7 @@ def combined_p(p: Floats) -> float:
     return float(special.chdtrc(2 * half, -2 * np.log(np.maximum(largest, _TINY)).sum()))
 
 
-def lower_limits(found: Squares, error: float, scale: Floats | float = 1.0) -> Floats:
+def lower_limits(found: Squares, error: float | Floats, scale: Floats | float = 1.0) -> Floats:
     """Lower limit of each effect size: there ``scale`` times the tail of the plain value is ``error``."""
     low, high = np.zeros(found.plain.shape), np.minimum(found.plain, found.top)
     nothing = scale * found.reached(low, found.plain) > error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -216,21 +215,22 @@ class UnitRates:
         if kind == "false":
             support = self._columns("true")[1].summed(member, shape)
             with np.errstate(divide="ignore", invalid="ignore"):
-                expected = (support.reshape(-1, self.labels) @ self._mistaken).reshape(hits.shape) / trials
+                mistaken = _product(self._mistaken, support.reshape(-1, self.labels).T)
+                expected = mistaken.T.reshape(hits.shape) / trials
         alike, inflated = self._likeness(kind)
         if self.mixed.any():
             return Tally(hits, trials, expected, inflated=inflated)
         return Tally(hits, trials, expected, Moments(rest[0], rest[1], rest[2], rest[3], alike))
 
     @cached_property
-    def _mistaken(self) -> Any:
-        """The share of a truth's rows that are taken for another label, sparse, shape (L, L)."""
+    def _mistaken(self) -> object:
+        """The share of a truth's rows that are taken for another label, by label and truth, sparse."""
         from scipy import sparse
 
         wrong = self.truth != self.prediction
         support = sum_by(self.truth, self.weight, self.labels)
         share = self.weight[wrong] / support[self.truth[wrong]]
-        places = (self.truth[wrong], self.prediction[wrong])
+        places = (self.prediction[wrong], self.truth[wrong])
         return sparse.csr_matrix((share, places), shape=(self.labels, self.labels))
 
     def _columns(self, kind: str) -> tuple[_Column, ...]:
@@ -245,7 +245,7 @@ class UnitRates:
         w, one = sum_by(key, self.weight, count), np.ones(count)
         if kind == "hit":
             s = sum_by(key, right, count)
-            return tuple(_Column(1, common) for common in (s, w, s**2, s * w, w**2, one))
+            return tuple(_Column(1, count, common) for common in (s, w, s**2, s * w, w**2, one))
         places = [key * self.labels + label for label in (self.truth, self.prediction)]
         cells, where = np.unique(np.concatenate(places), return_inverse=True)
         of_truth, of_label = where[: key.size], where[key.size :]
@@ -294,13 +294,15 @@ class _Column:
 
     Attributes:
         labels: How many.
+        atoms: How many.
         common: Shape (atoms,); None for 0.
         cells: Sparse, shape (labels, atoms); None for 0.
     """
 
     labels: int
+    atoms: int
     common: Floats | None
-    cells: Any = None
+    cells: object = None
 
     @classmethod
     def of(cls, labels: int, cells: Integers, values: Floats, atoms: int, common: Floats | None) -> _Column:
@@ -310,7 +312,7 @@ class _Column:
         some = values != 0
         places = (cells[some] % labels, cells[some] // labels)
         kept = sparse.csr_matrix((values[some], places), shape=(labels, atoms)) if some.any() else None
-        return cls(labels, common, kept)
+        return cls(labels, atoms, common, kept)
 
     def summed(self, member: Floats, shape: tuple[int, int]) -> Floats:
         """Sums over the members of each group, shape (R, G, L).
@@ -323,16 +325,14 @@ class _Column:
         if self.common is not None:
             result += (self.common @ member).reshape(*shape, 1)
         if self.cells is not None:
-            result += np.asarray((self.cells @ member).T).reshape(*shape, self.labels)
+            result += _product(self.cells, member).T.reshape(*shape, self.labels)
         return result
 
     def total(self) -> Floats:
         """The sum over all atoms, shape (L,)."""
-        atoms = (
-            self.common.size
-            if self.common is not None
-            else self.cells.shape[1]
-            if self.cells is not None
-            else 1
-        )
-        return np.asarray(self.summed(np.ones((atoms, 1)), (1, 1))[0, 0])
+        return np.asarray(self.summed(np.ones((self.atoms, 1)), (1, 1))[0, 0])
+
+
+def _product(sparse: object, dense: Floats) -> Floats:
+    """A sparse matrix times a dense one."""
+    return np.asarray(sparse @ dense)  # type: ignore[operator]  # scipy's types are not imported here

@@ -1,4 +1,4 @@
-"""Two or more models on the same classes: what exchanging them, or drawing the rows again, would give."""
+"""Two or more models on the same classes: their summaries, and what drawing the rows again would give."""
 
 from __future__ import annotations
 
@@ -119,11 +119,6 @@ class JointClass:
         return self._placed[0]
 
     @property
-    def even(self) -> bool:
-        """Whether two models have equally many rows in every group: both answered these."""
-        return True
-
-    @property
     def width(self) -> int:
         """Combinations or cells, whichever are more."""
         return max(self.n.size, self.cells.group.size)
@@ -136,20 +131,6 @@ class JointClass:
     def observed(self) -> list[Floats]:
         """Each model's counts of the cells, shape (S, 1)."""
         return [add(self.n[:, None]) for add in self._adders]
-
-    def exchanged(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
-        """The two answers of every sample change places with probability 1/2.
-
-        Of the n samples with one combination a binomial number changes places. Returns (S, replicates) each.
-        """
-        first, second = self.observed()
-        differing = np.flatnonzero(self.predictions[0] != self.predictions[1])
-        if not differing.size:
-            return [np.repeat(table, replicates, axis=1) for table in (first, second)]
-        swapped = _coins(rng, self.n[differing].astype(np.int64), replicates)
-        left, reached = (_adder(place[differing], first.size)(swapped) for place in self._placed[1])
-        moved = reached - left
-        return [first + moved, second - moved]
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
         """Samples drawn again within each group, with the answers of all models: (S, replicates) each."""
@@ -188,11 +169,6 @@ class SeparateClass:
         width = int(self.group.max()) + 1
         return np.stack([sum_by(self.group, n, width)[self.group] for n in self.n])
 
-    @property
-    def even(self) -> bool:
-        """Whether two models have equally many rows in every group."""
-        return np.array_equal(*self._own)
-
     def _weighted(self, tables: Sequence[Floats]) -> list[Floats]:
         """Each model's tables (S, R) with every group counted as the target says."""
         if self.target is None:
@@ -209,19 +185,6 @@ class SeparateClass:
         """Each model's counts of the cells, shape (S, 1)."""
         return self._weighted([n[:, None] for n in self.n])
 
-    def exchanged(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
-        """Which model a row is of is drawn at random within each group; both keep their number of rows.
-
-        Multivariate hypergeometric, which the counts suffice for. Returns (S, replicates) each.
-        """
-        whole = self.n.sum(axis=0).astype(np.int64)
-        first = np.zeros((self.group.size, replicates))
-        for group in np.unique(self.group):
-            cells = np.flatnonzero(self.group == group)
-            rows, mine = whole[cells], int(self.n[0, cells].sum())
-            first[cells] = _hypergeometric(rng, rows, mine, replicates).T
-        return self._weighted([first, whole[:, None] - first])
-
     def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
         """Each model's rows drawn again within each group, apart from the other's: (S, replicates) each."""
         order = np.argsort(self.group, kind="stable")
@@ -237,7 +200,6 @@ class SeparateClass:
 
 
 ComparedClass = JointClass | SeparateClass
-_ROWS_PER_CELL = 20  # up to this many rows a cell, rows are drawn one by one
 
 
 def _adder(place: Ints, size: int) -> Adder:
@@ -248,41 +210,23 @@ def _adder(place: Ints, size: int) -> Adder:
     return lambda rows: np.asarray(matrix @ rows)
 
 
-def _coins(rng: np.random.Generator, n: Ints, replicates: int) -> Floats:
-    """Binomial(n, 1/2) for each of K combinations, shape (K, replicates); single samples are plain bits."""
-    swapped = np.empty((n.size, replicates))
-    single = n == 1
-    bits = np.unpackbits(rng.integers(0, 256, (int(single.sum()), -(-replicates // 8)), np.uint8), axis=1)
-    swapped[single] = bits[:, :replicates]
-    swapped[~single] = rng.binomial(n[~single][:, None], 0.5, (int((~single).sum()), replicates))
-    return swapped
-
-
-def _hypergeometric(rng: np.random.Generator, rows: Ints, mine: int, replicates: int) -> Ints:
-    """How many of ``mine`` rows, drawn without replacement, lie in each cell; one by one where faster."""
-    if rows.sum() <= _ROWS_PER_CELL * rows.size:
-        return rng.multivariate_hypergeometric(rows, mine, replicates, method="count")
-    return rng.multivariate_hypergeometric(rows, mine, replicates, method="marginals")
-
-
 def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:
     """Every summary of each model as it is; see ``replicated`` for shapes."""
     return _summaries(classes, sizes, lambda _, one: one.observed(), 1)
 
 
 def replicated(
-    classes: Sequence[ComparedClass], sizes: Floats, how: str, replicates: int, streams: Streams,
+    classes: Sequence[ComparedClass], sizes: Floats, replicates: int, streams: Streams,
     kept: Floats | None = None,
 ) -> Drawn:  # fmt: skip
-    """Replicates of every summary of each model.
+    """Replicates of every summary of each model, rows drawn again within class and group.
 
     Args:
         classes: The true classes.
         sizes: Rows of each group for each model, shape (M, Z).
-        how: ``exchanged`` (two models) or ``resampled``.
         replicates: How many.
         streams: The random stream of a class (its place in ``classes``) and a chunk.
-        kept: Filled with the first model's effect size minus the second's, shape (classes, replicates).
+        kept: Filled with each model's effect sizes, shape (M, classes, replicates).
 
     Returns:
         By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not defined. SkewSize
@@ -292,10 +236,9 @@ def replicated(
     for start, size in _chunks(classes, sizes, replicates):
 
         def draw(place: int, one: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
-            rng = streams(place, start)
-            return one.exchanged(rng, size) if how == "exchanged" else one.resampled(rng, size)
+            return one.resampled(streams(place, start), size)
 
-        here = None if kept is None else kept[:, start : start + size]
+        here = None if kept is None else kept[..., start : start + size]
         parts.append(_summaries(classes, sizes, draw, size, here))
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
 
@@ -323,7 +266,7 @@ def _summaries(
             where, right = one.cells.hits(tables)
             hits[model, where] += right
     if kept is not None:
-        kept[:] = effects[0] - effects[1]
+        kept[:] = effects
     made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
     return {name: np.stack([one[name] for one in made]) for name in SUMMARIES}
 
@@ -347,30 +290,3 @@ def _of_model(effects: Floats, hits: Floats, sizes: Floats) -> Drawn:
         "worst_group_accuracy": worst,
         "accuracy_gap": accuracy - worst,
     }
-
-
-def symmetric(classes: Sequence[ComparedClass]) -> bool:
-    """Whether two models have equally many rows in every class and group; then exchange favours neither."""
-    return all(one.even for one in classes)
-
-
-def exchange_p(draws: Floats, difference: float, *, symmetric: bool) -> float | None:
-    """Two-sided p of a difference, ``(1 + b) / (1 + B)``.
-
-    Where both models have the same rows, differences are symmetric around 0 under exchange, and b counts the
-    draws at least as far from 0. Elsewhere they need not be (noise adds more to the effect sizes of fewer
-    rows): there p is twice the smaller tail.
-
-    Args:
-        draws: Differences under exchange, NaN left out, shape (B,).
-        difference: The observed one.
-        symmetric: Whether exchange favours neither model; see the function of that name.
-    """
-    usable = draws[~np.isnan(draws)]
-    if not usable.size or not np.isfinite(difference):
-        return None
-    slack = 1e-9 * max(1.0, abs(difference))
-    if symmetric:
-        return float((1 + (np.abs(usable) >= abs(difference) - slack).sum()) / (1 + usable.size))
-    tails = ((usable >= difference - slack).sum(), (usable <= difference + slack).sum())
-    return float(min(1.0, 2 * (1 + min(tails)) / (1 + usable.size)))

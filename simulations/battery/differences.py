@@ -1,0 +1,390 @@
+"""Differences of two models: fair ones of unequal accuracy, identical ones, other mixes, planted differences.
+
+Each class and group is answered rightly with a share of its own; wrong answers are spread evenly over the
+other labels. Two models' mistakes on the same sample are independent, unless one is the other. Population
+values of the differences of V, of worst groups and of gaps are 0 wherever both models treat groups alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import stats
+from simulations.battery.design import Case, Design
+from simulations.battery.effects import Tables
+
+from evenhand import Counts
+from evenhand.core.results import Finding
+from evenhand.metrics.compared_answers import AnsweredBoth, answer_difference
+from evenhand.metrics.compared_models import model_differences
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_NAMES = ("truth", "group", "prediction", "prediction_b")
+_EFFECTS = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
+_GAPS = ("worst_group_accuracy", "accuracy_gap")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one draw, with both models' answers, or with each model's rows on samples of its own."""
+
+    truth: Ints
+    group: Ints
+    first: Ints
+    second: Ints
+    paired: bool = True
+    own: Ints | None = None
+
+    def evidence(self) -> Any:
+        """What ``model_differences`` takes."""
+        table = pl.DataFrame(
+            dict(zip(_NAMES, (self.truth, self.group, self.first, self.second), strict=True))
+        )
+        if self.paired:
+            return _counts(table, _NAMES)
+        a, b = (table.filter(pl.Series(self.own == place)) for place in (0, 1))
+        alone = _NAMES[:3]
+        return _counts(a, alone), _counts(b.with_columns(prediction="prediction_b"), alone)
+
+    @property
+    def right(self) -> tuple[Floats, Floats]:
+        """Whether each model is right, shape (N,) each."""
+        return (self.first == self.truth).astype(float), (self.second == self.truth).astype(float)
+
+
+def _counts(table: pl.DataFrame, names: Sequence[str]) -> Counts:
+    return Counts.from_table(table.group_by(names).agg(n=pl.len()), {name: name for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Two models and the samples that they are asked about.
+
+    Attributes:
+        sizes: Samples of each group.
+        mix: Shares of classes; of the second model's samples, too, where they are others.
+        first: Share of right answers by group.
+        second: The same of the second model; None: it is the first one.
+        labels: How many labels there are; as many as classes where it is 0.
+        other: Shares of classes among the second model's samples; None: both answer the same samples.
+    """
+
+    sizes: tuple[int, ...]
+    mix: tuple[float, ...]
+    first: tuple[float, ...]
+    second: tuple[float, ...] | None
+    other: tuple[float, ...] | None = None
+    labels: int = 0
+
+    def draw(self, rng: np.random.Generator) -> Rows:
+        """The rows of one draw."""
+        group = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        if self.other is None:
+            truth = rng.choice(len(self.mix), group.size, p=self.mix)
+            first = self._said(rng, truth, np.array(self.first)[group])
+            second = first if self.second is None else self._said(rng, truth, np.array(self.second)[group])
+            return Rows(truth, group, first, second)
+        own = rng.integers(0, 3, group.size) // 2  # two thirds are the first model's
+        mixes = [rng.choice(len(self.mix), group.size, p=p) for p in (self.mix, self.other)]
+        truth = np.where(own == 0, *mixes)
+        first = self._said(rng, truth, np.array(self.first)[group])
+        second = self._said(rng, truth, np.array(self.second)[group])
+        return Rows(truth, group, first, second, paired=False, own=own)
+
+    def _said(self, rng: np.random.Generator, truth: Ints, right: Floats) -> Ints:
+        labels = self.labels or len(self.mix)
+        wrong = (truth + rng.integers(1, labels, truth.size)) % labels
+        return np.where(rng.random(truth.size) < right, truth, wrong).astype(np.int64)
+
+    @property
+    def fair(self) -> bool:
+        """Whether both treat groups alike."""
+        return all(len(set(one)) == 1 for one in (self.first, self.second or self.first))
+
+    def _population(self, right: Sequence[float], measure: str) -> float:
+        """V of a model's population."""
+        classes, labels = len(self.mix), self.labels or len(self.mix)
+        answers = np.empty((classes, len(right), labels))
+        for label in range(classes):
+            answers[label] = ((1 - np.array(right)) / (labels - 1))[:, None]
+            answers[label, :, label] = right
+        return Tables(answers, np.outer(self.mix, self.sizes)).truth(measure)  # type: ignore[arg-type]  # shares
+
+    def truth(self, measure: str) -> float | None:
+        """The population difference of a measure."""
+        if self.second is None:
+            return 0.0
+        if measure in _EFFECTS:
+            if self.fair:
+                return 0.0
+            return self._population(self.first, measure) - self._population(self.second, measure)
+        share = np.array(self.sizes) / sum(self.sizes)
+        first, second = np.array(self.first), np.array(self.second or self.first)
+        whole = share @ first - share @ second
+        worst = first.min() - second.min()
+        return float({"accuracy": whole, "worst_group_accuracy": worst}.get(measure, whole - worst))
+
+
+def _difference(measure: str, rows: Rows, seed: int) -> Finding:
+    return model_differences(rows.evidence(), by="group", metrics=[measure], seed=seed)[0]
+
+
+def _case(models: Models, measure: str, **more: Any) -> Case:
+    truth = models.truth(measure)
+    return Case(
+        f"{measure}_difference",
+        partial(_difference, measure),
+        truth,
+        fair=truth is not None and abs(truth) < 1e-12,
+        **more,
+    )
+
+
+def _design(
+    name: str, models: Models, measures: Sequence[str], *, short: bool = False, **more: Any
+) -> Design:
+    cases = [_case(models, measure, **more) for measure in measures]
+    return Design(name, "differences", models.draw, cases, short=short)
+
+
+_FOUR, _TWO = (0.4, 0.3, 0.2, 0.1), (0.5, 0.5)
+_ALL = (*_EFFECTS, "accuracy", *_GAPS)
+
+
+def _mcnemar(rows: Rows) -> float:
+    first, second = rows.right
+    gained, lost = int((first > second).sum()), int((second > first).sum())
+    return float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+
+
+def _two_proportions(rows: Rows) -> float:
+    first, second = rows.right
+    a, b = first[rows.own == 0], second[rows.own == 1]
+    table = [[a.sum(), a.size - a.sum()], [b.sum(), b.size - b.sum()]]
+    return float(stats.chi2_contingency(table, correction=False).pvalue)
+
+
+def _between_groups(rows: Rows) -> float:
+    """Welch's t of the paired differences of one group beside those of the other."""
+    apart = rows.right[0] - rows.right[1]
+    return float(stats.ttest_ind(apart[rows.group == 0], apart[rows.group == 1], equal_var=False).pvalue)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Samples, or units of several, that two models answer yes or no.
+
+    Attributes:
+        units: How many units each group has.
+        size: Samples of a unit.
+        first: Share of yes of the first model, by group.
+        second: Of the second.
+        spread: How unlike units are: parameters of their beta distribution add up to 1 / spread - 1.
+    """
+
+    units: tuple[int, ...]
+    size: int
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+    spread: float = 0.0
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Sums of both models and sizes of each unit, shape (U, groups)."""
+        group = np.repeat(np.arange(len(self.units)), self.units)
+        sums = []
+        for shares in (self.first, self.second):
+            share = np.array(shares)[group]
+            if self.spread:
+                whole = 1 / self.spread - 1
+                share = rng.beta(share * whole, (1 - share) * whole)
+            sums.append(rng.binomial(self.size, share).astype(float))
+        there = np.eye(len(self.units))[group]
+        return there * sums[0][:, None], there * sums[1][:, None], there * self.size
+
+
+_SUMMARY = {
+    "range": (lambda rates: float(np.ptp(rates)), "label_association_gap"),
+    "least": (lambda rates: float(rates.min()), "worst_household_hit_rate"),
+}
+
+
+def _answers(how: str, data: tuple[Floats, Floats, Floats], seed: int) -> Finding:
+    first, second, size = data
+    columns = first.shape[1]
+    if how == "rate":
+        first, second, size = (one.sum(axis=1, keepdims=True) for one in data)
+        name, summary = "label_association_rate", Summary("weights", (0,), (1.0,))
+    elif how == "weights":
+        name, summary = "resolution_gap", Summary("weights", (0, 1), (1.0, -1.0))
+    else:
+        name, summary = _SUMMARY[how][1], Summary(how, tuple(range(columns)))
+    stratum = np.argmax(size > 0, axis=1)
+    pairs = PairedSums.of(first, second, size, stratum, [summary])
+    both = AnsweredBoth(_finding(name, float(size.sum())), pairs, "person", int(size.sum()))
+    return answer_difference(both, seed=seed)
+
+
+def _finding(name: str, n: float) -> Finding:
+    definition = DEFINITIONS[name]
+    return Finding(
+        metric=f"{name}(by=group)", name=name, params={}, by=["group"], value=0.5, n=n, groups=[], dropped=[],
+        direction=definition.direction, fair_at=definition.fair_at, source=definition.source,
+    )  # fmt: skip
+
+
+def _answer_case(
+    units: Units, how: str, standard: Callable[[Any], float] | None = None, said: str = ""
+) -> Case:
+    if how == "rate":
+        share = np.array(units.units) / sum(units.units)
+        truth = float(share @ (np.array(units.first) - np.array(units.second)))
+    elif how == "weights":
+        truth = float(units.first[0] - units.first[1] - units.second[0] + units.second[1])
+    else:
+        summary = _SUMMARY[how][0]
+        truth = summary(np.array(units.first)) - summary(np.array(units.second))
+    name = f"{_SUMMARY[how][1] if how in _SUMMARY else how} of answers"
+    return Case(
+        name, partial(_answers, how), truth, fair=abs(truth) < 1e-12, standard=standard, standard_name=said
+    )
+
+
+def _units(name: str, units: Units, hows: Sequence[str], *, short: bool = False, **more: Any) -> Design:
+    return Design(
+        name, "differences", units.draw, [_answer_case(units, how, **more) for how in hows], short=short
+    )
+
+
+def _paired_t(data: tuple[Floats, Floats, Floats]) -> float:
+    apart = (data[0] - data[1]).sum(axis=1)
+    return float(stats.ttest_1samp(apart, 0).pvalue) if apart.any() else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers of two models for each of some units, such as the NDKL of rankings, or associations of items.
+
+    Attributes:
+        means: Of both models; of associations the distance between X and Y.
+        units: How many units; of associations so many in X and as many in Y.
+    """
+
+    means: tuple[float, float]
+    units: int
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Both models' numbers, correlated by .5, of another spread each."""
+        shared, *own = rng.normal(size=(3, self.units))
+        return shared + own[0] + self.means[0], 2 * (shared + own[1]) + self.means[1]
+
+    def draw_items(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """The same of two sets of items, the second without distance."""
+        x, y = self.draw(rng), Numbers((0.0, 0.0), self.units).draw(rng)
+        return np.r_[x[0], y[0]], np.r_[x[1], y[1]]
+
+
+def _numbers(data: tuple[Floats, Floats], seed: int) -> Finding:
+    first, second = (one[:, None] for one in data)
+    ones = np.ones(first.shape)
+    pairs = PairedSums.of(first, second, ones, np.zeros(len(ones), int), [Summary("weights", (0,), (1.0,))])
+    of = _finding("ndkl", float(len(ones)))
+    return answer_difference(AnsweredBoth(of, pairs, "ranking", len(ones)), seed=seed)
+
+
+def _items(data: tuple[Floats, Floats], seed: int) -> Finding:
+    size = data[0].size
+    pairs = PairedEffects(*data, np.arange(size) < size // 2)
+    of = _finding("association_effect_size", float(size))
+    return answer_difference(AnsweredBoth(of, pairs, "item", size), seed=seed)
+
+
+def _d(distance: float, deviation: float) -> float:
+    """Effect size d of two sets of equal size: over the deviation of both together."""
+    return distance / float(np.sqrt(deviation**2 + distance**2 / 4))
+
+
+DESIGNS: tuple[Design, ...] = (
+    _design(
+        "two fair models of .9 and .8, 2 groups",
+        Models((200, 100), _FOUR, (0.9, 0.9), (0.8, 0.8)), _ALL, short=True,
+    ),
+    _design(
+        "two fair models of .9 and .8, 3 groups",
+        Models((150, 100, 50), _FOUR, (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)), _ALL,
+    ),
+    _design(
+        "two fair models of .9 and .8, 20 labels",
+        Models((700, 300), (0.1,) * 10, (0.9, 0.9), (0.8, 0.8), labels=20), _EFFECTS,
+    ),
+    _design(
+        "two models with V of .2 and .1, 20 labels",
+        Models((700, 300), (0.1,) * 10, (0.9, 0.75), (0.8, 0.7), labels=20), ("cramers_v_mean",),
+    ),
+    _design(
+        "two fair models of .8 and .5, 3 groups",
+        Models((600, 300, 100), _FOUR, (0.8, 0.8, 0.8), (0.5, 0.5, 0.5)), (*_EFFECTS, *_GAPS),
+    ),
+    _design(
+        "two models of .85 and .8, n = 40", Models((28, 12), _TWO, (0.85, 0.85), (0.8, 0.8)), _ALL, short=True
+    ),
+    _design("identical models", Models((60, 40), _TWO, (0.85, 0.7), None), _ALL),
+    _design(
+        "two fair models, samples of their own in other mixes",
+        Models((300, 150), _FOUR, (0.9, 0.9), (0.8, 0.8), (0.1, 0.2, 0.3, 0.4)), _ALL,
+    ),
+    _design(
+        "planted: more unequal by group, same samples", Models((250, 250), _TWO, (0.92, 0.62), (0.88, 0.74)),
+        ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
+    ),
+    _design(
+        "planted: unequal by group, beside a fair model", Models((100, 100), _TWO, (0.91, 0.69), (0.8, 0.8)),
+        ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
+    ),
+    _design(
+        "planted: more accurate, same samples", Models((100, 100), _TWO, (0.84, 0.84), (0.725, 0.725)),
+        ("accuracy",), standard=_mcnemar, standard_name="McNemar's exact test",
+    ),
+    _design(
+        "planted: more accurate, samples of their own",
+        Models((300, 150), _TWO, (0.85, 0.85), (0.735, 0.735), _TWO),
+        ("accuracy",), standard=_two_proportions, standard_name="two-proportion test",
+    ),
+    _units(
+        "answers of two fair models of .9 and .6, samples",
+        Units((80, 40, 20), 1, (0.9, 0.9, 0.9), (0.6, 0.6, 0.6)), ("range", "least", "rate"), short=True,
+    ),
+    _units(
+        "answers of two fair models, 12, 9 and 8 persons",
+        Units((12, 9, 8), 10, (0.7, 0.7, 0.7), (0.55, 0.55, 0.55), 0.2), ("range", "least", "rate"),
+    ),
+    _units(
+        "answers of two models of .95 and .05 of yes, persons of 6",
+        Units((15, 10), 6, (0.95, 0.95), (0.9, 0.9), 0.2), ("range", "weights", "rate"),
+    ),
+    Design(
+        "numbers of two models, 23 rankings", "differences", Numbers((1.0, 1.0), 23).draw,
+        [Case("ndkl of answers", _numbers, 0.0, fair=True)],
+    ),
+    Design(
+        "associations of 20 and 20 items, no distance", "differences", Numbers((0.0, 0.0), 20).draw_items,
+        [Case("association_effect_size of answers", _items, 0.0, fair=True)],
+    ),
+    Design(
+        "associations of 20 and 20 items, one distance", "differences", Numbers((1.4, 1.4), 20).draw_items,
+        [Case("association_effect_size of answers", _items, _d(1.4, 2**0.5) - _d(1.4, 8**0.5))],
+    ),
+    _units(
+        "planted: answers of persons", Units((20, 20), 5, (0.75, 0.75), (0.6, 0.6), 0.15), ("rate",),
+        standard=_paired_t, said="t-test of persons",
+    ),
+)  # fmt: skip
