@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.report import association_words, facets, glossary, rows
+from evenhand.report import association_words, facets, formats, glossary, rows
 from evenhand.report.chapters import in_chapters
 from tests.benchmarks.mmbias_release import release
 
@@ -56,7 +56,9 @@ def test_a_chapter_for_each_form_says_who_is_tied_to_what(run):
     )
     told = " ".join(association_words.found(textual, 0.05))
     d = run.finding("association_effect_size", form="textual", targets=["muslim", "christian"])
-    assert f"The largest effect size d is {d.value:.3f} for muslim – christian (95% interval" in told
+    level = formats.percent(d.interval.level)
+    assert level != "95%"  # that of its place among all pairs
+    assert f"The largest effect size d is {d.value:.3f} for muslim – christian ({level} interval" in told
     assert "d cannot leave about ±2 and is near that end for muslim – christian (Cohen’s d" in told
     assert (
         "The p, corrected for all 2 pairs tested, is at most 0.05, and the interval leaves out 0, for muslim"

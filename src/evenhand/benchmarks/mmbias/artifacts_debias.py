@@ -20,7 +20,7 @@ from evenhand.benchmarks.mmbias.artifact_columns import (
     typed,
 )
 from evenhand.benchmarks.visogender.artifact_rows import find
-from evenhand.core.chance import ALPHA, Standing, standing_of
+from evenhand.core.chance import ALPHA, Standing, alone
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure, Reference
 from evenhand.evidence.run_folder import Run
@@ -66,10 +66,10 @@ def _table3(runs: Sequence[Run]) -> Made:
 
 
 def _standing(run: Run, row: Row) -> Standing:
-    """Where the association of the held-out items stood beside chance before the mitigation."""
+    """Where the association of the held-out items stood beside chance before the mitigation, by itself."""
     targets = [row["x"], row["y"]]
     found = find(run, "association_effect_size", stage="before", half="held_out", targets=targets)
-    return standing_of(found, run.manifest.get("alpha", ALPHA)) if found is not None else Standing("")
+    return alone(found, run.manifest.get("alpha", ALPHA)) if found is not None else Standing("")
 
 
 def _our_row(name: str, row: Row, standing: Standing) -> Row:
