@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 Ends = tuple[Floats, Floats]
 
 _MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
+_MOST = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class Rates:
         Args:
             quantile: Of the normal distribution; t takes the one of equal probability. Broadcasts.
         """
-        q2 = self.quantiles(quantile) ** 2
+        q2 = np.minimum(self.quantiles(quantile) ** 2, _MOST)  # as good as infinite: limits of 0 and 1
         known = ~np.isnan(self.value)
         size = np.where(self.size > 0, self.size, np.nan)
         centre = (self.value + q2 / (2 * size)) / (1 + q2 / size)
