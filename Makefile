@@ -58,8 +58,11 @@ gallery: $(VENV)/test.done
 perf: $(VENV)/test.done
 	$(BIN)/python -m pytest perf -s -p no:xdist
 
+# Hours in all; the battery goes on where it was stopped.
 simulations: $(VENV)/test.done
-	for script in simulations/[a-z]*.py; do $(BIN)/python $$script; done
+	$(BIN)/python -m simulations.battery --keep simulations/battery.jsonl
+	$(BIN)/python -m simulations.random_encoders
+	for script in simulations/compare_seeds.py simulations/debiasing.py; do $(BIN)/python $$script; done
 
 clean:
 	rm -rf $(VENV) $(RUNS) site .cache gallery docs/metric_cards.md docs/benchmark_cards.md .pytest_cache .mypy_cache .ruff_cache .benchmarks
