@@ -262,6 +262,6 @@ DESIGNS: tuple[Design, ...] = (
         _cases(
             _GAP_PERSONS, ("accuracy_gap", "accuracy_range"),
             {"accuracy_gap": _WELCH, "accuracy_range": _WELCH},
-        ), short=True,
+        ),
     ),
 )  # fmt: skip

@@ -335,7 +335,7 @@ DESIGNS: tuple[Design, ...] = (
     ),
     _design(
         "two fair models of .9 and .8, 3 classes of 30 labels",
-        Models((210, 90), (1 / 3,) * 3, (0.9, 0.9), (0.8, 0.8), labels=30), ("cramers_v_mean",), short=True,
+        Models((210, 90), (1 / 3,) * 3, (0.9, 0.9), (0.8, 0.8), labels=30), ("cramers_v_mean",),
     ),
     _design(
         "two models with V of .2 and .1, 20 labels",

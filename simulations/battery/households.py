@@ -198,7 +198,6 @@ DESIGNS: tuple[Design, ...] = (
         (0.18, 0.18, 0.5, None),
         fair=False,
         planted=True,
-        short=True,
     ),
     countries("12 countries, noisier at both ends", Countries(12)),
     countries("40 countries, noisier at both ends", Countries(40)),

@@ -217,7 +217,7 @@ def _cases(name: str, pool: Pool) -> Sequence[Case]:
 
 
 DESIGNS: tuple[Design, ...] = tuple(
-    Design(f"rankings: {name}", "rankings", pool.draw, _cases(name, pool), short=place in (0, 2, 11))
+    Design(f"rankings: {name}", "rankings", pool.draw, _cases(name, pool), short=place == 2)
     for place, (name, pool) in enumerate(POOLS.items())
 )
 
