@@ -19,7 +19,10 @@ def test_keys_are_accepted_and_apart(name):
     run = samples()[name]
     numbers = tracking.numbers(run)
     count = sum(
-        1 + 2 * bool(f.interval) + 2 * bool(f.null) + (f.p_value is not None) + (f.p_adjusted is not None)
+        1
+        + 2 * bool(f.interval)
+        + 2 * bool(f.null)
+        + sum(one is not None for one in (f.p_value, f.p_adjusted, f.corrected, f.chance_at))
         for f in run.estimable
     )
     assert len(numbers) == count
