@@ -216,7 +216,7 @@ class SmallCells:
         own: frozenset[tuple[Cell, int]],
     ) -> None:
         under: dict[Cell, list[int]] = {}
-        for cell, entry in own:
+        for cell, entry in sorted(own, key=lambda one: one[1]):  # a set has another order in each process
             above = frozenset(one for one in cell if one[0] in coarser)
             if above in totals:
                 under.setdefault(above, []).append(entry)
