@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -243,3 +245,13 @@ def test_listing_and_unknown_listing(monkeypatch, capsys) -> None:
 def test_no_words_at_all_show_the_help(monkeypatch, capsys) -> None:
     assert type_in(monkeypatch) == 2
     assert "Usage" in capsys.readouterr().err
+
+
+def test_whoever_reads_the_output_may_stop_early(tmp_path) -> None:
+    given = table(tmp_path, truth=["a", "b"] * 300)
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "evenhand", "audit", str(given), *OPTIONS]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
