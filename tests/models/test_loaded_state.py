@@ -232,3 +232,17 @@ def test_many_files_are_one_entry(tmp_path) -> None:
     assert "sha256 of 24 more files" in before
     (tmp_path / "39.bin").write_text("changed")
     assert resolve(model).identity() != before
+
+
+class Refuses:
+    """Stands for an object of a library whose weights lie outside Python."""
+
+    __module__ = "a_library"
+
+    def __getstate__(self) -> object:
+        raise TypeError("cannot be stored")
+
+
+def test_what_refuses_to_show_its_state_is_not_taken_for_empty() -> None:
+    state = read_state(Holder([weights(), Refuses()]))
+    assert state.left_out == "a Refuses of it cannot be read (TypeError)"

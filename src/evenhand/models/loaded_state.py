@@ -184,6 +184,9 @@ class _Walk:
             return
         if own:
             yield "class", kind
+        if not own and _is_compiled(value):  # its own attributes lead to native objects
+            yield "", value.state_dict()
+            return
         yield from attributes_of(value).items()
         if not own:
             yield "", _native_state(value)
@@ -271,19 +274,20 @@ def _tensor_text(tensor: Any, torch: Any) -> str:
     return shape + hashlib.sha256(plain.reshape(-1).view(torch.uint8).numpy()).hexdigest()
 
 
+def _is_compiled(value: Any) -> bool:
+    """Whether it is a compiled network of torch, which has ``state_dict``."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.jit.ScriptModule)
+
+
 def _native_state(value: Any) -> Any:
     """What an object of a library gives to be stored, where its weights lie outside Python.
 
-    A compiled network of torch has ``state_dict``; trees and tokenizers have a ``__getstate__`` of their own.
+    Trees and tokenizers have a ``__getstate__`` of their own. One that refuses may hold weights that nobody
+    sees: its error says that the model cannot be read whole.
     """
-    torch = sys.modules.get("torch")
-    try:
-        if torch is not None and isinstance(value, torch.jit.ScriptModule):
-            return value.state_dict()
-        if getattr(type(value), "__getstate__", None) is not getattr(object, "__getstate__", None):
-            return value.__getstate__()
-    except Exception:  # noqa: S110 - it refuses to be stored; its attributes were read
-        pass
+    if getattr(type(value), "__getstate__", None) is not getattr(object, "__getstate__", None):
+        return value.__getstate__()
     return None
 
 
