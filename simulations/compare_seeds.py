@@ -100,7 +100,7 @@ def answered(rng: np.random.Generator, design: Design) -> tuple[Compared, Floats
 def over_seeds(compared: Compared, seed: int, run: int) -> OverSeeds:
     """As a comparison makes it, with fewer replicates."""
     draws = model_summaries.replicated(
-        compared.classes, compared.sizes, "resampled", REPLICATES,
+        compared.classes, compared.sizes, REPLICATES,
         lambda place, start: stream(seed, "seeds", run, place, start),
     )  # fmt: skip
     values = {metric: drawn[:, 0] for metric, drawn in compared.observed.items()}

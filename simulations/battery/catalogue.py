@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from simulations.battery import (
     accuracy,
+    answer_differences,
     associations,
     audits,
     choices,
     differences,
     effects,
+    effects_of_persons,
     households,
     labels,
     neighbours,
@@ -19,6 +21,7 @@ from simulations.battery.design import Design
 DESIGNS: tuple[Design, ...] = (
     *accuracy.DESIGNS,
     *effects.DESIGNS,
+    *effects_of_persons.DESIGNS,
     *choices.DESIGNS,
     *labels.DESIGNS,
     *households.DESIGNS,
@@ -26,6 +29,7 @@ DESIGNS: tuple[Design, ...] = (
     *neighbours.DESIGNS,
     *associations.DESIGNS,
     *differences.DESIGNS,
+    *answer_differences.DESIGNS,
     *audits.DESIGNS,
 )
 

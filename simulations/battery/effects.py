@@ -1,8 +1,6 @@
-"""Effect sizes: blind and planted classifiers, as tables of counts, as persons with pictures, with weights.
+"""Effect sizes of blind and planted classifiers.
 
-A table design draws, for each true class, how each group's rows are answered. Person designs give each
-person an accuracy of a beta distribution around that of the group (the intra-class correlation is ``icc``),
-so that population values are those of the mean answers.
+A design draws, for each true class, how each group's rows are answered.
 """
 
 from __future__ import annotations
@@ -27,7 +25,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _SUMMARIES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
-_WITHIN = ("cramers_v_pooled", *_SUMMARIES, "cramers_v_corrected", "phi")
+WITHIN = ("cramers_v_pooled", *_SUMMARIES, "cramers_v_corrected", "phi")
+"""Metrics of the prediction by group within the truth."""
 _SHAPES = ("skewsize", "skewsize_sufficiency")
 
 
@@ -139,7 +138,7 @@ _LAST: dict[str, Any] = {}
 
 def _cases(
     population: Tables,
-    names: Sequence[str] = _WITHIN,
+    names: Sequence[str] = WITHIN,
     fair: Sequence[str] = (),
     standards: dict[str, tuple[str, Callable[[Any], float]]] | None = None,
 ) -> list[Case]:
@@ -192,7 +191,7 @@ def _spread(totals: Sequence[int], shares: Sequence[float]) -> Ints:
 
 _THREE = (0.6, 0.3, 0.1)
 _UNEVEN = np.linspace(0.95, 0.5, 8)
-_FAIR = (*_WITHIN, "cramers_v")
+_FAIR = (*WITHIN, "cramers_v")
 
 
 def _table_design(
@@ -217,19 +216,19 @@ def _blind_designs() -> list[Design]:
         "blind, 3 unequal groups, accuracies .95 to .5": (
             _blind(_spread(np.linspace(500, 60, 8), _THREE), _UNEVEN, 8), (*_FAIR[:-1], *_SHAPES)),
         "blind, other classes in each group": (
-            _blind(np.rint(300 * mixes).astype(np.int64), np.linspace(0.95, 0.6, 6), 6), _WITHIN),
+            _blind(np.rint(300 * mixes).astype(np.int64), np.linspace(0.95, 0.6, 6), 6), WITHIN),
         "blind, 10 classes of 2 labels, 2 groups": (
-            _blind(_spread([60] * 10, (0.7, 0.3)), np.linspace(0.95, 0.6, 10), 2), _WITHIN),
+            _blind(_spread([60] * 10, (0.7, 0.3)), np.linspace(0.95, 0.6, 10), 2), WITHIN),
         "blind, accuracy .98, few mistakes": (
-            _blind(_spread([120] * 10, _THREE), np.full(10, 0.98), 10), _WITHIN),
+            _blind(_spread([120] * 10, _THREE), np.full(10, 0.98), 10), WITHIN),
         "blind, groups of one row": (
-            _blind(_spread([120] * 6, (0.6, 0.395, 0.005)), np.linspace(0.9, 0.6, 6), 6), _WITHIN),
+            _blind(_spread([120] * 6, (0.6, 0.395, 0.005)), np.linspace(0.9, 0.6, 6), 6), WITHIN),
         "blind, 14 groups, sparse": (
-            _blind(_spread([45] * 20, np.arange(14, 0, -1) / 105), np.linspace(0.9, 0.4, 20), 20), _WITHIN),
+            _blind(_spread([45] * 20, np.arange(14, 0, -1) / 105), np.linspace(0.9, 0.4, 20), 20), WITHIN),
         "blind, 50 groups": (
-            _blind(_spread([400] * 4, np.full(50, 0.02)), np.linspace(0.9, 0.5, 4), 5), _WITHIN),
+            _blind(_spread([400] * 4, np.full(50, 0.02)), np.linspace(0.9, 0.5, 4), 5), WITHIN),
         "blind, 60 classes": (
-            _blind(_spread([80] * 60, _THREE), np.tile([0.9, 0.8, 0.6], 20), 12), _WITHIN),
+            _blind(_spread([80] * 60, _THREE), np.tile([0.9, 0.8, 0.6], 20), 12), WITHIN),
     }  # fmt: skip
     designs = [
         _table_design(name, population, names, set(names) - set(_SHAPES))
@@ -266,130 +265,14 @@ def _planted_designs() -> list[Design]:
     )
     sums = dict.fromkeys(("cramers_v_pooled", "cramers_v_mean", "cramers_v_corrected", "phi"), _SUM)
     return [
-        _table_design("planted in every class", every, _WITHIN, (), sums),
-        _table_design("planted in one class", single, _WITHIN, (), {"cramers_v_max": _LEAST}),
-        _table_design("planted, 4 classes", few, _WITHIN, (), sums),
+        _table_design("planted in every class", every, WITHIN, (), sums),
+        _table_design("planted in one class", single, WITHIN, (), {"cramers_v_max": _LEAST}),
+        _table_design("planted, 4 classes", few, WITHIN, (), sums),
         _table_design("planted, all rows", rows, ("cramers_v",), (), {"cramers_v": _ALL_ROWS}),
-        _table_design("strong in all classes", strong, (*_WITHIN, *_SHAPES)),
-        _table_design("strong in few classes", mixed, (*_WITHIN, *_SHAPES)),
-        _table_design("one class", one_class, _WITHIN, (), sums),
-        _table_design("one group always right", most, _WITHIN),
-    ]  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Persons:
-    """Persons with pictures of several classes.
-
-    Attributes:
-        accuracy: By class and group, shape (classes, groups).
-        persons: Of each group, shape (groups,).
-        pictures: Mean pictures a person of each group, shape (groups,).
-        icc: How alike a person's pictures are.
-        uneven: Whether persons of a group differ in the number of their pictures.
-        mixed: Whether the pictures of a person belong to groups at random.
-        weighted: Whether rows have weights.
-    """
-
-    accuracy: Floats
-    persons: Sequence[int]
-    pictures: Sequence[int]
-    icc: float = 0.2
-    uneven: bool = False
-    mixed: bool = False
-    weighted: bool = False
-
-    def draw(self, rng: np.random.Generator) -> pl.DataFrame:
-        """Rows of truth, group, prediction, person and weight."""
-        classes, groups = self.accuracy.shape
-        group_of = np.repeat(np.arange(groups), self.persons)
-        mean = np.repeat(self.pictures, self.persons)
-        number = rng.integers(np.maximum(mean // 2, 1), 2 * mean - mean // 2 + 1) if self.uneven else mean
-        person = np.repeat(np.arange(group_of.size), number)
-        group = rng.choice(groups, person.size) if self.mixed else group_of[person]
-        truth = rng.integers(classes, size=person.size)
-        quantile = rng.random(group_of.size)[person]
-        right = self.accuracy[truth, group]
-        if self.icc:
-            spread = 1 / self.icc - 1
-            right = stats.beta.ppf(quantile, right * spread, (1 - right) * spread)
-        hit = rng.random(person.size) < right
-        wrong = (truth + rng.integers(1, classes, size=person.size)) % classes
-        weight = rng.lognormal(0, 0.7, person.size) if self.weighted else np.ones(person.size)
-        return pl.DataFrame({
-            "truth": truth.astype(str), "group": group.astype(str),
-            "prediction": np.where(hit, truth, wrong).astype(str), "person": person.astype(str),
-            "weight": weight,
-        })  # fmt: skip
-
-    def population(self) -> Tables:
-        """Shares of answers, and sizes in proportion to the rows that are expected."""
-        classes, groups = self.accuracy.shape
-        answers = np.repeat((1 - self.accuracy)[..., None] / max(classes - 1, 1), classes, axis=2)
-        answers[np.arange(classes), :, np.arange(classes)] = self.accuracy
-        rows = np.asarray(self.persons) * self.pictures
-        rows = np.full(groups, rows.sum() / groups) if self.mixed else rows
-        return Tables(answers, np.tile(np.rint(rows * 100).astype(np.int64), (classes, 1)))
-
-
-def _of_persons(name: str, column: str, data: pl.DataFrame, seed: int) -> Finding:
-    key = id(data), seed, column
-    if _LAST.get("key") != key:
-        read = Predictions.from_frame(
-            data, truth="truth", prediction="prediction", **{column: _NAMES[column]}
-        )
-        _LAST.update(key=key, data=data, bound=Prepared.of(read, "group", seed))
-    finding: Finding = getattr(metrics, name)(_LAST["bound"], by="group", seed=seed)
-    return finding
-
-
-_NAMES = {"cluster": "person", "weight": "weight"}
-
-
-def _persons_design(
-    name: str,
-    persons: Persons,
-    fair: bool,
-    standard: Callable[[Any], float] | None = None,
-    short: bool = False,
-) -> Design:
-    population = persons.population()
-    column = "weight" if persons.weighted else "cluster"
-    cases = [
-        Case(metric, partial(_of_persons, metric, column), population.truth(metric), fair,
-             standard if metric == "cramers_v_pooled" else None, "F of persons' shares of hits")
-        for metric in (*_WITHIN, "cramers_v")
-    ]  # fmt: skip
-    return Design(name, "effects", persons.draw, cases, short=short)
-
-
-def _between_persons(data: pl.DataFrame) -> float:
-    """Analysis of variance of the persons' shares of right answers."""
-    hits = data.group_by("group", "person").agg((pl.col("truth") == pl.col("prediction")).mean().alias("hit"))
-    return float(stats.f_oneway(*(part["hit"].to_numpy() for part in hits.partition_by("group"))).pvalue)
-
-
-def _person_designs() -> list[Design]:
-    def level(*by_group: float) -> Floats:
-        return np.linspace(0.15, -0.15, 4)[:, None] + np.asarray(by_group)
-
-    return [
-        _persons_design("20 persons a group x 10 pictures, ICC .2",
-                        Persons(level(0.7, 0.7), (20, 20), (10, 10)), True),
-        _persons_design("3 groups of 30/15/8 persons, 4 to 16 pictures",
-                        Persons(level(0.7, 0.7, 0.7), (30, 15, 8), (10, 10, 10), uneven=True), True),
-        _persons_design("group and number of pictures go together",
-                        Persons(level(0.7, 0.7), (30, 15), (5, 25)), True),
-        _persons_design("9 persons x 40 pictures", Persons(level(0.7, 0.7), (5, 4), (40, 40)), True),
-        _persons_design("60 persons x 2 pictures", Persons(level(0.7, 0.7), (35, 25), (2, 2)), True),
-        _persons_design("pictures of a person in several groups",
-                        Persons(level(0.7, 0.7, 0.7), (12, 12, 12), (12, 12, 12), mixed=True), True),
-        _persons_design("planted, 25 persons a group x 10 pictures",
-                        Persons(level(0.77, 0.56), (25, 25), (10, 10)), False, _between_persons),
-        _persons_design("weighted rows", Persons(level(0.7, 0.7, 0.7), (300, 200, 80), (1, 1, 1), 0.0,
-                                                  weighted=True), True),
-        _persons_design("weighted rows, planted", Persons(level(0.75, 0.6), (300, 200), (1, 1), 0.0,
-                                                           weighted=True), False),
+        _table_design("strong in all classes", strong, (*WITHIN, *_SHAPES)),
+        _table_design("strong in few classes", mixed, (*WITHIN, *_SHAPES)),
+        _table_design("one class", one_class, WITHIN, (), sums),
+        _table_design("one group always right", most, WITHIN),
     ]  # fmt: skip
 
 
@@ -398,12 +281,9 @@ def _short_designs() -> list[Design]:
     sizes, names = _spread([420] * 3, _THREE), ("cramers_v_pooled", "cramers_v_mean", "cramers_v_max")
     blind = _blind(sizes, (0.8, 0.7, 0.55), 3)
     gap = Tables(answers_of(_shifted(np.array([0.8, 0.7, 0.55]), 1, 0.105), 3), sizes)
-    persons = Persons(np.array([[0.75, 0.75], [0.6, 0.6]]), (20, 20), (10, 10))
-    alike = _persons_design("short: persons with 10 pictures", persons, True, short=True)
     return [
         _table_design("short: blind, unequal accuracies", blind, names, names, short=True),
         _table_design("short: planted", gap, names[:2], (), dict.fromkeys(names[:2], _SUM), short=True),
-        replace(alike, cases=[case for case in alike.cases if case.metric in names]),
     ]
 
 
@@ -438,5 +318,5 @@ _RANKED = Design(
 )  # fmt: skip
 
 DESIGNS: tuple[Design, ...] = (
-    *_blind_designs(), *_planted_designs(), *_person_designs(), *_short_designs(), _RANKED,
+    *_blind_designs(), *_planted_designs(), *_short_designs(), _RANKED,
 )  # fmt: skip

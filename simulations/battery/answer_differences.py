@@ -1,0 +1,186 @@
+"""Answers of two models to the same units (persons, rankings, items): blind and planted differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from simulations.battery.design import Case, Design
+
+from evenhand.core.results import Finding
+from evenhand.metrics.compared_answers import AnsweredBoth, answer_difference
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Samples, or units of several, that two models answer yes or no.
+
+    Attributes:
+        units: How many units each group has.
+        size: Samples of a unit.
+        first: Share of yes of the first model, by group.
+        second: Of the second.
+        spread: How unlike units are: parameters of their beta distribution add up to 1 / spread - 1.
+    """
+
+    units: tuple[int, ...]
+    size: int
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+    spread: float = 0.0
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """Sums of both models and sizes of each unit, shape (U, groups)."""
+        group = np.repeat(np.arange(len(self.units)), self.units)
+        sums = []
+        for shares in (self.first, self.second):
+            share = np.array(shares)[group]
+            if self.spread:
+                whole = 1 / self.spread - 1
+                share = rng.beta(share * whole, (1 - share) * whole)
+            sums.append(rng.binomial(self.size, share).astype(float))
+        there = np.eye(len(self.units))[group]
+        return there * sums[0][:, None], there * sums[1][:, None], there * self.size
+
+
+_SUMMARY = {
+    "range": (lambda rates: float(np.ptp(rates)), "label_association_gap"),
+    "least": (lambda rates: float(rates.min()), "worst_household_hit_rate"),
+}
+
+
+def _answers(how: str, data: tuple[Floats, Floats, Floats], seed: int) -> Finding:
+    first, second, size = data
+    columns = first.shape[1]
+    if how == "rate":
+        first, second, size = (one.sum(axis=1, keepdims=True) for one in data)
+        name, summary = "label_association_rate", Summary("weights", (0,), (1.0,))
+    elif how == "weights":
+        name, summary = "resolution_gap", Summary("weights", (0, 1), (1.0, -1.0))
+    else:
+        name, summary = _SUMMARY[how][1], Summary(how, tuple(range(columns)))
+    stratum = np.argmax(size > 0, axis=1)
+    pairs = PairedSums.of(first, second, size, stratum, [summary])
+    both = AnsweredBoth(_finding(name, float(size.sum())), pairs, "person", int(size.sum()))
+    return answer_difference(both, seed=seed)
+
+
+def _finding(name: str, n: float) -> Finding:
+    definition = DEFINITIONS[name]
+    return Finding(
+        metric=f"{name}(by=group)", name=name, params={}, by=["group"], value=0.5, n=n, groups=[], dropped=[],
+        direction=definition.direction, fair_at=definition.fair_at, source=definition.source,
+    )  # fmt: skip
+
+
+def _answer_case(
+    units: Units, how: str, standard: Callable[[Any], float] | None = None, said: str = ""
+) -> Case:
+    if how == "rate":
+        share = np.array(units.units) / sum(units.units)
+        truth = float(share @ (np.array(units.first) - np.array(units.second)))
+    elif how == "weights":
+        truth = float(units.first[0] - units.first[1] - units.second[0] + units.second[1])
+    else:
+        summary = _SUMMARY[how][0]
+        truth = summary(np.array(units.first)) - summary(np.array(units.second))
+    name = f"{_SUMMARY[how][1] if how in _SUMMARY else how} of answers"
+    return Case(
+        name, partial(_answers, how), truth, fair=abs(truth) < 1e-12, standard=standard, standard_name=said
+    )
+
+
+def _units(name: str, units: Units, hows: Sequence[str], *, short: bool = False, **more: Any) -> Design:
+    return Design(
+        name, "differences", units.draw, [_answer_case(units, how, **more) for how in hows], short=short
+    )
+
+
+def _paired_t(data: tuple[Floats, Floats, Floats]) -> float:
+    apart = (data[0] - data[1]).sum(axis=1)
+    return float(stats.ttest_1samp(apart, 0).pvalue) if apart.any() else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers of two models for each of some units, such as the NDKL of rankings, or associations of items.
+
+    Attributes:
+        means: Of both models; of associations the distance between X and Y.
+        units: How many units; of associations so many in X and as many in Y.
+    """
+
+    means: tuple[float, float]
+    units: int
+
+    def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Both models' numbers, correlated by .5, of another spread each."""
+        shared, *own = rng.normal(size=(3, self.units))
+        return shared + own[0] + self.means[0], 2 * (shared + own[1]) + self.means[1]
+
+    def draw_items(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """The same of two sets of items, the second without distance."""
+        x, y = self.draw(rng), Numbers((0.0, 0.0), self.units).draw(rng)
+        return np.r_[x[0], y[0]], np.r_[x[1], y[1]]
+
+
+def _numbers(data: tuple[Floats, Floats], seed: int) -> Finding:
+    first, second = (one[:, None] for one in data)
+    ones = np.ones(first.shape)
+    pairs = PairedSums.of(first, second, ones, np.zeros(len(ones), int), [Summary("weights", (0,), (1.0,))])
+    of = _finding("ndkl", float(len(ones)))
+    return answer_difference(AnsweredBoth(of, pairs, "ranking", len(ones)), seed=seed)
+
+
+def _items(data: tuple[Floats, Floats], seed: int) -> Finding:
+    size = data[0].size
+    pairs = PairedEffects(*data, np.arange(size) < size // 2)
+    of = _finding("association_effect_size", float(size))
+    return answer_difference(AnsweredBoth(of, pairs, "item", size), seed=seed)
+
+
+def _d(distance: float, deviation: float) -> float:
+    """Effect size d of two sets of equal size: over the deviation of both together."""
+    return distance / float(np.sqrt(deviation**2 + distance**2 / 4))
+
+
+DESIGNS: tuple[Design, ...] = (
+    _units(
+        "answers of two fair models of .9 and .6, samples",
+        Units((80, 40, 20), 1, (0.9, 0.9, 0.9), (0.6, 0.6, 0.6)), ("range", "least", "rate"), short=True,
+    ),
+    _units(
+        "answers of two fair models, 12, 9 and 8 persons",
+        Units((12, 9, 8), 10, (0.7, 0.7, 0.7), (0.55, 0.55, 0.55), 0.2), ("range", "least", "rate"),
+    ),
+    _units(
+        "answers of two models of .95 and .05 of yes, persons of 6",
+        Units((15, 10), 6, (0.95, 0.95), (0.9, 0.9), 0.2), ("range", "weights", "rate"),
+    ),
+    Design(
+        "numbers of two models, 23 rankings", "differences", Numbers((1.0, 1.0), 23).draw,
+        [Case("ndkl of answers", _numbers, 0.0, fair=True)],
+    ),
+    Design(
+        "associations of 20 and 20 items, no distance", "differences", Numbers((0.0, 0.0), 20).draw_items,
+        [Case("association_effect_size of answers", _items, 0.0, fair=True)],
+    ),
+    Design(
+        "associations of 20 and 20 items, one distance", "differences", Numbers((1.4, 1.4), 20).draw_items,
+        [Case("association_effect_size of answers", _items, _d(1.4, 2**0.5) - _d(1.4, 8**0.5))],
+    ),
+    _units(
+        "planted: answers of persons", Units((20, 20), 5, (0.75, 0.75), (0.6, 0.6), 0.15), ("rate",),
+        standard=_paired_t, said="t-test of persons",
+    ),
+)  # fmt: skip
