@@ -82,7 +82,7 @@ def test_a_model_that_exits_is_an_error_and_no_gate_is_skipped(
 
 
 def test_a_benchmark_that_exits_is_an_error(folder, monkeypatch, capsys) -> None:
-    (folder / "bench.py").write_text("import sys\nsys.exit()\n")
+    (folder / "bench.py").write_text("import sys\nsys.exit(None)\n")
     words = ["run", f"{folder / 'bench.py'}:BENCH", "--model", f"{folder / 'own.py'}:ByBrightness"]
     assert type_in(monkeypatch, *words) == 2
     assert "bench.py:BENCH' called sys.exit(None)" in capsys.readouterr().err

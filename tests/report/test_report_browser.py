@@ -74,7 +74,8 @@ def test_intervals_and_null_bands_are_drawn(visit):
     page = visit("realistic")
     scroll_through(page)
     chart = page.query_selector("[data-chart='by-perceived-gender-classes']")
-    assert len(chart.query_selector_all(".mark-rect.role-mark path")) == 11
+    bands, ticks = 11, 11
+    assert len(chart.query_selector_all(".mark-rect.role-mark path")) == bands + ticks
     assert len(chart.query_selector_all(".mark-rule.role-mark line")) == 11
     assert len(chart.query_selector_all(".mark-symbol.role-mark path")) == 11
 

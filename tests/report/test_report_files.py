@@ -14,7 +14,12 @@ __all__ = ["addresses", "browser", "visit"]
 pytestmark = needs_chromium
 
 
+PAUSE_MS = 250
+"""Chromium lets a page save ten files in a short while, and drops the eleventh."""
+
+
 def offered(page, button):
+    page.wait_for_timeout(PAUSE_MS)
     with page.expect_download() as waiting:
         button.click()
     return waiting.value.suggested_filename

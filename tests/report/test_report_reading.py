@@ -118,7 +118,7 @@ def test_tables_come_as_csv_with_every_row_and_value(visit):
     table = lines(content)
     assert name == "effect-size-by-class-gender.csv"
     assert len(table) == 1001
-    assert table[0][:4] == ["class", "effect size", "95% interval low", "95% interval high"]
+    assert table[0][:5] == ["class", "effect size", "corrected", "95% interval low", "95% interval high"]
     values = {part.key: part.value for part in samples.thousand().findings.findings[0].parts}
     assert float(table[1][1]) == pytest.approx(values[table[1][0]], rel=1e-5)
     assert table[-1][1] == "", "what has no value is empty, not 0"
