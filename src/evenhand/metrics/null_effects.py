@@ -220,11 +220,11 @@ def _resample(
         rows, columns = dense.sum(axis=1), dense.sum(axis=0)
         draws = chi2_of(draw_tables(rng, rows, columns, REPLICATES), rows, columns)
         chi2[:, table] = draws
-        band[:, table] = draws.min(), np.quantile(draws, LEVEL)
         exceeding = int((draws >= tables.chi2[table] - _slack(tables.chi2[table])).sum())
         p[table] = (1 + exceeding) / (1 + REPLICATES) if exceeding >= _ENOUGH else p[table]
         if exceeding < _ENOUGH:
             promising.append((table, rng, rows, columns, exceeding))
+    band[:, chosen] = chi2[:, chosen].min(axis=0), np.quantile(chi2[:, chosen], LEVEL, axis=0)
     budget = _SECOND_STAGE // max(1, len(promising))
     for table, rng, rows, columns, exceeding in promising:
         observed = tables.chi2[table] - _slack(tables.chi2[table])

@@ -11,6 +11,8 @@ from evenhand.stats.contingency import Association, TableBatch, sum_by
 
 Floats = npt.NDArray[np.float64]
 
+_IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
+
 
 @dataclass(frozen=True, eq=False)
 class GammaNull:
@@ -128,5 +130,11 @@ def draw_tables(
 
 def chi2_of(tables: npt.NDArray[np.int64], rows: Floats, columns: Floats) -> Floats:
     """Chi-squared of tables (replicates, r, c) that share their margins, shape (replicates,)."""
-    expected = np.outer(rows, columns) / rows.sum()
-    return np.asarray(((tables - expected) ** 2 / expected).sum(axis=(1, 2)))
+    expected = (np.outer(rows, columns) / rows.sum()).ravel()
+    flat, chi2 = tables.reshape(len(tables), -1), np.empty(len(tables))
+    step = max(1, _IN_CACHE // expected.size)
+    for start in range(0, len(flat), step):
+        some = slice(start, start + step)
+        apart = flat[some] - expected
+        chi2[some] = np.square(apart, out=apart) @ (1 / expected)
+    return chi2

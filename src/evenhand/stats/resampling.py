@@ -18,7 +18,7 @@ Streams = Callable[[object], np.random.Generator]
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
 _HYPERGEOMETRIC = 1_000_000_000
 _ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by one
-_CHUNK = 4_000_000  # numbers of one array of replicates held at a time
+_CHUNK = 300_000  # numbers of one array of replicates held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,29 +65,23 @@ def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, r
     cell_of_row = np.repeat(np.arange(cells.n.size), cells.n.astype(np.int64))
     size = np.add.reduceat(cells.n, starts).astype(np.int64)
     first = np.repeat(np.cumsum(size) - size, size)
-    drawn = (rng.random((replicates, cell_of_row.size)) * np.repeat(size, size)).astype(np.int64) + first
+    share = rng.random((replicates, cell_of_row.size), dtype=np.float32)  # times a size it stays below it
+    drawn = (share * np.repeat(size, size).astype(np.float32)).astype(np.int32) + first
     picked = cell_of_row[drawn] + np.arange(replicates)[:, None] * cells.n.size
     counts = np.bincount(picked.ravel(), minlength=replicates * cells.n.size)
     return counts.reshape(replicates, cells.n.size).astype(np.float64)
 
 
 def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
-    """Chi-squared and number of columns of resampled tables, shape (replicates,) each."""
-    order = np.argsort(cells.prediction, kind="stable")
-    sorted_labels = cells.prediction[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(sorted_labels) != 0])
-    sizes = np.diff(np.append(starts, order.size))
-    column = np.empty(order.size, dtype=np.int64)
-    column[order] = np.repeat(np.arange(starts.size), sizes)
-    columns = np.add.reduceat(draws[:, order], starts, axis=1)
+    """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and number of columns of resamples, shape (replicates,)."""
+    labels, column = np.unique(cells.prediction, return_inverse=True)
     group = np.unique(cells.group, return_inverse=True)[1]
     row = np.bincount(group, cells.n)[group]
-    n = cells.n.sum()
-    expected = np.maximum(row * columns[:, column] / n, np.finfo(np.float64).tiny)
-    seen = columns[:, column] > 0
-    chi2 = (np.square(draws - expected) / expected).sum(axis=1, where=seen)
-    missed = n - np.bincount(column, row)  # rows of groups that never got a label: exact for counts
-    return chi2 + (columns * missed).sum(axis=1) / n, (columns > 0).sum(axis=1)
+    of_column = (column[:, None] == np.arange(labels.size)).astype(np.float64)
+    columns = draws @ of_column
+    squares = np.square(draws) @ (of_column / row[:, None])
+    shares = np.divide(squares, columns, out=np.zeros_like(columns), where=columns > 0).sum(axis=1)
+    return np.maximum(cells.n.sum() * (shares - 1), 0), (columns > 0).sum(axis=1)
 
 
 def cellwise_null(
@@ -144,7 +138,9 @@ def _hypergeometric(rng: np.random.Generator, good: Ints, bad: Ints, drawn: Ints
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
     small = good + bad < _HYPERGEOMETRIC
     part = np.zeros(drawn.shape, dtype=np.int64)
-    part[:, small] = rng.hypergeometric(good[small], bad[small], drawn[:, small])
+    # which of the good are drawn, rather than which of the drawn are good: the same number, and few of them
+    taken = drawn[:, small]
+    part[:, small] = rng.hypergeometric(taken, (good + bad)[small] - taken, good[small])
     if not small.all():
         whole, share = (good + bad)[~small], (good / np.maximum(good + bad, 1))[~small]
         taken = drawn[:, ~small]
