@@ -8,22 +8,20 @@ seeds. With ``--keep FILE`` a run that was stopped goes on where it was.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from simulations.battery.catalogue import DESIGNS, FAMILIES
 from simulations.battery.design import Design
-from simulations.battery.running import repeated, resumed
-from simulations.battery.scores import ANYTHING, Row
+from simulations.battery.running import Plan, resumed
+from simulations.battery.scores import Row
 
 _HEADER = (
     "metric", "design", "population", "FA", "cov", "contra", "disagree", "zero", "outside", "power",
     "standard", "width", "missed",
 )  # fmt: skip
-_AGAIN = 10_000
-_NEAR = (0.06, 0.08)
 
 
 def main() -> None:
@@ -34,30 +32,22 @@ def main() -> None:
     parser.add_argument("--family", choices=FAMILIES, action="append")
     parser.add_argument("--design", action="append", help="only designs with this text in their name")
     parser.add_argument("--keep", type=Path, help="file of results, to go on with")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--once", action="store_true", help="do not run near cells again")
     given = parser.parse_args()
     designs = [design for design in DESIGNS if _wanted(design, given.family, given.design)]
+    plan = Plan(given.runs, given.seed, not given.once, given.keep)
     print("| " + " | ".join(_HEADER) + " |\n|" + "---|" * len(_HEADER))
     missed, start = 0, time.perf_counter()
-    for design, rows in resumed(designs, given.runs, given.seed, given.keep):
-        for row in rows:
-            final = row if given.once else _again(design, row, given.seed)
-            missed += bool(final.missed())
-            print(_line(final), flush=True)
+    for rows in resumed(plan, designs, given.jobs):
+        missed += sum(bool(row.missed()) for row in rows)
+        print("\n".join(_line(row) for row in rows), flush=True)
     print(f"\n{missed} lines miss a bound; {time.perf_counter() - start:.0f} s")
 
 
 def _wanted(design: Design, families: Sequence[str] | None, names: Sequence[str] | None) -> bool:
     named = not names or any(name in design.name for name in names)
     return named and (not families or design.family in families)
-
-
-def _again(design: Design, row: Row, seed: int) -> Row:
-    if row.false_alarms is None or not _NEAR[0] < row.false_alarms <= _NEAR[1] or row.metric == ANYTHING:
-        return row
-    case = next(case for case in design.cases if case.metric == row.metric)
-    more = repeated(design, case, _AGAIN, seed + 1_000_000)
-    return replace(row, false_alarms=more.false_alarms)
 
 
 def _line(row: Row) -> str:

@@ -3,15 +3,63 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from simulations.battery.design import Case, Design
+from simulations.battery.catalogue import DESIGNS
+from simulations.battery.design import Design
 from simulations.battery.scores import ANYTHING, Outcome, Row, score
 
 from evenhand.core.chance import standing_of
 from evenhand.core.seeds import stream
+
+_AGAIN = 10_000
+_NEW_SEEDS = 1_000_000
+_NEAR = (0.06, 0.08)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How often each design is drawn, and where what was made is kept.
+
+    Attributes:
+        runs: Draws of each design.
+        seed: Of the first draw.
+        again: Whether shares of false alarms near their bound are made again of 10,000 new seeds.
+        file: One line of JSON a design; None to keep nothing.
+    """
+
+    runs: int
+    seed: int = 0
+    again: bool = True
+    file: Path | None = None
+
+    @property
+    def _made_by(self) -> dict[str, int | bool]:
+        return {"runs": self.runs, "seed": self.seed, "again": self.again}
+
+    def known(self) -> dict[str, list[Row]]:
+        """Rows by design, as far as the file has them for this plan."""
+        if self.file is None or not self.file.exists():
+            return {}
+        saved = [json.loads(line) for line in self.file.read_text().splitlines()]
+        ours = [one for one in saved if all(one.get(key) == is_ for key, is_ in self._made_by.items())]
+        return {one["design"]: [Row(**row) for row in one["rows"]] for one in ours}
+
+    def keep(self, design: str, rows: Sequence[Row]) -> None:
+        """Add the rows of a design to the file, as one write."""
+        if self.file is None:
+            return
+        entry = {"design": design, **self._made_by, "rows": [row.as_dict() for row in rows]}
+        file = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(file, (json.dumps(entry) + "\n").encode())
+        finally:
+            os.close(file)
 
 
 def run_design(design: Design, runs: int, seed: int = 0) -> list[Row]:
@@ -36,28 +84,30 @@ def _anything(design: Design, alarms: list[bool]) -> Row:
     )
 
 
-def resumed(
-    designs: Iterable[Design], runs: int, seed: int, kept: Path | None
-) -> Iterator[tuple[Design, list[Row]]]:
-    """Rows of every design: read where ``kept`` has them for these runs and seed, else made and added."""
-    known: dict[str, list[Row]] = {}
-    if kept is not None and kept.exists():
-        for line in kept.read_text().splitlines():
-            saved = json.loads(line)
-            if (saved["runs"], saved["seed"]) == (runs, seed):
-                known[saved["design"]] = [Row(**row) for row in saved["rows"]]
-    for design in designs:
-        rows = known.get(design.name)
-        if rows is None:
-            rows = run_design(design, runs, seed)
-            if kept is not None:
-                entry = {"design": design.name, "runs": runs, "seed": seed}
-                with kept.open("a") as file:
-                    file.write(json.dumps({**entry, "rows": [row.as_dict() for row in rows]}) + "\n")
-        yield design, rows
+def resumed(plan: Plan, designs: Sequence[Design], jobs: int = 1) -> Iterator[list[Row]]:
+    """Rows of every design: read where the plan's file has them, else made by so many processes and added."""
+    known = plan.known()
+    missing = [design.name for design in designs if design.name not in known]
+    with ProcessPoolExecutor(jobs) as pool:
+        made = {name: pool.submit(_by_name, name, plan) for name in missing}
+        for design in designs:
+            yield known[design.name] if design.name in known else made[design.name].result()
 
 
-def repeated(design: Design, case: Case, runs: int, seed: int) -> Row:
-    """One case again with new seeds, for shares near their bound."""
+def _by_name(name: str, plan: Plan) -> list[Row]:
+    """The work of one process: designs hold functions, which cannot be sent."""
+    design = next(design for design in DESIGNS if design.name == name)
+    rows = run_design(design, plan.runs, plan.seed)
+    if plan.again:
+        rows = [_again(design, row, plan.seed) for row in rows]
+    plan.keep(name, rows)
+    return rows
+
+
+def _again(design: Design, row: Row, seed: int) -> Row:
+    """The row with false alarms of many new seeds, where they are near their bound."""
+    if row.false_alarms is None or not _NEAR[0] < row.false_alarms <= _NEAR[1] or row.metric == ANYTHING:
+        return row
+    case = next(case for case in design.cases if case.metric == row.metric)
     alone = Design(design.name, design.family, design.draw, [case])
-    return run_design(alone, runs, seed)[0]
+    return replace(row, false_alarms=run_design(alone, _AGAIN, seed + _NEW_SEEDS)[0].false_alarms)
