@@ -312,3 +312,14 @@ def test_rows_of_parquet_may_give_a_path_in_place_of_bytes(tmp_path):
     run = eh.run("classification", model=ByChannel(), data=tmp_path / "t.parquet", parameters=parameters)
     assert run.finding("accuracy").n == 1
     assert run.unanswered["reason"].to_list() == ["no image in the row"]
+
+
+def test_groups_in_two_spellings_are_named(table):
+    rows = pl.read_csv(table)
+    rows.with_columns(
+        light=pl.when(pl.int_range(pl.len()) < 20).then(pl.col("light") + " ").otherwise("light")
+    ).write_csv(table)
+    run = classify(table, ByChannel())
+    (warning,) = (one for one in run.findings.warnings if one.code == "spelled_alike")
+    assert "'bright' (50 rows), 'bright ' (9 rows)" in warning.message
+    assert "each is its own group. Mend the table of images" in warning.message

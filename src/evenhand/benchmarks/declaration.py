@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.figure import Figure
 from evenhand.core.questions import Question
-from evenhand.core.results import Finding
+from evenhand.core.results import Finding, TableWarning
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.run_folder import Run
 
@@ -116,7 +116,7 @@ class Answered:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a benchmark says: findings, the counts they rest on, tidy tables.
+    """What a benchmark says: findings, the counts they rest on, tidy tables, warnings about its labels.
 
     ``dropped`` counts answers that could not be used, by reason; they are listed with every finding.
     ``exports`` are files in a format of others, by name, such as the original code's results.
@@ -127,6 +127,7 @@ class Measured:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     exports: Mapping[str, bytes] = field(default_factory=dict)
+    warnings: Sequence[TableWarning] = ()
 
 
 @dataclass(frozen=True, eq=False)

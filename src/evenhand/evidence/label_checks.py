@@ -16,6 +16,7 @@ from evenhand.evidence.label_rules import Renaming, folded
 from evenhand.evidence.labels import MISSING
 
 _Rows: TypeAlias = dict[str, float]
+_Advised: TypeAlias = tuple[TableWarning, str]  # what is suspicious, and the sentence that says what to do
 
 MISSING_WORDS = frozenset(
     ("", "-", "--", "?", "na", "n/a", "nan", "-nan", "none", "null", "nil", "#n/a", "#na", "<na>")
@@ -28,7 +29,7 @@ _FEW = 10  # labels never met; of more, those that resemble none are the long ta
 
 
 def check_labels(
-    counts: Counts, columns: Mapping[str, str], *, unused: Sequence[Renaming] = ()
+    counts: Counts, columns: Mapping[str, str], *, unused: Sequence[Renaming] = (), instead: str = ""
 ) -> list[TableWarning]:
     """Warnings about the labels of truth, prediction and groups; the time depends on labels, not on rows.
 
@@ -36,6 +37,7 @@ def check_labels(
         counts: Of the audit.
         columns: Axis name to the user's column name; an axis without one is called as its column.
         unused: Renamings of the user's map that no row has.
+        instead: What to do where the options of an audit are not at hand.
     """
     counts = counts.of_first()
     rows = {
@@ -49,7 +51,9 @@ def check_labels(
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
         found += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
     found += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
-    return [*found, *_unused(unused)]
+    advised = [*found, *_unused(unused)]
+    said = [(one, {"message": f"{one.message}. {instead or advice}"}) for one, advice in advised]
+    return [one.model_copy(update=text | ({"option": None} if instead else {})) for one, text in said]
 
 
 def shown(text: str) -> str:
@@ -72,7 +76,7 @@ def counted(rows: Mapping[str, float], values: Iterable[str]) -> list[ValueCount
 
 def _missing_words(
     counts: Counts, rows: Mapping[str, _Rows], called: Mapping[str, str]
-) -> Iterable[TableWarning]:
+) -> Iterable[_Advised]:
     """Texts such as NA that this table has as labels and other readers as missing values."""
     words = {
         name: [label for label in rows[name] if folded(label) in MISSING_WORDS]
@@ -87,17 +91,18 @@ def _missing_words(
         values = counted(rows[name], found)
         option = " ".join(f"--missing {shlex.quote(one.value)}" for one in values)
         kind = "labels" if name in LABEL_AXES else "groups"
-        yield TableWarning(
+        warning = TableWarning(
             code="missing_words",
             columns=[called[name]],
             message=(
                 f"column {called[name]!r} holds texts that often mean a missing value: {listed(values)}. "
                 f"They count as {kind} here, while pandas reads most such texts as missing: n is {now:,.0f} "
-                f"with them as labels and {then:,.0f} with them missing. To leave them out, type: {option}"
+                f"with them as labels and {then:,.0f} with them missing"
             ),
             values=values,
             option=option,
         )
+        yield warning, f"To leave them out, type: {option}"
 
 
 def _usable(counts: Counts, words: Mapping[str, Sequence[str]]) -> float:
@@ -110,7 +115,7 @@ def _usable(counts: Counts, words: Mapping[str, Sequence[str]]) -> float:
     return float(counts.n[usable].sum())
 
 
-def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[TableWarning]:
+def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Advised]:
     """Labels of one space that have one folded form and several spellings."""
     total: _Rows = {}
     for rows in sides.values():
@@ -130,19 +135,20 @@ def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[Tabl
     more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
     many = f"{len(several)} labels are" if len(several) > 1 else "one label is"
     apart = "a prediction in another spelling than its truth is wrong" if labels else "each is its own group"
-    yield TableWarning(
+    warning = TableWarning(
         code="spelled_alike",
         columns=columns,
         message=(
             f"in {_called(columns)} {many} written in several ways: {told}{more}. They count as different "
-            f"labels, and {apart}. To merge them, type: --normalize"
+            f"labels, and {apart}"
         ),
         values=[one for values in several for one in values],
         option="--normalize",
     )
+    yield warning, "To merge them, type: --normalize"
 
 
-def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: str) -> Iterable[TableWarning]:
+def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: str) -> Iterable[_Advised]:
     """True labels that are never predicted beside predicted ones that are never true, and likely matches."""
     forms = [{folded(label) for label in side} for side in (prediction, truth)]
     unsaid = counted(truth, (one for one in truth if _stands_alone(one, forms[0])))
@@ -161,16 +167,17 @@ def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: s
         if pairs
         else "If two of them are one label, join them: --map 'PREDICTED=TRUE'"
     )
-    yield TableWarning(
+    warning = TableWarning(
         code="never_met",
         columns=[true_column, said_column],
         message=(
             f"of the true labels in {true_column!r}, {listed(unsaid)} {_is(unsaid)} never predicted, and of "
-            f"the predictions in {said_column!r}, {listed(untrue)} {_is(untrue)} never true. {advice}"
+            f"the predictions in {said_column!r}, {listed(untrue)} {_is(untrue)} never true"
         ),
         values=[*unsaid, *untrue],
         option=option or "--map",
     )
+    yield warning, advice
 
 
 def _stands_alone(label: str, others: set[str]) -> bool:
@@ -223,15 +230,16 @@ def _called(columns: Sequence[str]) -> str:
     return ("columns " if len(columns) > 1 else "column ") + " and ".join(map(repr, columns))
 
 
-def _unused(unused: Sequence[Renaming]) -> Iterable[TableWarning]:
+def _unused(unused: Sequence[Renaming]) -> Iterable[_Advised]:
     """Lines of the user's map that change nothing."""
     if unused:
         names = ", ".join(shown(one.old) for one in unused[:_SHOWN])
         more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
-        yield TableWarning(
+        warning = TableWarning(
             code="unused_map",
             columns=list(dict.fromkeys(one.column for one in unused if one.column)),
-            message=f"the map renames {names}{more}, which no row holds; check the spelling in the table",
+            message=f"the map renames {names}{more}, which no row holds",
             values=[ValueCount(value=one.old, count=0) for one in unused],
             option="--map",
         )
+        yield warning, "Check the spelling in the table"

@@ -231,12 +231,12 @@ class _Work:
         more = {"notes": dict(plan.notes), "further": self.further.asked}
         asking = answers.account | {name: value for name, value in more.items() if value}
         manifest |= {"card": self.benchmark.card(), "asking": asking}
-        manifest |= {"warnings": [one.message for one in answers.warnings]} if answers.warnings else {}
+        warnings = [*answers.warnings, *measured.warnings]
+        manifest |= {"warnings": [one.message for one in warnings]} if warnings else {}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
         findings = adjust_run(measured.findings, primaries_of(self.benchmark))
         findings = named(findings, self.benchmark.name, str(settings["model"]), dropped)
         findings = _warned(findings, settings)
-        warnings = list(answers.warnings)
         return Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings), manifest
 
 

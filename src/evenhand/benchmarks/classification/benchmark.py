@@ -17,6 +17,7 @@ from evenhand.benchmarks.classification.measuring import (
     count_labels,
     groupings_in,
     label_of_each,
+    label_warnings,
     respelled,
 )
 from evenhand.benchmarks.classification.reader import read_samples
@@ -119,7 +120,8 @@ class Classification:
         if way != "classify":
             kept["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         more, exports = (opened.tables, opened.exports) if opened is not None else ({}, {})
-        return Measured(findings, {"predictions": counts}, kept | more, unusable, exports)
+        warnings = label_warnings(counts, str(given["truth"]), shared=way != "classify")
+        return Measured(findings, {"predictions": counts}, kept | more, unusable, exports, warnings)
 
     def card(self) -> str:
         """What this can and cannot show."""

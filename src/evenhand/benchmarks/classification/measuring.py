@@ -8,12 +8,15 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import ParameterError, UserError, one_line
-from evenhand.core.results import Finding
+from evenhand.core.results import Finding, TableWarning
 from evenhand.evidence.counts import Counts
+from evenhand.evidence.label_checks import check_labels
 from evenhand.evidence.predictions import Predictions
 from evenhand.metrics.group_accuracy import accuracy
 from evenhand.metrics.mistakes import prediction_differences
 from evenhand.metrics.suite import audit_grouping, check_groups
+
+_MEND = "Mend the table of images; predictions are renamed by -p rename=PREDICTED=TRUE"
 
 By = Sequence[tuple[str, ...]]
 
@@ -131,6 +134,18 @@ def check_spelling(counts: Counts, possible: pl.LazyFrame) -> None:
             f"no predicted label is a true one: predicted {_some(said)}; true {_some(truths)}; "
             "map them with -p rename=predicted=true,..., or, if they should differ, give -p spelling=any"
         )
+
+
+def label_warnings(counts: Counts, truth: str, *, shared: bool) -> list[TableWarning]:
+    """What is suspicious about the labels of images and about their groups.
+
+    Args:
+        counts: Of the run.
+        truth: The column of true labels.
+        shared: Whether the model chose among the true labels: then one that it never chose is no other name.
+    """
+    warnings = check_labels(counts, {"truth": truth or "truth"}, instead=_MEND)
+    return [one for one in warnings if not (shared and one.code == "never_met")]
 
 
 def _some(names: set[str]) -> str:
