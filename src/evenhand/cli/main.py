@@ -13,7 +13,7 @@ from evenhand.cli.compare_command import compare_runs
 from evenhand.cli.data_command import data_app
 from evenhand.cli.export_command import export_runs
 from evenhand.cli.generate_entry import generate
-from evenhand.cli.stopping import fail, sigterm_as_ctrl_c, usage
+from evenhand.cli.stopping import fail, readers_may_leave, sigterm_as_ctrl_c, usage
 
 app = typer.Typer(
     name="evenhand",
@@ -361,14 +361,15 @@ def main() -> None:
     from evenhand.core.errors import EvenhandError, exits_are_errors, one_line
 
     try:
-        with sigterm_as_ctrl_c() as terminations, exits_are_errors("code that this command runs"):
+        with (
+            readers_may_leave(), sigterm_as_ctrl_c() as terminations,
+            exits_are_errors("code that this command runs"),
+        ):  # fmt: skip
             code = app(standalone_mode=False)
     except EvenhandError as problem:
         fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:
         usage(problem)
-    except BrokenPipeError:
-        sys.exit(0)  # whoever read the output has seen enough
     except OSError as problem:
         where = f"{str(problem.filename)!r}: " if problem.filename else ""
         fail(f"{where}{one_line(problem.strerror or problem)}; check the path, permissions and free space", 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -9,9 +10,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
 @contextmanager
@@ -39,6 +43,34 @@ def sigterm_as_ctrl_c() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+class _WhileRead(io.FileIO):
+    """Standard output that drops what nobody reads any more."""
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """Go on where the reader of the output has gone, as in ``| head``: files are written, gates are checked."""
+    usual = sys.stdout
+    if usual is not sys.__stdout__ or usual is None:  # a caller's own stream, as in a notebook
+        yield
+        return
+    buffer = io.BufferedWriter(_WhileRead(usual.fileno(), "w", closefd=False))
+    sys.stdout = io.TextIOWrapper(
+        buffer, encoding=usual.encoding, errors=usual.errors, line_buffering=usual.line_buffering
+    )
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stdout = usual
 
 
 def fail(message: str, code: int) -> NoReturn:

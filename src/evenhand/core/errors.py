@@ -95,13 +95,10 @@ def exits_are_errors(what: str) -> Iterator[None]:
 
     Raises:
         UserError: The code called ``sys.exit``.
-        BrokenPipeError: Whoever read the output has gone, which printing answers with an exit.
     """
     try:
         yield
     except SystemExit as problem:
-        if isinstance(problem.__context__, BrokenPipeError):
-            raise problem.__context__ from None
         code = one_line(repr(problem.code))[:80]
         raise UserError(
             f"{what} called sys.exit({code}), which would end the command before it is done; "
