@@ -57,7 +57,7 @@ class _WhileRead(io.FileIO):
 
 @contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """Go on where the reader of the output has gone, as in ``| head``: files are written, gates are checked."""
+    """Go on where the reader of the output has gone, as in ``| head``: gates are still checked."""
     usual = sys.stdout
     if usual is not sys.__stdout__ or usual is None:  # a caller's own stream, as in a notebook
         yield

@@ -122,8 +122,9 @@ def _print_answers(console: Console, run: Run) -> None:
         console.print(f"{place} {clean(name)}")
     tested = [one for one in found if one.p_adjusted is not None]
     beyond = _beyond(tested, float(run.manifest["alpha"]))
-    console.print(_how_many(len(beyond), len(tested), float(run.manifest["alpha"])))
-    _print_pairs(console, beyond, numbers, _varied(found))
+    varied = _varied(found)
+    console.print(_said(beyond, tested, float(run.manifest["alpha"]), varied))
+    _print_pairs(console, beyond, numbers, varied)
     _print_dropped(console, found)
 
 
@@ -141,10 +142,18 @@ def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
     return [one for one in tested if is_beyond(one, alpha)]
 
 
-def _how_many(beyond: int, tested: int, alpha: float) -> str:
-    return (
-        f"{beyond} of {tested} differences beyond chance (Holm-adjusted p <= {alpha:g} within each measure)"
-    )
+def _said(
+    beyond: Sequence[Finding], tested: Sequence[Finding], alpha: float, varied: Sequence[str] = ()
+) -> str:
+    """Which measures differ; no count, since measures of one table overlap."""
+    rule = f"(Holm-adjusted p at most {alpha:g} within each measure)"
+    if not tested:
+        return "no difference was tested"
+    if not beyond:
+        return f"no difference is beyond chance {rule}"
+    measures = list(dict.fromkeys(_measure(one, varied) for one in beyond))
+    more = f" and {len(measures) - _MOST_PAIRS} measures more" if len(measures) > _MOST_PAIRS else ""
+    return f"beyond chance: {', '.join(measures[:_MOST_PAIRS])}{more} {rule}"
 
 
 def _print_differences(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
@@ -153,7 +162,7 @@ def _print_differences(console: Console, run: Run, grouping: str, numbers: Mappi
     tested = [one for one in found if one.p_adjusted is not None]
     beyond = _beyond(tested, alpha)
     if found:
-        console.print(_how_many(len(beyond), len(tested), alpha))
+        console.print(_said(beyond, tested, alpha))
     _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else found, numbers)
 
 

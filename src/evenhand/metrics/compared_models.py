@@ -41,7 +41,11 @@ Floats = npt.NDArray[np.float64]
 _BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
-NO_CLUSTERS = "rows are compared one by one, although they were sampled in clusters: {}"
+NO_CLUSTERS = (
+    "no interval and p: rows were sampled in clusters ({}), and a comparison takes rows as independent; "
+    "audits without --cluster are compared with both"
+)
+_WITHOUT: dict[str, None] = dict.fromkeys(("interval", "null", "p_value", "p_adjusted", "corrected"))
 _OF_EFFECTS = {"cramers_v_mean": "mean", "cramers_v_median": "median", "cramers_v_max": "largest"}
 _OF_GROUPS = "from the limits of both models over all groups (MOVER, Zou and Donner)"
 
@@ -77,8 +81,8 @@ def model_differences(
     value, interval and p all leave the mix out; classes and groups that one has not are dropped.
 
     Args:
-        evidence: Counts with the axis ``prediction_b``, or Counts of each model. Clusters are left out,
-            with a note.
+        evidence: Counts with the axis ``prediction_b``, or Counts of each model. Where rows come in clusters
+            there are values alone, without interval and p.
         by: Attribute, or list of attributes to cross.
         names: What the two models are called.
         metrics: Some of ``SUMMARIES``.
@@ -103,15 +107,15 @@ def model_differences(
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
     compared = Compared.of(evidence, by, names, seed)
-    notes = _clusters_left_out(evidence)
-    work = _Differences(compared, PairOfModels(compared.aligned, compared.classes, compared.singles, seed))
-    return [work.finding(metric, alpha / family, notes) for metric in metrics]
+    pair = PairOfModels(compared.aligned, compared.classes, compared.singles, seed)
+    work = _Differences(compared, pair, _clusters(evidence))
+    return [work.finding(metric, alpha / family) for metric in metrics]
 
 
-def _clusters_left_out(evidence: Both) -> list[str]:
+def _clusters(evidence: Both) -> str:
+    """Columns that rows were sampled by as wholes; empty where they were sampled one by one."""
     both = (evidence,) if isinstance(evidence, Counts) else evidence
-    columns = dict.fromkeys(one.cluster for one in both if one.cluster is not None)
-    return [NO_CLUSTERS.format(", ".join(columns))] if columns else []
+    return ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +141,11 @@ class _Differences:
 
     compared: Compared
     pair: PairOfModels
+    clusters: str
 
-    def finding(self, metric: str, alpha: float, notes: Sequence[str]) -> Finding:
+    def finding(self, metric: str, alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
-        compared = self.compared
+        compared, notes = self.compared, list[str]()
         values = compared.observed[metric][:, 0]
         value = number(float(values[0] - values[1]))
         lacking = [name for name, one in zip(compared.names, values, strict=True) if not np.isfinite(one)]
@@ -149,15 +154,18 @@ class _Differences:
         if value is None:
             fields["reason"] = f"no value for {' and '.join(lacking)}"
         elif metric == "skewsize":
-            notes = [*notes, SIDE_BY_SIDE]
+            notes = [SIDE_BY_SIDE]
+        elif self.clusters:
+            notes = [NO_CLUSTERS.format(self.clusters)]
         else:
             known = self._inferred(metric, value)
             make = made_by(known.limits, known.method)
             fields = inferred(known.limits, value, known.middle, known.method, alpha, known.p)
             fields["corrected"] = known.middle if metric in _OF_EFFECTS else None
-        found = _built(
-            compared, metric, value, values, notes=list(notes), parts=self._parts(metric), **fields
-        )
+        parts = self._parts(metric)
+        if self.clusters:
+            parts = [part.model_copy(update=_WITHOUT) for part in parts]
+        found = _built(compared, metric, value, values, notes=notes, parts=parts, **fields)
         return found if make is None or found.interval is None else found.with_levels(make)
 
     def _inferred(self, metric: str, value: float) -> _Inferred:
