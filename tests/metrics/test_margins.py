@@ -54,7 +54,9 @@ def test_one_wrong_row_of_a_group_is_no_interval_without_width() -> None:
     assert gap.value == pytest.approx(0.99)
     assert gap.interval is not None
     assert gap.interval.high - gap.interval.low > 0.5
-    assert any("fewer than 10 rows decide this: m (1)" in note for note in gap.notes)
+    pooled = call(counted([("a", "a", "f", 60), ("a", "b", "f", 39), ("a", "b", "m", 1)]), "cramers_v_pooled")
+    for headline in (gap, pooled):
+        assert any("fewer than 10 rows decide this: m (1)" in note for note in headline.notes)
 
 
 def test_parity_of_a_perfect_classifier_with_other_base_rates_is_beyond_chance_and_explained() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ def gap_inference(margins: Margins, value: float) -> Inference | str:
         p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn[1].below_rest())
     elif margins.tables is None and share.size > 1:
         p = _bonferroni(float(margins.tally("hit").below_rest()[0]), share.size)
-        notes = [ASYMPTOTIC]
+        notes = [_BONFERRONI]
     draws, exchanged = _draws(margins, lambda groups: groups @ share - groups.min(axis=1))
     return Inference(
         lambda level: _pair(gap_limits(rates, share, level)), "MOVER of each group and the others, at once",
@@ -136,6 +136,7 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
 
 
 _MOST_GROUPS = 3_000
+_BONFERRONI = "p by Bonferroni's inequality with Kish's effective sizes: weighted rows are not exchanged"
 ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
@@ -163,7 +164,7 @@ def together(method: str, groups: int) -> str:
     return f"{method}, at once over {groups} groups" if groups > MOST_PAIRED else f"{method}, at once"
 
 
-def deciding(margins: Margins, groups: list[int]) -> dict[str, int]:
+def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
     """Units of some groups by their names."""
     return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
 

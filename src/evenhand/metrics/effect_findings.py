@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
+from evenhand.metrics.accuracy_inference import deciding
 from evenhand.metrics.building import band_of, build, null_band, number, percentile_interval, resampled_p
 from evenhand.metrics.class_effects import (
     ClassEffects,
@@ -21,8 +22,10 @@ from evenhand.metrics.class_effects import (
     summary_ends,
 )
 from evenhand.metrics.effect_options import EffectOptions
+from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
+from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.skewness import skewness, skewness_bound
 from evenhand.stats.summary_intervals import SUMMARIES, class_ends, combined_p
 
@@ -185,6 +188,10 @@ def pooled_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fin
                 "interval": make(LEVEL),
             }
     value = fields.pop("value")
+    if used.size:
+        margins = Margins.of(prepared)
+        every = deciding(margins, range(len(prepared.grouped.groups)))
+        fields["notes"] = [*fields.get("notes", []), *few_decide(every.items(), margins.unit)]
     finding = build(
         prepared.grouped, name, options.changed, value, band=band_of(value),
         dropped=_dropped_classes(effects), **fields,
