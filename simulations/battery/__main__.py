@@ -1,9 +1,9 @@
 """The battery: ``python -m simulations.battery [--runs 1000] [--family NAME] [--keep FILE]``.
 
 Prints a table of every line: metric, design, population value, false alarms (FA), coverage (cov),
-contradictions, power beside that of a standard test, width; and one of the worst line of each metric. Cells of
-false alarms between 6 and 8 % are run again with 10,000 new seeds. With ``--keep FILE`` a run that was stopped
-goes on where it was.
+contradictions, power beside that of a standard test, width; and one of the worst line of each metric. Cells
+of false alarms between 6 and 8 % are run again with 10,000 new seeds. With ``--keep FILE`` a run that was
+stopped goes on where it was.
 """
 
 from __future__ import annotations

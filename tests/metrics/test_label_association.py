@@ -347,7 +347,7 @@ def test_few_subjects_are_units_too():
     assert gaps[0].null.high > 2 * gaps[1].null.high
     finding = check(metrics.label_association_rate(heeded, association="non_human", by="gender"))
     assert finding.interval.method == "Wilson score, effective size by 8 values of subject"
-    assert gaps[0].notes == ["fewer than 10 subject decide this: f (4), m (4)"]
+    assert gaps[0].notes == ["fewer than 10 values of subject decide this: f (4), m (4)"]
 
 
 def test_where_nobody_is_hit_each_subject_counts_once():

@@ -283,7 +283,7 @@ def test_pictures_of_one_person_are_one_unit(name):
     assert persons.interval.low <= persons.null.mean <= persons.interval.high
     assert "units (person)" in persons.null.method
     if name == "bias_at_k":
-        assert "fewer than 10 person decide this: f (3), m (3)" in persons.notes
+        assert "fewer than 10 values of person decide this: f (3), m (3)" in persons.notes
 
 
 def test_one_person_of_each_group_cannot_change_places():
