@@ -15,6 +15,6 @@ def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[s
         groups: Those that decide the value, such as the best and the worst, with their units.
         units: What is counted, such as ``rows``, or the column of clusters.
     """
-    words = units if units.endswith("s") else f"values of {units}"  # rows, households; else a column
+    words = units if units.endswith("s") or " " in units else f"values of {units}"  # of a column
     small = [f"{name} ({count})" for name, count in groups if count < FEWEST]
     return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
