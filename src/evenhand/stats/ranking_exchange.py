@@ -18,6 +18,7 @@ import numpy.typing as npt
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import NO_SAMPLE, RankedPools
+from evenhand.stats.skewness import skewness
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -236,24 +237,25 @@ class Means:
         sign = 1 if side == "high" else -1
         unfair = float(np.quantile(sign * drawn, (1 + level) / 2, method="higher"))
         short = -float(np.quantile(sign * drawn, (1 - level) / 2, method="lower"))
-        fair = max(normal_quantile(level), short)
-        away = max(sign * (self.value - self.chance), 0.0)
-        wide = float(np.sqrt(self.error**2 + 2 * np.sqrt(2 * self.common) * away))
-        near, far = self._near(sign, unfair), self.value + sign * fair * wide
+        near, far = self._where(sign, -unfair), self._where(sign, max(normal_quantile(level), short))
         return (near, far) if side == "high" else (far, near)
 
-    def _near(self, sign: int, quantile: float) -> float:
-        """The limit on the side of chance, in the error that the figure would have there.
+    def _where(self, sign: int, quantile: float) -> float:
+        """The limit so many standard errors farther from chance, in the error that the figure has there.
 
-        A figure that is about a square of what groups differ by (NDKL, the largest skew) varies the more, the
-        farther it is from chance: a square with the variance c by chance has ``c + 2 sqrt(2 c) x`` at the
-        distance x. So the quadratic ``(away - x)^2 = q^2 (error^2 + 2 sqrt(2 c) x)`` is solved.
+        A figure that is about a sum of squares of what groups differ by (NDKL, the largest skew) varies the
+        more, the farther it is from chance: m squares with the variance c by chance have ``c + g x`` at the
+        distance x, ``g = 2 sqrt(2 c / m)``; their skewness by chance, ``sqrt(8 / m)``, gives m. So the
+        quadratic ``(x - away)^2 = q^2 (error^2 + g x)`` is solved.
         """
         away = sign * (self.value - self.chance)
-        plain = away - quantile * self.error
+        plain = away + quantile * self.error
         if plain > 0:
-            half = away + quantile**2 * np.sqrt(2 * self.common)
-            plain = half - np.sqrt(half**2 - away**2 + (quantile * self.error) ** 2)
+            drawn = sign * self.draws[~np.isnan(self.draws)]
+            growth = min(max(float(skewness(drawn)), 0.0), np.sqrt(8)) * np.sqrt(self.common)
+            half = away + quantile**2 * growth / 2
+            reach = np.sqrt(max(half**2 - away**2 + (quantile * self.error) ** 2, 0.0))
+            plain = half + np.copysign(reach, quantile)
         return self.chance + sign * float(plain)
 
 
