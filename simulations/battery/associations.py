@@ -179,7 +179,9 @@ def _cases(name: str, world: World) -> Sequence[Case]:
     return cases
 
 
-DESIGNS: tuple[Design, ...] = tuple(
-    Design(f"associations: {name}", "associations", world.draw, _cases(name, world), short=place == 1)
-    for place, (name, world) in enumerate(WORLDS.items())
-)
+def design(name: str, world: World) -> Design:
+    """All metrics on one way to draw vectors."""
+    return Design(f"associations: {name}", "associations", world.draw, _cases(name, world))
+
+
+DESIGNS: tuple[Design, ...] = tuple(design(name, world) for name, world in WORLDS.items())

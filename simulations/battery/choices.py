@@ -315,7 +315,6 @@ DESIGNS: tuple[Design, ...] = (
             _case("neutral_rate", 0.05), _case("resolution_gap", 0.25), _case("misgendering_gap", -0.25),
             _case("neutral_gap", 0.0, fair=True),
         ],
-        short=True,
     ),
     Design(
         "one pronoun for each of 24 occupations, unbalanced", "choices", _stereotype,
@@ -330,7 +329,7 @@ DESIGNS: tuple[Design, ...] = (
     ),
     Design("sectors of 9, 6, 4, 2, 2 occupations x 30, ICC .3", "choices", _sectors, _sector_cases()),
     Design("23 occupations that favour a gender each, fair on average", "choices", _uneven, _alike(0.75)),
-    Design("12 and 18 persons x 8, ICC .3", "choices", _persons, _alike(0.7), short=True),
+    Design("12 and 18 persons x 8, ICC .3", "choices", _persons, _alike(0.7)),
     Design("16 and 28 persons x 2 to 40, 5 % at .8, others right", "choices", _unequal_persons, _alike(0.99)),
     Design("12 occupations x 20, 10 % at .8, others right", "choices", _nearly_perfect, _alike(0.98)),
     Design("40 and 3 rows", "choices", _few, _alike(0.8)),
@@ -341,7 +340,6 @@ DESIGNS: tuple[Design, ...] = (
             _case(name, truth, standard=partial(_proportions, outcome=outcome), standard_name="z test")
             for name, truth, outcome in (("resolution_gap", 0.155, 0), ("misgendering_gap", -0.155, 1))
         ],
-        short=True,
     ),
     Design(
         "planted: right at .835 and .68, else neutral", "choices", _planted_neutral,
