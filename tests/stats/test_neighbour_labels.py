@@ -64,9 +64,21 @@ def test_the_covariance_is_that_of_pairs_that_share_a_unit(clusters):
             total[first] -= e
     pairs = np.array(list(cell.values()))
     expected = total.T @ total - pairs.T @ pairs
-    measured = found.pairs.covariance(away, marks, 2)
+    nothing_left_out = np.zeros((2, 1, found.pairs.units, 2))
+    measured = found.pairs.covariance(away[None], Marks.stacked([marks]), 2, nothing_left_out)[0]
     assert measured[0, 1] == pytest.approx(expected[0, 1])
     assert (np.diagonal(measured) >= np.diagonal(expected) - 1e-12).all()
+
+
+def test_draws_held_together_are_what_each_is_alone():
+    for unit, item_unit in ((None, None), (np.arange(12) // 3, np.arange(15) // 3)):
+        found = rows(5, groups=3, unit=unit, item_unit=item_unit)
+        draws = list(_Cards.of(found).draws(np.random.default_rng(2), 7))
+        together = found.precisions(Marks.stacked(draws))
+        for number, marks in enumerate(draws):
+            alone, one = found.precision(marks), together.at(number)
+            for name in ("value", "chance", "covariance", "total", "total_chance"):
+                np.testing.assert_allclose(getattr(one, name), getattr(alone, name), atol=1e-14)
 
 
 def test_draws_are_those_of_all_orders():

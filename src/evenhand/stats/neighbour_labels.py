@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
+_HELD = 30_000  # numbers of draws that are held at a time
 _FEWEST, _MOST = 499, 999
 _ROUNDING = 1e-9
 
@@ -139,12 +141,11 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
     cards = _Cards.of(rows)
     size = rows.items.size + rows.item_unit.size
     replicates = int(np.clip(_WORK // max(size, 1), _FEWEST, _MOST))
-    value, covariance = np.empty((replicates, rows.groups)), np.empty((replicates, rows.groups, rows.groups))
-    total = np.empty(replicates)
-    for number, marks in enumerate(cards.draws(rng, replicates)):
-        found = rows.precision(marks)
-        value[number], covariance[number] = found.value - found.chance, found.covariance
-        total[number] = found.total - found.total_chance
+    draws, step = cards.draws(rng, replicates), max(1, _HELD // rows.numbers)
+    parts = [rows.precisions(Marks.stacked(some)) for some in iter(lambda: list(islice(draws, step)), [])]
+    value = np.concatenate([part.value - part.chance for part in parts])
+    covariance = np.concatenate([part.covariance for part in parts])
+    total = np.concatenate([part.total - part.total_chance for part in parts])
     return Relabelled(rows.precision(rows.marks), value, covariance, total, rows.shared)
 
 
