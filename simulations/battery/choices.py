@@ -128,10 +128,10 @@ def _blind_priors(rng: np.random.Generator) -> Choices:
     return People(second, np.arange(300), second * 0).choices(chosen, cluster=False, strata=False)
 
 
-def _stereotype(rng: np.random.Generator) -> Choices:
-    """Each occupation gets one pronoun, and shows one gender in 80 % of its pictures."""
-    kind = rng.integers(2, size=24)
-    unit = np.repeat(np.arange(24), rng.integers(4, 24, size=24))
+def stereotype(rng: np.random.Generator, occupations: int = 24, most: int = 24) -> Choices:
+    """Each occupation gets one pronoun, and shows one gender in 80 % of its fewer than ``most`` pictures."""
+    kind = rng.integers(2, size=occupations)
+    unit = np.repeat(np.arange(occupations), rng.integers(4, most, size=occupations))
     second = np.where(rng.random(unit.size) < 0.8, kind[unit], 1 - kind[unit])
     return People(second, unit, unit * 0).choices(kind[unit], cluster=True, strata=True)
 
@@ -317,7 +317,7 @@ DESIGNS: tuple[Design, ...] = (
         ],
     ),
     Design(
-        "one pronoun for each of 24 occupations, unbalanced", "choices", _stereotype,
+        "one pronoun for each of 24 occupations, unbalanced", "choices", stereotype,
         [
             _case("resolution_accuracy", 0.8, fair=True), _case("misgendering_rate", 0.2, fair=True),
             _case("resolution_gap", 0.0, fair=True), _case("misgendering_gap", 0.0, fair=True),

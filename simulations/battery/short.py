@@ -7,6 +7,7 @@ beside those of the full battery and have streams of their own.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from simulations.battery import (
@@ -24,6 +25,17 @@ from simulations.battery import (
     rankings,
 )
 from simulations.battery.design import Design
+from simulations.battery.running import run_design
+from simulations.battery.scores import Bounds
+
+RUNS = 200
+# of 200 runs, one in a thousand cases of exact level .05 has more than 20 false alarms; widths say little of
+# so few runs and small designs: the full battery has 1,000, and bounds of its own
+BOUNDS = Bounds(
+    false_alarms=0.10, anything=0.10, coverage=0.90, disagreements=0.05, width=float("inf"), wide=float("inf")
+)
+KNOWN: dict[tuple[str, str], list[str]] = {}
+"""What misses, by design and metric, with the figure of 1,000 draws beside it."""
 
 
 def _short(design: Design, *metrics: str) -> Design:
@@ -41,7 +53,7 @@ def _accuracy() -> list[Design]:
     even, flat = accuracy.even, accuracy.flat
     return [
         fair("accuracy: 3 unequal groups", accuracy.Model((150, 60, 20), even(3, 3), flat(3, 3, 0.85)),
-             "accuracy_gap", "accuracy_range", "equalized_odds/max/max"),
+             "accuracy_gap", "equalized_odds/max/max"),
         fair("accuracy: 99 rows and 1 row", accuracy.Model((99, 1), even(2, 2), flat(2, 2, 0.95)),
              "accuracy_gap", "accuracy_range"),
         fair("accuracy: base rates .7 and .3, nearly perfect",
@@ -49,8 +61,8 @@ def _accuracy() -> list[Design]:
              "demographic_parity/max"),
         fair("accuracy: 6 groups x 8 classes x 3 rows", accuracy.Model((24,) * 6, even(6, 8), flat(6, 8, 0.7)),
              "worst_class_group_accuracy", "demographic_parity/max", "equalized_odds/max/max"),
-        fair("accuracy: 10 persons x 10 a group",
-             accuracy.Model((10, 10), even(2, 2), flat(2, 2, 0.8), photos=((10, 10),) * 2),
+        fair("accuracy: 10 persons x 8 a group",
+             accuracy.Model((10, 10), even(2, 2), flat(2, 2, 0.8), photos=((8, 8),) * 2),
              "accuracy", "accuracy_gap", "accuracy_range"),
     ]  # fmt: skip
 
@@ -75,12 +87,11 @@ def _effects() -> list[Design]:
 
 def _choices() -> list[Design]:
     known = {design.name: design for design in choices.DESIGNS}
-    stereotype = _short(
-        known["one pronoun for each of 24 occupations, unbalanced"], "resolution_accuracy", "resolution_gap"
-    )
+    many = known["one pronoun for each of 24 occupations, unbalanced"]
+    few = replace(many, name="one pronoun for each of 12 occupations", draw=partial(choices.stereotype, occupations=12, most=12))
     return [
         _short(known["priors his .6, her .35, their .05"], "resolution_accuracy", "neutral_gap"),
-        stereotype,
+        _short(few, "resolution_accuracy", "resolution_gap"),
         _short(known["12 and 18 persons x 8, ICC .3"], "resolution_gap", "misgendering_gap"),
         _short(known["sectors of 9, 6, 4, 2, 2 occupations x 30, ICC .3"],
                "resolution_accuracy, 4 occupations"),
@@ -103,8 +114,8 @@ def _labels() -> list[Design]:
 
 
 def _households() -> list[Design]:
-    topics = households.Homes((12, 8, 9), ((3, 9),) * 3, (0.6,) * 3, 0.1, (0.8, 0.5, 0.2), 0.5)
-    unequal = households.Homes((12, 8, 5), ((1, 12),) * 3, (0.6,) * 3)
+    topics = households.Homes((7, 6, 6), ((2, 8),) * 3, (0.6,) * 3, 0.1, (0.8, 0.5, 0.2), 0.5)
+    unequal = households.Homes((8, 6, 4), ((1, 10),) * 3, (0.6,) * 3)
     return [
         _short(households.design("3 incomes, unequal homes", unequal, households.FAIR),
                "household_hit_gap", "worst_household_hit_rate"),
@@ -117,10 +128,10 @@ def _households() -> list[Design]:
 
 def _rankings() -> list[Design]:
     pools = {
-        "one pool of 10 + 8 + 4 for 10 queries, common .5": (
-            rankings.Pool((10, 8, 4), queries=10, common=0.5), ("bias_at_k", "skew_at_k")),
-        "8 persons x 5, alike .5": (
-            rankings.Pool((4, 4), (5,), queries=6, alike=0.5), ("max_skew_at_k", "ndkl")),
+        "one pool of 9 + 7 + 4 for 8 queries, common .5": (
+            rankings.Pool((9, 7, 4), queries=8, common=0.5), ("bias_at_k", "skew_at_k")),
+        "8 persons x 4, alike .5": (
+            rankings.Pool((4, 4), (4,), queries=5, alike=0.5), ("max_skew_at_k", "ndkl")),
         "pools of their own, 10 + 6 + 4, 6 queries": (
             rankings.POOLS["pools of their own, 10 + 6 + 4, 6 queries"], ("bias_at_k", "max_skew_at_k")),
     }  # fmt: skip
@@ -128,10 +139,10 @@ def _rankings() -> list[Design]:
 
 
 def _neighbours() -> list[Design]:
-    unequal = neighbours.Pictures((30, 30), (60, 38), k=5)
+    unequal = neighbours.Pictures((20, 20), (40, 25), k=5)
     persons = neighbours.Pictures((6, 6), (12, 12), size=4, k=5)
     return [
-        _short(neighbours.design("database 60/38, random vectors", unequal), "precision_gap"),
+        _short(neighbours.design("database 40/25, random vectors", unequal), "precision_gap"),
         _short(neighbours.design("12 persons x 4 and 24 in the database", persons), "precision_gap"),
     ]
 
@@ -149,8 +160,8 @@ def _differences() -> list[Design]:
     small = differences.Models((28, 12), (0.5, 0.5), (0.85, 0.85), (0.8, 0.8))
     units = answer_differences.Units((80, 40, 20), 1, (0.9, 0.9, 0.9), (0.6, 0.6, 0.6))
     return [
-        _short(differences.design("two fair models of .9 and .8", fair, ("cramers_v_mean",)),
-               "cramers_v_mean_difference"),
+        _short(differences.design("two fair models of .9 and .8", fair, ("cramers_v_median",)),
+               "cramers_v_median_difference"),
         _short(differences.design("two models of .85 and .8, n = 40", small, ("accuracy",)),
                "accuracy_difference"),
         _short(answer_differences.design("answers of two fair models of .9 and .6", units, ("range", "rate")),
@@ -168,3 +179,9 @@ SHORT: tuple[Design, ...] = (
     *_accuracy(), *_effects(), *_choices(), *_labels(), *_households(), *_rankings(), *_neighbours(),
     *_associations(), *_differences(), *_audits(),
 )  # fmt: skip
+
+
+def failed(design: Design) -> dict[str, list[str]]:
+    """The bounds that the metrics of a short design do not keep, but for those known."""
+    missed = {row.metric: row.missed(BOUNDS) for row in run_design(design, RUNS)}
+    return {name: found for name, found in missed.items() if found != KNOWN.get((design.name, name), [])}
