@@ -9,7 +9,6 @@ another database with the same mix of labels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,10 +39,14 @@ class Marks:
     group: Integers
     labels: Integers
 
-    @classmethod
-    def stacked(cls, draws: Sequence[Marks]) -> Marks:
-        """Several draws, R being the first axis of each array."""
-        return cls(*(np.stack([getattr(one, name) for one in draws]) for name in ("asked", "group", "labels")))
+    @property
+    def once(self) -> Marks:
+        """The same as one draw of several, whose axis is the first."""
+        return Marks(self.asked[None], self.group[None], self.labels[None])
+
+    def at(self, draw: int) -> Marks:
+        """One of several draws."""
+        return Marks(self.asked[draw], self.group[draw], self.labels[draw])
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +125,8 @@ class NeighbourRows:
     def numbers(self) -> int:
         """How many numbers a draw of marks takes, to hold several at a time."""
         pairs = self.pairs
-        return self.items.size + (pairs.cells + 2 * pairs.units + pairs.occurring.size) * self.groups
+        cells = 0 if pairs.single else pairs.cells
+        return self.items.size + (cells + 2 * pairs.units + pairs.occurring.size) * self.groups
 
     @cached_property
     def values(self) -> int:
@@ -136,7 +140,7 @@ class NeighbourRows:
 
     def precision(self, marks: Marks) -> Precision:
         """Precision of the groups under some marks, with a variance that is blended with the common one."""
-        return self.precisions(Marks.stacked([marks])).at(0)
+        return self.precisions(marks.once).at(0)
 
     def precisions(self, marks: Marks) -> Precisions:
         """The same of R draws of marks, shapes (R, N) and (R, M): R is the first axis of all that is given."""
@@ -171,7 +175,7 @@ class NeighbourRows:
         n = np.bincount(marks.group, minlength=groups).astype(np.float64)
         same = (marks.labels[self.items] == marks.asked[:, None]) * self.weight
         value = np.minimum(np.bincount(marks.group, same.sum(axis=1) / self.k, groups) / n, 1)
-        one = Marks.stacked([marks])
+        one = marks.once
         away = self._away(same[None], value[None], one, n[None])
         mass = self.weight / (max(self.fits, 1e-12) * self.k * n[marks.group][:, None])
         share = self.pairs.shares(mass, marks, groups)
@@ -225,6 +229,11 @@ class _Pairs:
             (own, found[own] // units.size),
         )  # fmt: skip
 
+    @property
+    def single(self) -> bool:
+        """Whether no two pairs have the same two units."""
+        return self.cells == self.cell.size and not self.own[0].size
+
     def by_unit(self, group: Integers, groups: int) -> Floats:
         """Queries of each unit in each group, shape (R, U, G)."""
         return self._binned(self.asker * groups + group, np.ones(group.shape), self.units, groups)
@@ -255,7 +264,7 @@ class _Pairs:
         left = 1 / np.maximum(1 - share, 0.05)
         asking, owned = asking * left[0], owned * left[1]
         total = asking + owned
-        if self.cells == away[0].size and not self.own[0].size:  # no two pairs have the same two units
+        if self.single:
             twice = np.zeros((len(away), groups, groups))
             twice[:, code, code] = _summed(marks.group, np.square(away).sum(axis=2), groups)
         else:
