@@ -96,9 +96,7 @@ def _of_persons(name: str, column: str, data: pl.DataFrame, seed: int) -> Findin
 _NAMES = {"cluster": "person", "weight": "weight"}
 
 
-def design(
-    name: str, persons: Persons, fair: bool, standard: Callable[[Any], float] | None = None
-) -> Design:
+def design(name: str, persons: Persons, fair: bool, standard: Callable[[Any], float] | None = None) -> Design:
     """Metrics on one way to draw persons."""
     population = persons.population()
     column = "weight" if persons.weighted else "cluster"

@@ -47,21 +47,24 @@ def _short(design: Design, *metrics: str) -> Design:
 
 
 def _accuracy() -> list[Design]:
-    def fair(name: str, model: accuracy.Model, *metrics: str) -> Design:
-        return _short(Design(name, "accuracy", model.draw, accuracy.cases_of(model, metrics)), *metrics)
+    def drawn(name: str, model: accuracy.Model, *metrics: str, planted: bool = False) -> Design:
+        standard = dict.fromkeys(metrics, accuracy.SAID) if planted else None
+        cases = accuracy.cases_of(model, metrics, standard)
+        return _short(Design(name, "accuracy", model.draw, cases), *metrics)
 
     even, flat = accuracy.even, accuracy.flat
     return [
-        fair("accuracy: 3 unequal groups", accuracy.Model((150, 60, 20), even(3, 3), flat(3, 3, 0.85)),
+        drawn("accuracy: 3 unequal groups", accuracy.Model((150, 60, 20), even(3, 3), flat(3, 3, 0.85)),
              "accuracy_gap", "equalized_odds/max/max"),
-        fair("accuracy: 99 rows and 1 row", accuracy.Model((99, 1), even(2, 2), flat(2, 2, 0.95)),
+        drawn("accuracy: 99 rows and 1 row", accuracy.Model((99, 1), even(2, 2), flat(2, 2, 0.95)),
              "accuracy_gap", "accuracy_range"),
-        fair("accuracy: base rates .7 and .3, nearly perfect",
+        drawn("accuracy: base rates .7 and .3, nearly perfect",
              accuracy.Model((120, 120), np.array([[0.7, 0.3], [0.3, 0.7]]), flat(2, 2, 0.97)),
-             "demographic_parity/max"),
-        fair("accuracy: 6 groups x 8 classes x 3 rows", accuracy.Model((24,) * 6, even(6, 8), flat(6, 8, 0.7)),
+             "demographic_parity/max", planted=True),
+        drawn("accuracy: 6 groups x 8 classes x 3 rows",
+              accuracy.Model((24,) * 6, even(6, 8), flat(6, 8, 0.7)),
              "worst_class_group_accuracy", "equalized_odds/max/max"),
-        fair("accuracy: 10 persons x 8 a group",
+        drawn("accuracy: 10 persons x 8 a group",
              accuracy.Model((10, 10), even(2, 2), flat(2, 2, 0.8), photos=((8, 8),) * 2),
              "accuracy", "accuracy_gap"),
     ]  # fmt: skip
@@ -88,7 +91,8 @@ def _effects() -> list[Design]:
 def _choices() -> list[Design]:
     known = {design.name: design for design in choices.DESIGNS}
     many = known["one pronoun for each of 24 occupations, unbalanced"]
-    few = replace(many, name="one pronoun for each of 10 occupations", draw=partial(choices.stereotype, occupations=10, most=10))
+    draw = partial(choices.stereotype, occupations=10, most=10)
+    few = replace(many, name="one pronoun for each of 10 occupations", draw=draw)
     return [
         _short(known["priors his .6, her .35, their .05"], "resolution_accuracy", "neutral_gap"),
         _short(few, "resolution_accuracy", "resolution_gap"),
@@ -119,8 +123,7 @@ def _households() -> list[Design]:
     return [
         _short(households.design("3 incomes, unequal homes", unequal, households.FAIR),
                "household_hit_gap", "worst_household_hit_rate"),
-        _short(households.design("topics differ by income, the model by topic", topics, (0.3, 0.3, 0.45, None)),
-               "household_hit_gap"),
+        _short(households.design("topics by income", topics, (0.3, 0.3, 0.45, None)), "household_hit_gap"),
         _short(households.countries("12 countries, noisier at both ends", households.Countries(12)),
                "country_income_correlation[method=pearson]"),
     ]  # fmt: skip

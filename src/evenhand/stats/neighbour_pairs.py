@@ -143,7 +143,7 @@ class NeighbourRows:
         return self.precisions(marks.once).at(0)
 
     def precisions(self, marks: Marks) -> Precisions:
-        """The same of R draws of marks, shapes (R, N) and (R, M): R is the first axis of all that is given."""
+        """The same of R draws of marks, shapes (R, N) and (R, M): R is the first axis everywhere."""
         n = _summed(marks.group, np.ones(marks.group.shape), self.groups)
         same = (marks.labels[:, self.items] == marks.asked[..., None]) * self.weight
         found = same.sum(axis=2) / self.k
