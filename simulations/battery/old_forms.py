@@ -22,6 +22,7 @@ from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics import resolution_findings
+from evenhand.metrics.household_groups import HouseholdUnits
 from evenhand.metrics.margin_rates import Margins
 from evenhand.stats.clustered import ClusterMean
 from evenhand.stats.exchanged_rates import Tally
@@ -73,6 +74,10 @@ _LABELS, _RANKINGS, _PRECISIONS = _Cards.draws, Exchange.draws, NeighbourRows.pr
 
 def _size_below_ten(mean: ClusterMean) -> float:
     return mean.rows if mean.clusters < _FEW else _SIZE(mean)
+
+
+def _size_at_the_edge(mean: ClusterMean) -> float:
+    return mean.rows if mean.value in (0, 1) else _SIZE(mean)
 
 
 def _each_row(rows: UnitRows) -> npt.NDArray[np.int64]:
@@ -144,12 +149,16 @@ def _cached(form: Callable[[Any], Any], name: str) -> cached_property[Any]:
 OLD_FORMS = (
     OldForm("took clusters for independent rows below ten of them", ("labels", "choices", "households"),
             [(ClusterMean, "size", property(_size_below_ten))]),
+    OldForm("took clusters for independent rows at rates of 0 and 1", ("labels",),
+            [(ClusterMean, "size", property(_size_at_the_edge))]),
     OldForm("did not heed clusters in tables", ("accuracy", "effects"),
             [(Grouped, "__init__", _without_units)]),
     OldForm("exchanged rows, not clusters, in gaps of pronouns", ("choices",),
             [(UnitRows, "units", _cached(_each_row, "units")), (resolution_findings, "joint_p", _p_alone)]),
     OldForm("exchanged groups within the truth for demographic parity", ("accuracy",),
             [(Margins, "_predicted", _within_the_truth)]),
+    OldForm("took what concepts make of households for what income does", ("households",),
+            [(HouseholdUnits, "adjusted", _cached(lambda units: units.rows, "adjusted"))]),
     OldForm("held the database fixed in the exchange of precision_gap", ("neighbours",),
             [(_Cards, "draws", _queries_only), (NeighbourRows, "precisions", _one_chance)]),
     OldForm("exchanged groups of one pool for each query by itself", ("rankings",),

@@ -95,7 +95,7 @@ def _choices() -> list[Design]:
     few = replace(many, name="one pronoun for each of 10 occupations", draw=draw)
     return [
         _short(known["priors his .6, her .35, their .05"], "resolution_accuracy", "neutral_gap"),
-        _short(few, "resolution_accuracy", "resolution_gap"),
+        _short(few, "resolution_accuracy"),
         _short(known["12 and 18 persons x 8, ICC .3"], "resolution_gap"),
         _short(known["sectors of 9, 6, 4, 2, 2 occupations x 30, ICC .3"],
                "resolution_accuracy, 4 occupations"),
@@ -105,7 +105,7 @@ def _choices() -> list[Design]:
 
 def _labels() -> list[Design]:
     gap, rate = "label_association_gap", "label_association_rate"
-    planted = labels.Persons([14, 14], [6, 6], [0.15, 0.45], 0.2)
+    planted = labels.Persons([20, 20], [3, 3], [0.15, 0.45], 0.2)
     test = ("Welch's t test of subjects", labels.welch)
     return [
         _short(labels.design("9 subjects x 40, ICC .2", labels.equal([5, 4], 40, 0.3, 0.2)), gap, rate),
@@ -113,7 +113,7 @@ def _labels() -> list[Design]:
                gap, rate),
         _short(labels.design("6 unequal groups of pictures", labels.equal([60, 40, 20, 10, 5, 5], 1, 0.2),
                              subjects=False), gap),
-        _short(labels.design("planted .15 / .45, 28 subjects x 6", planted, standard=test), gap),
+        _short(labels.design("planted .15 / .45, 40 subjects x 3", planted, standard=test), gap),
     ]  # fmt: skip
 
 
@@ -144,7 +144,11 @@ def _neighbours() -> list[Design]:
     persons = neighbours.Pictures((6, 6), (9, 9), size=4, k=4)
     return [
         _short(neighbours.design("database 30/19, random vectors", unequal), "precision_gap"),
-        _short(neighbours.design("12 persons x 4 and 18 in the database", persons), "precision_gap"),
+        _short(
+            neighbours.design("12 persons x 4 and 18 in the database", persons),
+            "precision_gap",
+            "precision_at_k",
+        ),
     ]
 
 
