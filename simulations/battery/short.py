@@ -29,13 +29,13 @@ from simulations.battery.running import run_design
 from simulations.battery.scores import Bounds
 
 RUNS = 200
-# of 200 runs, one in a thousand cases of exact level .05 has more than 20 false alarms; widths say little of
-# so few runs and small designs: the full battery has 1,000, and bounds of its own
+# of 200 runs, one in a thousand cases of exact level .05 has more than 20 false alarms, and one in a hundred of
+# 3 % disagreements more than 12; widths say little of so few runs and small designs
 BOUNDS = Bounds(
-    false_alarms=0.10, anything=0.10, coverage=0.90, disagreements=0.05, width=float("inf"), wide=float("inf")
+    false_alarms=0.10, anything=0.10, coverage=0.90, disagreements=0.06, width=float("inf"), wide=float("inf")
 )
 KNOWN: dict[tuple[str, str], list[str]] = {}
-"""What misses, by design and metric, with the figure of 1,000 draws beside it."""
+"""What misses, by design and metric, with the figure of 1,000 draws beside it; nothing does."""
 
 
 def _short(design: Design, *metrics: str) -> Design:
@@ -73,7 +73,7 @@ def _accuracy() -> list[Design]:
 def _effects() -> list[Design]:
     sizes, mean = effects.spread([140] * 3, (0.6, 0.3, 0.1)), np.array([0.8, 0.7, 0.55])
     names = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_max")
-    gap = effects.Tables(effects.answers_of(effects.shifted(mean, 1, 0.18), 3), sizes)
+    gap = effects.Tables(effects.answers_of(effects.shifted(mean, 1, 0.21), 3), sizes)
     sums = dict.fromkeys(names[:2], effects.SUM_OF_CHI2)
     level = np.array([[0.75, 0.75], [0.6, 0.6]])
     persons = {
