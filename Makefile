@@ -61,6 +61,7 @@ perf: $(VENV)/test.done
 # Hours in all; the battery goes on where it was stopped.
 simulations: $(VENV)/test.done
 	$(BIN)/python -m simulations.battery --keep simulations/battery.jsonl
+	$(BIN)/python -m simulations.battery.old_forms
 	$(BIN)/python -m simulations.random_encoders
 	for script in simulations/compare_seeds.py simulations/debiasing.py; do $(BIN)/python $$script; done
 

@@ -126,11 +126,12 @@ def _call(name: str, params: dict[str, str], counts: Counts, seed: int) -> Findi
     return getattr(eh.metrics, name)(counts, by="group", seed=seed, **params)
 
 
-def _cases(
+def cases_of(
     model: Model,
     names: Sequence[str] = tuple(_METRICS),
     standard: dict[str, tuple[str, Callable[[Counts], float]]] | None = None,
 ) -> list[Case]:
+    """The metrics on one way to draw rows, with their population values."""
     cases, wide = [], len(model.sizes) > 10
     for key in names:
         name, params = _METRICS[key]
@@ -184,82 +185,84 @@ def welch_of_persons(counts: Counts) -> float:
     return float(stats.ttest_ind(share[group == 0], share[group == 1], equal_var=False)[1])
 
 
-def _even(groups: int, labels: int) -> Floats:
+def even(groups: int, labels: int) -> Floats:
+    """Classes of equal shares in each group."""
     return np.full((groups, labels), 1 / labels)
 
 
-def _flat(groups: int, labels: int, accuracy: float) -> Floats:
+def flat(groups: int, labels: int, accuracy: float) -> Floats:
+    """One accuracy for all groups and classes."""
     return np.full((groups, labels), accuracy)
 
 
-_THREE = Model((300, 120, 40), _even(3, 3), _flat(3, 3, 0.85))
-_FOURTEEN = Model((60,) * 14, _even(14, 3), _flat(14, 3, 0.8))
-_SPARSE = Model((60,) * 10, _even(10, 20), _flat(10, 20, 0.7))
-_TINY = Model((99, 1), _even(2, 2), _flat(2, 2, 0.95))
-_SURE = Model((400, 150, 50), _even(3, 3), _flat(3, 3, 0.985))
-_FIFTY = Model((80,) * 50, _even(50, 2), _flat(50, 2, 0.8))
-_BASES = Model((200, 200), np.array([[0.7, 0.3], [0.3, 0.7]]), _flat(2, 2, 0.95))
+_THREE = Model((300, 120, 40), even(3, 3), flat(3, 3, 0.85))
+_FOURTEEN = Model((60,) * 14, even(14, 3), flat(14, 3, 0.8))
+_SPARSE = Model((60,) * 10, even(10, 20), flat(10, 20, 0.7))
+_TINY = Model((99, 1), even(2, 2), flat(2, 2, 0.95))
+_SURE = Model((400, 150, 50), even(3, 3), flat(3, 3, 0.985))
+_FIFTY = Model((80,) * 50, even(50, 2), flat(50, 2, 0.8))
+_BASES = Model((200, 200), np.array([[0.7, 0.3], [0.3, 0.7]]), flat(2, 2, 0.95))
 _HARD = Model(
     (250, 120, 60),
     np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.2, 0.2, 0.6]]),
     np.tile([0.95, 0.8, 0.6], (3, 1)),
 )
 _SKEWED = Model(
-    (250, 150, 80), _even(3, 4), np.array([[0.9] * 4, [0.85, 0.9, 0.7, 0.9], [0.75, 0.9, 0.6, 0.8]])
+    (250, 150, 80), even(3, 4), np.array([[0.9] * 4, [0.85, 0.9, 0.7, 0.9], [0.75, 0.9, 0.6, 0.8]])
 )
-_ONE_LABEL = Model((300, 200), _even(2, 10), np.array([[0.9] * 10, [0.2] + [0.9] * 9]))
-_PERSONS = Model((20, 20, 20), _even(3, 2), _flat(3, 2, 0.8), photos=((10, 10),) * 3)
-_FEW = Model((9, 8, 12), _even(3, 3), _flat(3, 3, 0.8), photos=((2, 40), (10, 20), (2, 6)))
-_MIXED = Model((10, 10, 10), _even(3, 3), _flat(3, 3, 0.8), photos=((4, 12),) * 3, mixed=True)
-_WEIGHTED = Model((300, 150, 60), _even(3, 3), _flat(3, 3, 0.8), weights=(1, 3, 2))
-_GAP = Model((220, 220), _even(2, 2), np.array([[0.85, 0.85], [0.744, 0.744]]))
-_PARITY = Model((300, 300), np.array([[0.34, 0.33, 0.33], [0.214, 0.456, 0.33]]), _flat(2, 3, 0.9))
-_ODDS = Model((220, 220), _even(2, 2), np.array([[0.9, 0.85], [0.745, 0.85]]))
-_GAP_PERSONS = Model((40, 40), _even(2, 2), np.array([[0.8, 0.8], [0.655, 0.655]]), photos=((8, 8),) * 2)
+_ONE_LABEL = Model((300, 200), even(2, 10), np.array([[0.9] * 10, [0.2] + [0.9] * 9]))
+_PERSONS = Model((20, 20, 20), even(3, 2), flat(3, 2, 0.8), photos=((10, 10),) * 3)
+_FEW = Model((9, 8, 12), even(3, 3), flat(3, 3, 0.8), photos=((2, 40), (10, 20), (2, 6)))
+_MIXED = Model((10, 10, 10), even(3, 3), flat(3, 3, 0.8), photos=((4, 12),) * 3, mixed=True)
+_WEIGHTED = Model((300, 150, 60), even(3, 3), flat(3, 3, 0.8), weights=(1, 3, 2))
+_GAP = Model((220, 220), even(2, 2), np.array([[0.85, 0.85], [0.744, 0.744]]))
+_PARITY = Model((300, 300), np.array([[0.34, 0.33, 0.33], [0.214, 0.456, 0.33]]), flat(2, 3, 0.9))
+_ODDS = Model((220, 220), even(2, 2), np.array([[0.9, 0.85], [0.745, 0.85]]))
+_GAP_PERSONS = Model((40, 40), even(2, 2), np.array([[0.8, 0.8], [0.655, 0.655]]), photos=((8, 8),) * 2)
 
 
-def _design(name: str, model: Model, cases: Sequence[Case], short: bool = False) -> Design:
-    return Design(name, "accuracy", model.draw, cases, short=short)
+def _design(name: str, model: Model, cases: Sequence[Case]) -> Design:
+    return Design(name, "accuracy", model.draw, cases)
 
 
 _HIT = ("Pearson's chi-squared", partial(pearson, axis="hit"))
-_SAID = ("Pearson's chi-squared", partial(pearson, axis="said"))
+SAID = ("Pearson's chi-squared", partial(pearson, axis="said"))
 _WITHIN = ("chi-squared within the truth", within_truth)
 _WELCH = ("Welch's t of persons", welch_of_persons)
 
 DESIGNS: tuple[Design, ...] = (
-    _design("accuracy: 3 unequal groups, fair", _THREE, _cases(_THREE), short=True),
-    _design("accuracy: 14 groups x 3 classes, fair", _FOURTEEN, _cases(_FOURTEEN)),
-    _design("accuracy: 10 groups x 20 classes x 3 rows, fair", _SPARSE, _cases(_SPARSE)),
-    _design("accuracy: 99 rows and 1 row, fair", _TINY, _cases(_TINY, _COMPARED[:4]), short=True),
-    _design("accuracy: rates near 1, fair", _SURE, _cases(_SURE)),
-    _design("accuracy: 50 groups, fair", _FIFTY, _cases(_FIFTY)),
-    _design("accuracy: base rates .7 and .3, accuracy .95", _BASES, _cases(_BASES)),
-    _design("accuracy: unequal bases and class accuracies", _HARD, _cases(_HARD)),
-    _design("accuracy: some cells worse", _SKEWED, _cases(_SKEWED)),
-    _design("accuracy: one label of ten worse", _ONE_LABEL, _cases(_ONE_LABEL)),
-    _design("accuracy: 20 persons x 10 a group, fair", _PERSONS, _cases(_PERSONS)),
-    _design("accuracy: 8 to 12 persons of 2 to 40 rows, fair", _FEW, _cases(_FEW)),
-    _design("accuracy: persons in several groups, fair", _MIXED, _cases(_MIXED)),
-    _design("accuracy: weights, fair", _WEIGHTED, _cases(_WEIGHTED)),
+    _design("accuracy: 3 unequal groups, fair", _THREE, cases_of(_THREE)),
+    _design("accuracy: 14 groups x 3 classes, fair", _FOURTEEN, cases_of(_FOURTEEN)),
+    _design("accuracy: 10 groups x 20 classes x 3 rows, fair", _SPARSE, cases_of(_SPARSE)),
+    _design("accuracy: 99 rows and 1 row, fair", _TINY, cases_of(_TINY, _COMPARED[:4])),
+    _design("accuracy: rates near 1, fair", _SURE, cases_of(_SURE)),
+    _design("accuracy: 50 groups, fair", _FIFTY, cases_of(_FIFTY)),
+    _design("accuracy: base rates .7 and .3, accuracy .95", _BASES, cases_of(_BASES)),
+    _design("accuracy: unequal bases and class accuracies", _HARD, cases_of(_HARD)),
+    _design("accuracy: some cells worse", _SKEWED, cases_of(_SKEWED)),
+    _design("accuracy: one label of ten worse", _ONE_LABEL, cases_of(_ONE_LABEL)),
+    _design("accuracy: 20 persons x 10 a group, fair", _PERSONS, cases_of(_PERSONS)),
+    _design("accuracy: 8 to 12 persons of 2 to 40 rows, fair", _FEW, cases_of(_FEW)),
+    _design("accuracy: persons in several groups, fair", _MIXED, cases_of(_MIXED)),
+    _design("accuracy: weights, fair", _WEIGHTED, cases_of(_WEIGHTED)),
     _design(
         "accuracy: planted gap", _GAP,
-        _cases(_GAP, ("accuracy_gap", "accuracy_range"), {"accuracy_gap": _HIT, "accuracy_range": _HIT}),
+        cases_of(_GAP, ("accuracy_gap", "accuracy_range"), {"accuracy_gap": _HIT, "accuracy_range": _HIT}),
     ),
     _design(
         "accuracy: planted parity", _PARITY,
-        _cases(
+        cases_of(
             _PARITY, ("demographic_parity/max", "demographic_parity/mean"),
-            {"demographic_parity/max": _SAID, "demographic_parity/mean": _SAID},
+            {"demographic_parity/max": SAID, "demographic_parity/mean": SAID},
         ),
     ),
     _design(
         "accuracy: planted odds", _ODDS,
-        _cases(_ODDS, _COMPARED[4:], dict.fromkeys(_COMPARED[4:8], _WITHIN)),
+        cases_of(_ODDS, _COMPARED[4:], dict.fromkeys(_COMPARED[4:8], _WITHIN)),
     ),
     _design(
         "accuracy: planted gap of persons", _GAP_PERSONS,
-        _cases(
+        cases_of(
             _GAP_PERSONS, ("accuracy_gap", "accuracy_range"),
             {"accuracy_gap": _WELCH, "accuracy_range": _WELCH},
         ),

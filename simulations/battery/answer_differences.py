@@ -100,10 +100,9 @@ def _answer_case(
     )
 
 
-def _units(name: str, units: Units, hows: Sequence[str], *, short: bool = False, **more: Any) -> Design:
-    return Design(
-        name, "differences", units.draw, [_answer_case(units, how, **more) for how in hows], short=short
-    )
+def design(name: str, units: Units, hows: Sequence[str], **more: Any) -> Design:
+    """Differences of answers: the range of groups, the least, a difference of two, or the rate of all."""
+    return Design(name, "differences", units.draw, [_answer_case(units, how, **more) for how in hows])
 
 
 def _paired_t(data: tuple[Floats, Floats, Floats]) -> float:
@@ -155,15 +154,15 @@ def _d(distance: float, deviation: float) -> float:
 
 
 DESIGNS: tuple[Design, ...] = (
-    _units(
+    design(
         "answers of two fair models of .9 and .6, samples",
-        Units((80, 40, 20), 1, (0.9, 0.9, 0.9), (0.6, 0.6, 0.6)), ("range", "least", "rate"), short=True,
+        Units((80, 40, 20), 1, (0.9, 0.9, 0.9), (0.6, 0.6, 0.6)), ("range", "least", "rate"),
     ),
-    _units(
+    design(
         "answers of two fair models, 12, 9 and 8 persons",
         Units((12, 9, 8), 10, (0.7, 0.7, 0.7), (0.55, 0.55, 0.55), 0.2), ("range", "least", "rate"),
     ),
-    _units(
+    design(
         "answers of two models of .95 and .05 of yes, persons of 6",
         Units((15, 10), 6, (0.95, 0.95), (0.9, 0.9), 0.2), ("range", "weights", "rate"),
     ),
@@ -179,7 +178,7 @@ DESIGNS: tuple[Design, ...] = (
         "associations of 20 and 20 items, one distance", "differences", Numbers((1.4, 1.4), 20).draw_items,
         [Case("association_effect_size of answers", _items, _d(1.4, 2**0.5) - _d(1.4, 8**0.5))],
     ),
-    _units(
+    design(
         "planted: answers of persons", Units((20, 20), 5, (0.75, 0.75), (0.6, 0.6), 0.15), ("rate",),
         standard=_paired_t, said="t-test of persons",
     ),

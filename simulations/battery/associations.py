@@ -30,7 +30,7 @@ class Encoded:
 
     cosines: Similarities
     after: Similarities
-    matches: Similarities
+    matches: Similarities | None
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class World:
         before = _cosines(x, y, a, b)
         other = rng.normal(size=(DIMENSIONS, DIMENSIONS)) / DIMENSIONS**0.5
         after = _cosines(*((one @ other) for one in (x, y)), a, b)
-        return Encoded(before, after, _matches(before.values, self.sizes))
+        return Encoded(before, after, _matches(before.values, self.sizes) if self.fusion else None)
 
 
 def _cosines(x: Floats, y: Floats, a: Floats, b: Floats) -> Similarities:
@@ -111,6 +111,8 @@ def _two(name: str) -> Callable[[Encoded, int], Finding]:
 def _match(reading: str) -> Callable[[Encoded, int], Finding]:
     def call(data: Encoded, seed: int) -> Finding:
         targets, attributes = NAMES
+        if data.matches is None:
+            raise ValueError("this world is asked for no matches: fusion is False")
         return metrics.match_association(
             data.matches, targets=targets, attributes=attributes, k=5, reading=reading, seed=seed
         )
@@ -179,7 +181,9 @@ def _cases(name: str, world: World) -> Sequence[Case]:
     return cases
 
 
-DESIGNS: tuple[Design, ...] = tuple(
-    Design(f"associations: {name}", "associations", world.draw, _cases(name, world), short=place == 1)
-    for place, (name, world) in enumerate(WORLDS.items())
-)
+def design(name: str, world: World) -> Design:
+    """All metrics on one way to draw vectors."""
+    return Design(f"associations: {name}", "associations", world.draw, _cases(name, world))
+
+
+DESIGNS: tuple[Design, ...] = tuple(design(name, world) for name, world in WORLDS.items())

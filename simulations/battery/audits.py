@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -49,38 +49,28 @@ def audited(data: Data, seed: int) -> list[Finding | Part]:
     return [holder for finding in findings for holder in (finding, *finding.parts)]
 
 
-def _draw(
-    rows: int, classes: int, shares: Sequence[Sequence[float]], by: list[str | tuple[str, ...]]
-) -> Callable[[np.random.Generator], Data]:
-    return lambda rng: (fair_table(rng, rows, classes, shares), by)
+def design(
+    name: str,
+    rows: int,
+    classes: int,
+    shares: Sequence[Sequence[float]],
+    by: list[str | tuple[str, ...]],
+) -> Design:
+    """Whole audits of one way to draw fair tables."""
+
+    def draw(rng: np.random.Generator) -> Data:
+        return fair_table(rng, rows, classes, shares), by
+
+    return Design(name, "audits", draw, findings=audited)
 
 
-_THREE = ((0.6, 0.4), (0.5, 0.3, 0.2), (0.4, 0.3, 0.15, 0.1, 0.05))
+THREE = ((0.6, 0.4), (0.5, 0.3, 0.2), (0.4, 0.3, 0.15, 0.1, 0.05))
+"""Shares of the groups of three attributes."""
+
 DESIGNS = (
-    Design(
-        "audit, 1 attribute of 3 groups",
-        "audits",
-        _draw(600, 4, _THREE[1:2], ["a"]),
-        findings=audited,
-        short=True,
-    ),
-    Design("audit, 3 attributes", "audits", _draw(1000, 5, _THREE, ["a", "b", "c"]), findings=audited),
-    Design(
-        "audit, 3 attributes and 2 crossings",
-        "audits",
-        _draw(1000, 5, _THREE, ["a", "b", "c", ("a", "b"), ("b", "c")]),
-        findings=audited,
-    ),
-    Design(
-        "audit, 40 sparse classes, 2 attributes",
-        "audits",
-        _draw(800, 40, _THREE[:2], ["a", "b"]),
-        findings=audited,
-    ),
-    Design(
-        "audit, 2 classes, a group of 6 rows",
-        "audits",
-        _draw(300, 2, ((0.68, 0.3, 0.02),), ["a"]),
-        findings=audited,
-    ),
+    design("audit, 1 attribute of 3 groups", 600, 4, THREE[1:2], ["a"]),
+    design("audit, 3 attributes", 1000, 5, THREE, ["a", "b", "c"]),
+    design("audit, 3 attributes and 2 crossings", 1000, 5, THREE, ["a", "b", "c", ("a", "b"), ("b", "c")]),
+    design("audit, 40 sparse classes, 2 attributes", 800, 40, THREE[:2], ["a", "b"]),
+    design("audit, 2 classes, a group of 6 rows", 300, 2, ((0.68, 0.3, 0.02),), ["a"]),
 )

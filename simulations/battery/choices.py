@@ -128,10 +128,10 @@ def _blind_priors(rng: np.random.Generator) -> Choices:
     return People(second, np.arange(300), second * 0).choices(chosen, cluster=False, strata=False)
 
 
-def _stereotype(rng: np.random.Generator) -> Choices:
-    """Each occupation gets one pronoun, and shows one gender in 80 % of its pictures."""
-    kind = rng.integers(2, size=24)
-    unit = np.repeat(np.arange(24), rng.integers(4, 24, size=24))
+def stereotype(rng: np.random.Generator, occupations: int = 24, most: int = 24) -> Choices:
+    """Each occupation gets one pronoun, and shows one gender in 80 % of its fewer than ``most`` pictures."""
+    kind = rng.integers(2, size=occupations)
+    unit = np.repeat(np.arange(occupations), rng.integers(4, most, size=occupations))
     second = np.where(rng.random(unit.size) < 0.8, kind[unit], 1 - kind[unit])
     return People(second, unit, unit * 0).choices(kind[unit], cluster=True, strata=True)
 
@@ -315,10 +315,9 @@ DESIGNS: tuple[Design, ...] = (
             _case("neutral_rate", 0.05), _case("resolution_gap", 0.25), _case("misgendering_gap", -0.25),
             _case("neutral_gap", 0.0, fair=True),
         ],
-        short=True,
     ),
     Design(
-        "one pronoun for each of 24 occupations, unbalanced", "choices", _stereotype,
+        "one pronoun for each of 24 occupations, unbalanced", "choices", stereotype,
         [
             _case("resolution_accuracy", 0.8, fair=True), _case("misgendering_rate", 0.2, fair=True),
             _case("resolution_gap", 0.0, fair=True), _case("misgendering_gap", 0.0, fair=True),
@@ -330,7 +329,7 @@ DESIGNS: tuple[Design, ...] = (
     ),
     Design("sectors of 9, 6, 4, 2, 2 occupations x 30, ICC .3", "choices", _sectors, _sector_cases()),
     Design("23 occupations that favour a gender each, fair on average", "choices", _uneven, _alike(0.75)),
-    Design("12 and 18 persons x 8, ICC .3", "choices", _persons, _alike(0.7), short=True),
+    Design("12 and 18 persons x 8, ICC .3", "choices", _persons, _alike(0.7)),
     Design("16 and 28 persons x 2 to 40, 5 % at .8, others right", "choices", _unequal_persons, _alike(0.99)),
     Design("12 occupations x 20, 10 % at .8, others right", "choices", _nearly_perfect, _alike(0.98)),
     Design("40 and 3 rows", "choices", _few, _alike(0.8)),
@@ -341,7 +340,6 @@ DESIGNS: tuple[Design, ...] = (
             _case(name, truth, standard=partial(_proportions, outcome=outcome), standard_name="z test")
             for name, truth, outcome in (("resolution_gap", 0.155, 0), ("misgendering_gap", -0.155, 1))
         ],
-        short=True,
     ),
     Design(
         "planted: right at .835 and .68, else neutral", "choices", _planted_neutral,

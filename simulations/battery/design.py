@@ -48,7 +48,6 @@ class Design:
         cases: The metrics that are called on it.
         findings: From the data and a seed to all findings of an audit or run, in designs where no primary
             is unfair; any verdict "beyond chance" among them counts.
-        short: Whether the tests run it too.
     """
 
     name: str
@@ -56,4 +55,3 @@ class Design:
     draw: Draw
     cases: Sequence[Case] = ()
     findings: Callable[[Any, int], Sequence[Finding | Part]] | None = None
-    short: bool = False

@@ -154,11 +154,10 @@ def _case(models: Models, measures: tuple[str, ...], measure: str, **more: Any) 
     )
 
 
-def _design(
-    name: str, models: Models, measures: tuple[str, ...], *, short: bool = False, **more: Any
-) -> Design:
+def design(name: str, models: Models, measures: tuple[str, ...], **more: Any) -> Design:
+    """Differences of two models in these measures."""
     cases = [_case(models, measures, measure, **more) for measure in measures]
-    return Design(name, "differences", models.draw, cases, short=short)
+    return Design(name, "differences", models.draw, cases)
 
 
 _FOUR, _TWO = (0.4, 0.3, 0.2, 0.1), (0.5, 0.5)
@@ -185,53 +184,49 @@ def _between_groups(rows: Rows) -> float:
 
 
 DESIGNS: tuple[Design, ...] = (
-    _design(
+    design(
         "two fair models of .9 and .8, 2 groups",
         Models((200, 100), _FOUR, (0.9, 0.9), (0.8, 0.8)), _ALL
     ),
-    _design(
+    design(
         "two fair models of .9 and .8, 3 groups",
         Models((150, 100, 50), _FOUR, (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)), _ALL,
     ),
-    _design(
+    design(
         "two fair models of .9 and .8, 20 labels",
         Models((700, 300), (0.1,) * 10, (0.9, 0.9), (0.8, 0.8), labels=20), _EFFECTS,
     ),
-    _design(
+    design(
         "two fair models of .9 and .8, 3 classes of 30 labels",
         Models((210, 90), (1 / 3,) * 3, (0.9, 0.9), (0.8, 0.8), labels=30), ("cramers_v_mean",),
     ),
-    _design(
+    design(
         "two models with V of .2 and .1, 20 labels",
         Models((700, 300), (0.1,) * 10, (0.9, 0.75), (0.8, 0.7), labels=20), ("cramers_v_mean",),
     ),
-    _design(
+    design(
         "two fair models of .8 and .5, 3 groups",
         Models((600, 300, 100), _FOUR, (0.8, 0.8, 0.8), (0.5, 0.5, 0.5)), (*_EFFECTS, *_GAPS),
     ),
-    _design("two models of .85 and .8, n = 40", Models((28, 12), _TWO, (0.85, 0.85), (0.8, 0.8)), _ALL),
-    _design(
-        "two models of .85 and .8, n = 40, accuracy", Models((28, 12), _TWO, (0.85, 0.85), (0.8, 0.8)),
-        ("accuracy",), short=True,
-    ),
-    _design("identical models", Models((60, 40), _TWO, (0.85, 0.7), None), _ALL),
-    _design(
+    design("two models of .85 and .8, n = 40", Models((28, 12), _TWO, (0.85, 0.85), (0.8, 0.8)), _ALL),
+    design("identical models", Models((60, 40), _TWO, (0.85, 0.7), None), _ALL),
+    design(
         "two fair models, samples of their own in other mixes",
         Models((300, 150), _FOUR, (0.9, 0.9), (0.8, 0.8), (0.1, 0.2, 0.3, 0.4)), _ALL,
     ),
-    _design(
+    design(
         "planted: more unequal by group, same samples", Models((250, 250), _TWO, (0.92, 0.62), (0.88, 0.74)),
         ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
     ),
-    _design(
+    design(
         "planted: unequal by group, beside a fair model", Models((100, 100), _TWO, (0.91, 0.69), (0.8, 0.8)),
         ("cramers_v_mean",), standard=_between_groups, standard_name="Welch's t of paired differences",
     ),
-    _design(
+    design(
         "planted: more accurate, same samples", Models((100, 100), _TWO, (0.84, 0.84), (0.725, 0.725)),
         ("accuracy",), standard=_mcnemar, standard_name="McNemar's exact test",
     ),
-    _design(
+    design(
         "planted: more accurate, samples of their own",
         Models((300, 150), _TWO, (0.85, 0.85), (0.735, 0.735), _TWO),
         ("accuracy",), standard=_two_proportions, standard_name="two-proportion test",

@@ -7,7 +7,7 @@ Each person has an accuracy of a beta distribution around that of the group (the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -96,13 +96,8 @@ def _of_persons(name: str, column: str, data: pl.DataFrame, seed: int) -> Findin
 _NAMES = {"cluster": "person", "weight": "weight"}
 
 
-def _persons_design(
-    name: str,
-    persons: Persons,
-    fair: bool,
-    standard: Callable[[Any], float] | None = None,
-    short: bool = False,
-) -> Design:
+def design(name: str, persons: Persons, fair: bool, standard: Callable[[Any], float] | None = None) -> Design:
+    """Metrics on one way to draw persons."""
     population = persons.population()
     column = "weight" if persons.weighted else "cluster"
     cases = [
@@ -110,7 +105,7 @@ def _persons_design(
              standard if metric == "cramers_v_pooled" else None, "F of persons' shares of hits")
         for metric in (*WITHIN, "cramers_v")
     ]  # fmt: skip
-    return Design(name, "effects", persons.draw, cases, short=short)
+    return Design(name, "effects", persons.draw, cases)
 
 
 def _between_persons(data: pl.DataFrame) -> float:
@@ -124,31 +119,23 @@ def _person_designs() -> list[Design]:
         return np.linspace(0.15, -0.15, 4)[:, None] + np.asarray(by_group)
 
     return [
-        _persons_design("20 persons a group x 10 pictures, ICC .2",
+        design("20 persons a group x 10 pictures, ICC .2",
                         Persons(level(0.7, 0.7), (20, 20), (10, 10)), True),
-        _persons_design("3 groups of 30/15/8 persons, 4 to 16 pictures",
+        design("3 groups of 30/15/8 persons, 4 to 16 pictures",
                         Persons(level(0.7, 0.7, 0.7), (30, 15, 8), (10, 10, 10), uneven=True), True),
-        _persons_design("group and number of pictures go together",
+        design("group and number of pictures go together",
                         Persons(level(0.7, 0.7), (30, 15), (5, 25)), True),
-        _persons_design("9 persons x 40 pictures", Persons(level(0.7, 0.7), (5, 4), (40, 40)), True),
-        _persons_design("60 persons x 2 pictures", Persons(level(0.7, 0.7), (35, 25), (2, 2)), True),
-        _persons_design("pictures of a person in several groups",
+        design("9 persons x 40 pictures", Persons(level(0.7, 0.7), (5, 4), (40, 40)), True),
+        design("60 persons x 2 pictures", Persons(level(0.7, 0.7), (35, 25), (2, 2)), True),
+        design("pictures of a person in several groups",
                         Persons(level(0.7, 0.7, 0.7), (12, 12, 12), (12, 12, 12), mixed=True), True),
-        _persons_design("planted, 25 persons a group x 10 pictures",
+        design("planted, 25 persons a group x 10 pictures",
                         Persons(level(0.77, 0.56), (25, 25), (10, 10)), False, _between_persons),
-        _persons_design("weighted rows", Persons(level(0.7, 0.7, 0.7), (300, 200, 80), (1, 1, 1), 0.0,
+        design("weighted rows", Persons(level(0.7, 0.7, 0.7), (300, 200, 80), (1, 1, 1), 0.0,
                                                   weighted=True), True),
-        _persons_design("weighted rows, planted", Persons(level(0.75, 0.6), (300, 200), (1, 1), 0.0,
+        design("weighted rows, planted", Persons(level(0.75, 0.6), (300, 200), (1, 1), 0.0,
                                                            weighted=True), False),
     ]  # fmt: skip
 
 
-def _short_design() -> Design:
-    """The quick one that the tests run."""
-    names = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_max")
-    persons = Persons(np.array([[0.75, 0.75], [0.6, 0.6]]), (20, 20), (10, 10))
-    alike = _persons_design("short: persons with 10 pictures", persons, True, short=True)
-    return replace(alike, cases=[case for case in alike.cases if case.metric in names])
-
-
-DESIGNS: tuple[Design, ...] = (*_person_designs(), _short_design())
+DESIGNS: tuple[Design, ...] = tuple(_person_designs())

@@ -89,7 +89,6 @@ def design(
     *,
     fair: bool = True,
     planted: bool = False,
-    short: bool = False,
 ) -> Design:
     """All metrics of income on one way to draw households; truths in the order of the metrics."""
     cases = [
@@ -99,7 +98,7 @@ def design(
         )
         for (metric, call), truth in zip(_METRICS.items(), truths, strict=True)
     ]  # fmt: skip
-    return Design(f"households: {name}", "households", homes.draw, cases, short=short)
+    return Design(f"households: {name}", "households", homes.draw, cases)
 
 
 @dataclass(frozen=True)
@@ -173,19 +172,18 @@ def improvement(name: str, gain: float) -> Design:
     return Design(f"households: {name}", "households", draw, [case])
 
 
-_FAIR = (0.0, 0.0, 0.6, 0.6)
+FAIR = (0.0, 0.0, 0.6, 0.6)
+"""Population values where incomes are treated alike at a rate of .6."""
 
 DESIGNS: tuple[Design, ...] = (
-    design("3 incomes, unequal homes", Homes((40, 25, 12), ((1, 20),) * 3, (0.6,) * 3), _FAIR, short=True),
+    design("3 incomes, unequal homes", Homes((40, 25, 12), ((1, 20),) * 3, (0.6,) * 3), FAIR),
     design(
         "poor homes have fewer images",
         Homes((30, 20, 20), ((1, 4), (5, 20), (15, 40)), (0.6,) * 3, 0.3),
-        _FAIR,
+        FAIR,
     ),
-    design("9 homes of 40 images", Homes((4, 3, 2), ((40, 40),) * 3, (0.6,) * 3, 0.2), _FAIR),
-    design(
-        "homes of several incomes", Homes((15, 10, 8), ((6, 12),) * 3, (0.6,) * 3, 0.3, mixed=True), _FAIR
-    ),
+    design("9 homes of 40 images", Homes((4, 3, 2), ((40, 40),) * 3, (0.6,) * 3, 0.2), FAIR),
+    design("homes of several incomes", Homes((15, 10, 8), ((6, 12),) * 3, (0.6,) * 3, 0.3, mixed=True), FAIR),
     design(
         "topics differ by income, the model by topic",
         Homes((40, 25, 30), ((3, 15),) * 3, (0.6,) * 3, 0.1, (0.8, 0.5, 0.2), 0.5),

@@ -61,7 +61,6 @@ def design(
     gaps: Sequence[str] = ("label_association_gap",),
     rates: Sequence[str] = ("label_association_rate",),
     standard: tuple[str, Callable[[Data], float]] | None = None,
-    short: bool = False,
 ) -> Design:
     """Rates of all and the gap of groups for one way to draw persons."""
     planted: dict[str, Any] = (
@@ -71,9 +70,7 @@ def design(
     cases = [Case(gap, _asked(_GAPS[gap]), truth=people.gap, fair=fair, wide=wide, **planted) for gap in gaps]
     rate = people.rates[0] if fair else None
     cases += [Case(one, _asked(_RATES[one]), truth=rate) for one in rates]
-    return Design(
-        f"labels: {name}", "labels", partial(matches, people, subjects=subjects), cases, short=short
-    )
+    return Design(f"labels: {name}", "labels", partial(matches, people, subjects=subjects), cases)
 
 
 def fisher(data: Data) -> float:
@@ -100,8 +97,8 @@ _ALL = {"gaps": tuple(_GAPS), "rates": tuple(_RATES)}
 _UNEQUAL = [2 + round(36 * number / 13) for number in range(14)]
 
 DESIGNS: tuple[Design, ...] = (
-    design("3 unequal groups of pictures", equal([400, 150, 50], 1, 0.1), subjects=False, short=True, **_ALL),
-    design("9 subjects x 40, ICC .2, 2 groups", equal([5, 4], 40, 0.3, 0.2), short=True),
+    design("3 unequal groups of pictures", equal([400, 150, 50], 1, 0.1), subjects=False, **_ALL),
+    design("9 subjects x 40, ICC .2, 2 groups", equal([5, 4], 40, 0.3, 0.2)),
     design("17 subjects x 40, ICC .2, 2 groups", equal([9, 8], 40, 0.3, 0.2)),
     design("26 subjects x 40, ICC .2, 3 groups", equal([12, 9, 5], 40, 0.3, 0.2), **_ALL),
     design("52 subjects x 20, 5 % of them always", equal([40, 12], 20, 0.05, 1.0)),
@@ -130,7 +127,6 @@ DESIGNS: tuple[Design, ...] = (
         "planted .20 / .42, 40 subjects x 6",
         Persons([20, 20], [6, 6], [0.2, 0.42], 0.2),
         standard=("Welch's t test of subjects", welch),
-        short=True,
     ),
     design(
         "planted .15 / .40, 18 subjects x 20",

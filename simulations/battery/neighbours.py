@@ -134,7 +134,6 @@ def design(
     *,
     blind: bool = True,
     gap_truth: float | None = None,
-    short: bool = False,
     standard: Callable[[Neighbours], float] | None = None,
 ) -> Design:
     """Precision and its gap for one way to draw pictures."""
@@ -145,7 +144,7 @@ def design(
         Case("precision_gap", _gap, truth=gap, fair=fair, **planted),
         Case("precision_at_k", _precision, truth=truth, fair=blind),
     ]
-    return Design(f"neighbours: {name}", "neighbours", partial(_drawn, pictures), cases, short=short)
+    return Design(f"neighbours: {name}", "neighbours", partial(_drawn, pictures), cases)
 
 
 def _drawn(pictures: Pictures, rng: np.random.Generator) -> Neighbours:
@@ -164,7 +163,7 @@ def welch(data: Neighbours) -> float:
 
 
 DESIGNS: tuple[Design, ...] = (
-    design("database 61/39, random vectors", Pictures((100, 100), (122, 78)), short=True),
+    design("database 61/39, random vectors", Pictures((100, 100), (122, 78))),
     design("3 labels 50/30/20, random vectors", Pictures((70, 50, 30), (150, 90, 60))),
     design("balanced, with hubs", Pictures((60, 60), (75, 75), hubs=2.5)),
     design("20 persons x 6 and 20 in the database", Pictures((10, 10), (10, 10), size=6)),

@@ -216,10 +216,12 @@ def _cases(name: str, pool: Pool) -> Sequence[Case]:
     return cases
 
 
-DESIGNS: tuple[Design, ...] = tuple(
-    Design(f"rankings: {name}", "rankings", pool.draw, _cases(name, pool), short=place == 2)
-    for place, (name, pool) in enumerate(POOLS.items())
-)
+def design(name: str, pool: Pool) -> Design:
+    """All metrics on one way to draw rankings."""
+    return Design(f"rankings: {name}", "rankings", pool.draw, _cases(name, pool))
+
+
+DESIGNS: tuple[Design, ...] = tuple(design(name, pool) for name, pool in POOLS.items())
 
 if __name__ == "__main__":
     for name, pool in POOLS.items():

@@ -23,6 +23,12 @@ def rows(seed=0, n=12, m=15, k=3, *, groups=2, unit=None, item_unit=None):
     )
 
 
+def drawn_alone(found, replicates):
+    """The marks of each draw."""
+    draws = _Cards.of(found).draws(np.random.default_rng(0), replicates)
+    return [some.at(number) for some in draws for number in range(len(some.asked))]
+
+
 def test_precision_is_the_mean_of_queries():
     found = rows()
     precision = found.precision(found.marks)
@@ -64,9 +70,21 @@ def test_the_covariance_is_that_of_pairs_that_share_a_unit(clusters):
             total[first] -= e
     pairs = np.array(list(cell.values()))
     expected = total.T @ total - pairs.T @ pairs
-    measured = found.pairs.covariance(away, marks, 2)
+    nothing_left_out = np.zeros((2, 1, found.pairs.units, 2))
+    measured = found.pairs.covariance(away[None], marks.once, 2, nothing_left_out)[0]
     assert measured[0, 1] == pytest.approx(expected[0, 1])
     assert (np.diagonal(measured) >= np.diagonal(expected) - 1e-12).all()
+
+
+def test_draws_held_together_are_what_each_is_alone():
+    for unit, item_unit in ((None, None), (np.arange(12) // 3, np.arange(15) // 3)):
+        found = rows(5, groups=3, unit=unit, item_unit=item_unit)
+        (draws,) = _Cards.of(found).draws(np.random.default_rng(2), 7)
+        together = found.precisions(draws)
+        for number in range(7):
+            alone, one = found.precision(draws.at(number)), together.at(number)
+            for name in ("value", "chance", "covariance", "total", "total_chance"):
+                np.testing.assert_allclose(getattr(one, name), getattr(alone, name), atol=1e-14)
 
 
 def test_draws_are_those_of_all_orders():
@@ -92,7 +110,7 @@ def test_units_keep_their_labels_together_on_both_sides():
     start = rows(unit=unit, item_unit=item_unit)
     found = NeighbourRows(start.items, start.weight, 3, Marks(asked, asked, labels), 2, unit, item_unit)
     seen = set()
-    for marks in _Cards.of(found).draws(np.random.default_rng(0), 40):
+    for marks in drawn_alone(found, 40):
         assert marks.asked.tolist() == marks.group.tolist() == marks.labels[:12].tolist()
         assert np.ptp(marks.asked.reshape(4, 3), axis=1).max() == 0
         assert np.bincount(marks.asked).tolist() == [6, 6]
@@ -107,7 +125,7 @@ def test_labels_of_a_unit_that_has_several_change_places_inside():
     start = rows(n=6)
     marks = Marks(asked, asked, start.marks.labels)
     found = NeighbourRows(start.items, start.weight, 3, marks, 2, unit, start.item_unit)
-    drawn = [marks.asked for marks in _Cards.of(found).draws(np.random.default_rng(0), 40)]
+    drawn = [marks.asked for marks in drawn_alone(found, 40)]
     assert {one[:3].sum() for one in drawn} == {2}
     assert len({tuple(one[:3]) for one in drawn}) == 3
     assert all(one[3:].sum() == 0 for one in drawn)

@@ -7,13 +7,20 @@ import hashlib
 import json
 import platform
 import sys
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import Any
 
 from evenhand.evidence.counts import Counts
 from evenhand.runner.gates import gates_of
 
 _LIBRARIES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
+
+
+@cache
+def version(library: str) -> str:
+    """The installed version of a library, read once: it does not change while a process runs."""
+    return metadata.version(library)
 
 
 def counts_hash(counts: Counts) -> str:

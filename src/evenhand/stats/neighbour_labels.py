@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
+_HELD = 60_000  # numbers of draws that are held at a time
 _FEWEST, _MOST = 499, 999
 _ROUNDING = 1e-9
 
@@ -139,12 +140,10 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
     cards = _Cards.of(rows)
     size = rows.items.size + rows.item_unit.size
     replicates = int(np.clip(_WORK // max(size, 1), _FEWEST, _MOST))
-    value, covariance = np.empty((replicates, rows.groups)), np.empty((replicates, rows.groups, rows.groups))
-    total = np.empty(replicates)
-    for number, marks in enumerate(cards.draws(rng, replicates)):
-        found = rows.precision(marks)
-        value[number], covariance[number] = found.value - found.chance, found.covariance
-        total[number] = found.total - found.total_chance
+    parts = [rows.precisions(marks) for marks in cards.draws(rng, replicates)]
+    value = np.concatenate([part.value - part.chance for part in parts])
+    covariance = np.concatenate([part.covariance for part in parts])
+    total = np.concatenate([part.total - part.total_chance for part in parts])
     return Relabelled(rows.precision(rows.marks), value, covariance, total, rows.shared)
 
 
@@ -185,21 +184,30 @@ class _Cards:
         both = np.flatnonzero((of >= 0).all(axis=0))
         mixed[both[marks.asked[of[0][both]] != marks.labels[of[1][both]]]] = True
         side = (of[0] >= 0) + 2 * (of[1] >= 0)
-        blocks = [np.flatnonzero(~mixed & (side == kind)) for kind in (1, 2, 3)]
+        blocks = [np.flatnonzero(~mixed & (side == kind)) for kind in np.unique(side)]
         inside = np.flatnonzero(mixed[asking]), np.flatnonzero(mixed[owning])
         return cls(rows, asking, owning, blocks, of[0], of[1], inside)
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
-        """Marks that changed places."""
-        for _ in range(replicates):
-            whose = np.arange(self.query_of.size)
-            for some in self.blocks:
-                whose[some] = some[rng.permutation(some.size)]
-            query, item = self.query_of[whose][self.query_unit], self.item_of[whose][self.item_unit]
-            query[self.inside[0]] = _shuffled(rng, self.inside[0], self.query_unit)
-            item[self.inside[1]] = _shuffled(rng, self.inside[1], self.item_unit)
-            marks = self.rows.marks
+        """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
+        step = max(1, _HELD // self.rows.numbers)
+        marks = self.rows.marks
+        for start in range(0, replicates, step):
+            query, item = self._places(rng, min(step, replicates - start))
             yield Marks(marks.asked[query], marks.group[query], marks.labels[item])
+
+    def _places(self, rng: np.random.Generator, size: int) -> tuple[Integers, Integers]:
+        """Of which query each query, and of which item each item, has the marks; shapes (R, N) and (R, M)."""
+        whose = np.tile(np.arange(self.query_of.size), (size, 1))
+        moved: list[list[Integers]] = [[], []]
+        for row in whose:
+            for some in self.blocks:
+                row[some] = some[rng.permutation(some.size)]
+            for side, unit in enumerate((self.query_unit, self.item_unit)):
+                moved[side].append(_shuffled(rng, self.inside[side], unit))
+        query, item = self.query_of[whose][:, self.query_unit], self.item_of[whose][:, self.item_unit]
+        query[:, self.inside[0]], item[:, self.inside[1]] = moved
+        return query, item
 
 
 def _shuffled(rng: np.random.Generator, rows: Integers, unit: Integers) -> Integers:

@@ -39,6 +39,15 @@ class Marks:
     group: Integers
     labels: Integers
 
+    @property
+    def once(self) -> Marks:
+        """The same as one draw of several, whose axis is the first."""
+        return Marks(self.asked[None], self.group[None], self.labels[None])
+
+    def at(self, draw: int) -> Marks:
+        """One of several draws."""
+        return Marks(self.asked[draw], self.group[draw], self.labels[draw])
+
 
 @dataclass(frozen=True, eq=False)
 class Precision:
@@ -57,6 +66,22 @@ class Precision:
     covariance: Floats
     total: float
     total_chance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Precisions:
+    """The same under each of R draws of marks, R being the first axis."""
+
+    value: Floats
+    chance: Floats
+    covariance: Floats
+    total: Floats
+    total_chance: Floats
+
+    def at(self, draw: int) -> Precision:
+        """One of them."""
+        total, chance = float(self.total[draw]), float(self.total_chance[draw])
+        return Precision(self.value[draw], self.chance[draw], self.covariance[draw], total, chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +122,13 @@ class NeighbourRows:
         return _Pairs.of(self)
 
     @cached_property
+    def numbers(self) -> int:
+        """How many numbers a draw of marks takes, to hold several at a time."""
+        pairs = self.pairs
+        cells = 0 if pairs.single else pairs.cells
+        return self.items.size + (cells + 2 * pairs.units + pairs.occurring.size) * self.groups
+
+    @cached_property
     def values(self) -> int:
         """How many labels there are."""
         return int(max(self.marks.labels.max(initial=-1), self.marks.asked.max(initial=-1))) + 1
@@ -108,27 +140,33 @@ class NeighbourRows:
 
     def precision(self, marks: Marks) -> Precision:
         """Precision of the groups under some marks, with a variance that is blended with the common one."""
-        n = np.bincount(marks.group, minlength=self.groups).astype(np.float64)
-        same = (marks.labels[self.items] == marks.asked[:, None]) * self.weight
-        found = same.sum(axis=1) / self.k
-        value = np.bincount(marks.group, found, self.groups) / n
+        return self.precisions(marks.once).at(0)
+
+    def precisions(self, marks: Marks) -> Precisions:
+        """The same of R draws of marks, shapes (R, N) and (R, M): R is the first axis everywhere."""
+        n = _summed(marks.group, np.ones(marks.group.shape), self.groups)
+        same = (marks.labels[:, self.items] == marks.asked[..., None]) * self.weight
+        found = same.sum(axis=2) / self.k
+        value = _summed(marks.group, found, self.groups) / n
         units = self.pairs.by_unit(marks.group, self.groups)
-        share = np.stack([units / n, np.zeros(units.shape)])
+        share = np.stack([units / n[:, None], np.zeros(units.shape)])
         covariance = self.pairs.covariance(self._away(same, value, marks, n), marks, self.groups, share)
-        held = np.bincount(marks.labels[marks.labels >= 0], minlength=self.values) / marks.labels.size
-        chance = held[marks.asked] * self.fits
-        expected = found.var() * (units**2).sum(axis=0) / n**2
-        count = np.count_nonzero(units, axis=0)
-        own = np.diagonal(covariance)
+        known = (marks.labels >= 0).astype(np.float64)
+        held = _summed(marks.labels + 1, known, self.values + 1)[:, 1:] / marks.labels.shape[1]
+        chance = np.take_along_axis(held, marks.asked, axis=1) * self.fits
+        expected = found.var(axis=1)[:, None] * (units**2).sum(axis=1) / n**2
+        count = np.count_nonzero(units, axis=1)
+        own = np.diagonal(covariance, axis1=1, axis2=2)
         blended = np.where(count > 1, (count * own + _PRIOR * expected) / (count + _PRIOR), expected)
-        covariance[np.arange(self.groups), np.arange(self.groups)] = blended
-        group_chance = np.bincount(marks.group, chance, self.groups) / n
-        return Precision(value, group_chance, covariance, float(found.mean()), float(chance.mean()))
+        covariance[:, np.arange(self.groups), np.arange(self.groups)] = blended
+        group_chance = _summed(marks.group, chance, self.groups) / n
+        return Precisions(value, group_chance, covariance, found.mean(axis=1), chance.mean(axis=1))
 
     def _away(self, same: Floats, value: Floats, marks: Marks, n: Floats) -> Floats:
-        """What each pair adds to how far its group's precision is from its mean, shape (N, K)."""
-        mean = (value / max(self.fits, 1e-12))[marks.group][:, None]
-        return np.asarray((same - self.weight * mean) / (n[marks.group][:, None] * self.k))
+        """What each pair adds to how far its group's precision is from its mean, shape (R, N, K)."""
+        mean = np.take_along_axis(value / max(self.fits, 1e-12), marks.group, axis=1)[..., None]
+        size = np.take_along_axis(n, marks.group, axis=1)[..., None]
+        return np.asarray((same - self.weight * mean) / (size * self.k))
 
     @cached_property
     def rates(self) -> Rates:
@@ -137,10 +175,11 @@ class NeighbourRows:
         n = np.bincount(marks.group, minlength=groups).astype(np.float64)
         same = (marks.labels[self.items] == marks.asked[:, None]) * self.weight
         value = np.minimum(np.bincount(marks.group, same.sum(axis=1) / self.k, groups) / n, 1)
-        away = self._away(same, value, marks, n)
+        one = marks.once
+        away = self._away(same[None], value[None], one, n[None])
         mass = self.weight / (max(self.fits, 1e-12) * self.k * n[marks.group][:, None])
         share = self.pairs.shares(mass, marks, groups)
-        covariance = self.pairs.covariance(away, marks, groups, share)
+        covariance = self.pairs.covariance(away, one, groups, share[:, None])[0]
         variance = np.diagonal(covariance)
         effective = 1 / np.square(share).sum(axis=1).max(axis=0)
         most = n * np.count_nonzero(self.weight, axis=1).max(initial=1)
@@ -190,51 +229,66 @@ class _Pairs:
             (own, found[own] // units.size),
         )  # fmt: skip
 
-    def by_unit(self, group: Integers, groups: int) -> Floats:
-        """Queries of each unit in each group, shape (U, G)."""
-        found = np.bincount(self.asker * groups + group, minlength=self.units * groups)
-        return found.reshape(self.units, groups).astype(np.float64)
+    @property
+    def single(self) -> bool:
+        """Whether no two pairs have the same two units."""
+        return self.cells == self.cell.size and not self.own[0].size
 
-    def covariance(self, away: Floats, marks: Marks, groups: int, share: Floats | None = None) -> Floats:
-        """Covariance of groups, shape (G, G), from what pairs add.
+    def by_unit(self, group: Integers, groups: int) -> Floats:
+        """Queries of each unit in each group, shape (R, U, G)."""
+        return self._binned(self.asker * groups + group, np.ones(group.shape), self.units, groups)
+
+    def covariance(self, away: Floats, marks: Marks, groups: int, share: Floats) -> Floats:
+        """Covariance of groups in R draws, shape (R, G, G), from what pairs add.
 
         Args:
-            away: Shape (N, K).
-            marks: Groups of queries and labels of items.
+            away: Shape (R, N, K).
+            marks: Groups of queries and labels of items, shapes (R, N) and (R, M).
             groups: How many groups there are.
-            share: Share that each end has in the groups; with it a unit's part is that of leaving it out.
+            share: Share that a unit has in the groups as asker and as owner, shape (2, R, U, G): its part is
+                that of leaving it out.
         """
-        by = marks.group[:, None]
-        asking = _summed(self.asker * groups + marks.group, away.sum(axis=1), self.units, groups)
-        item = _summed(self.items * groups + by, away, self.occurring.size, groups)
-        label = marks.labels[self.occurring] + 1
-        held = np.bincount(marks.labels + 1)
-        middle = np.stack([np.bincount(label, part, held.size) for part in item.T], axis=1)
-        item = item - (middle / np.maximum(held, 1)[:, None])[label]
-        owned = np.stack([np.bincount(self.owner, part, self.units) for part in item.T], axis=1)
-        if share is not None:
-            left = 1 / np.maximum(1 - share, 0.05)
-            asking, owned = asking * left[0], owned * left[1]
+        by, size = marks.group[..., None], self.occurring.size
+        asking = self._binned(self.asker * groups + marks.group, away.sum(axis=2), self.units, groups)
+        item = self._binned(self.items * groups + by, away, size, groups)
+        label = marks.labels[:, self.occurring] + 1
+        labels = int(marks.labels.max(initial=-1)) + 2
+        held = _summed(marks.labels + 1, np.ones(marks.labels.shape), labels)
+        code = np.arange(groups)
+        middle = self._binned(label[..., None] * groups + code, item, labels, groups)
+        middle /= np.maximum(held, 1)[..., None]
+        item -= np.take_along_axis(middle, label[..., None], axis=1)
+        owned = self._binned(
+            np.broadcast_to(self.owner[:, None] * groups + code, item.shape), item, self.units, groups
+        )
+        left = 1 / np.maximum(1 - share, 0.05)
+        asking, owned = asking * left[0], owned * left[1]
         total = asking + owned
-        if self.cells == away.size and not self.own[0].size:  # no two pairs have the same two units
-            twice: Floats = np.diag(np.bincount(marks.group, np.square(away).sum(axis=1), groups))
+        if self.single:
+            twice = np.zeros((len(away), groups, groups))
+            twice[:, code, code] = _summed(marks.group, np.square(away).sum(axis=2), groups)
         else:
-            pair = _summed(self.cell * groups + by, away, self.cells, groups)
-            total[self.own[1]] -= pair[self.own[0]]
-            twice = pair.T @ pair
-        covariance = total.T @ total - twice
-        least = np.square(asking).sum(axis=0)
-        np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), least))
+            pair = self._binned(self.cell * groups + by, away, self.cells, groups)
+            total[:, self.own[1]] -= pair[:, self.own[0]]
+            twice = pair.transpose(0, 2, 1) @ pair
+        covariance = total.transpose(0, 2, 1) @ total - twice
+        least = np.square(asking).sum(axis=1)
+        covariance[:, code, code] = np.maximum(covariance[:, code, code], least)
         return np.asarray(covariance)
 
     def shares(self, mass: Floats, marks: Marks, groups: int) -> Floats:
         """Share of the pairs of each group that a unit has as asker and as owner, shape (2, U, G)."""
-        by = marks.group[:, None]
-        asking = _summed(self.asker * groups + marks.group, mass.sum(axis=1), self.units, groups)
-        owned = _summed(self.owner[self.items] * groups + by, mass, self.units, groups)
-        return np.stack([asking, owned])
+        asking = self._binned((self.asker * groups + marks.group)[None], mass.sum(axis=1), self.units, groups)
+        key = self.owner[self.items] * groups + marks.group[:, None]
+        return np.stack([asking[0], self._binned(key[None], mass, self.units, groups)[0]])
+
+    def _binned(self, key: Integers, values: Floats, size: int, groups: int) -> Floats:
+        """Sums by code ``place * groups + group``, shape (R, size, groups)."""
+        return _summed(key, values, size * groups).reshape(len(key), size, groups)
 
 
-def _summed(key: Integers, values: Floats, size: int, groups: int) -> Floats:
-    found = np.bincount(key.ravel(), values.ravel(), size * groups)
-    return np.asarray(found.reshape(size, groups), dtype=np.float64)
+def _summed(key: Integers, values: Floats, size: int) -> Floats:
+    """Sums of values by code below ``size``, in each of R draws, shape (R, size)."""
+    draws = len(key)
+    start = np.arange(draws).reshape(-1, *[1] * (key.ndim - 1)) * size
+    return np.asarray(np.bincount((key + start).ravel(), values.ravel(), draws * size).reshape(draws, size))
