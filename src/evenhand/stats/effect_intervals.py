@@ -53,7 +53,7 @@ def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     n = np.where(tables.n > 1, tables.n, np.nan)
     freedom = (tables.n_rows - 1) * (tables.n_columns - 1)
     freedom = np.where(freedom > 0, freedom, np.nan)
-    plain, floor = tables.chi2 / n, freedom / (n - 1)
+    plain, floor = np.where(freedom > 0, tables.chi2 / n, np.nan), freedom / (n - 1)
     noise = np.maximum(permutation_moments(batch, tables)[1] / n**2, 0)
     noise = np.where(np.isnan(noise), 2 * floor**2 / freedom, noise)
     return blended(plain, floor, noise, *_jackknife(batch, n, noise), n)

@@ -26,7 +26,7 @@ ALPHA = 0.05
 """Of a part's test."""
 _STEPS = 17  # of a family
 _LOWER, _UPPER = 0.3, 0.2  # of the error: the rest is for shapes, which are estimated
-_REACH = 4.0  # standard deviations that a family reaches beyond the observed summary
+_REACH = 5  # times that a family is made longer at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,14 @@ class Inverted:
     @classmethod
     def along(cls, observed: float, families: Sequence[Member]) -> Inverted:
         """From families: functions from lambda to the summary of the population and those of samples."""
-        most = observed + _REACH * float(np.nanstd(families[0](0.0)[1]))
+        noise = float(np.nanstd(families[0](0.0)[1]))
         found = []
         for member in families:
             whole = member(1.0)[0]
-            scales = np.linspace(0, most / whole if whole > 0 else 0.0, _STEPS)
-            found.append([member(scale) for scale in scales.tolist()])
+            most = (observed + noise) / whole if whole > 0 else 0.0
+            for _ in range(_REACH):  # until hardly a sample would give so little
+                most *= 1 + (np.nanmin(member(most)[1]) < observed) / 2
+            found.append([member(scale) for scale in np.linspace(0, most, _STEPS).tolist()])
         population = np.array([[one for one, _ in family] for family in found])
         return cls(observed, population, np.array([[drawn for _, drawn in family] for family in found]))
 

@@ -86,7 +86,7 @@ class Squares:
         mean = self.expected(t)
         shape = self._shape(mean, self.noise + self.slope * t)
         cube = np.maximum(1 - 1 / (9 * shape) + scores / (3 * np.sqrt(shape)), 0)
-        return np.asarray(np.minimum(mean * cube**3, self.top))
+        return np.asarray(mean * cube**3)
 
     def _shape(self, mean: Floats, variance: Floats) -> Floats:
         return np.clip(mean**2 / np.maximum(variance, _TINY), 1e-6, _MOST_SHAPE)
@@ -146,7 +146,8 @@ def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floa
         scores: Of draws without effects (``Squares.scores``), shape (R, K).
         classes_p: Of the classes' tests, shape (K,).
     """
-    combine, most, plain = SUMMARIES[summary], np.sqrt(found.top), np.sqrt(np.minimum(found.plain, found.top))
+    combine, most, plain = SUMMARIES[summary], np.sqrt(found.top), np.sqrt(found.plain)
+    plain = np.minimum(plain, most)
 
     def family(shape: Floats) -> Member:
         def member(s: float) -> tuple[float, Floats]:
@@ -155,8 +156,21 @@ def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floa
 
         return member
 
-    few = np.where(classes_p <= ALPHA, found.corrected, LEAST * plain)
-    return Inverted.along(float(combine(plain)), [family(few), family(plain)])
+    first = np.nan_to_num(classes_p, nan=1.0).min()  # one class may always stand out
+    few = np.where(classes_p <= max(ALPHA, first), np.maximum(found.corrected, LEAST * plain), LEAST * plain)
+    shapes = [few, plain]
+    if summary == "median":
+        shapes = [_smoothed(shape) for shape in shapes]
+    return Inverted.along(float(combine(plain)), [family(shape) for shape in shapes])
+
+
+def _smoothed(values: Floats) -> Floats:
+    """Means of neighbours in their order: a median depends on gaps, and noise would be added to those of noise."""
+    from scipy import ndimage
+
+    order, smooth = np.argsort(values), np.empty(values.shape)
+    smooth[order] = ndimage.uniform_filter1d(values[order], values.size // 4 * 2 + 1, mode="nearest")
+    return smooth
 
 
 def combined_p(p: Floats) -> float:
