@@ -262,9 +262,7 @@ def pooled_squares(prepared: Prepared, options: EffectOptions, effects: ClassEff
     known = np.maximum(found.centre, 1e-300)
     draws = effects.null.draws[:, some] ** 2 @ weight[some] if effects.null is not None else np.zeros(1)
     units = _tables(prepared, options).units
-    sums = {
-        name: np.array([weight @ getattr(found, name)]) for name in ("centre", "floor", "plain")
-    }
+    sums = {name: np.array([weight @ getattr(found, name)]) for name in ("centre", "floor", "plain")}
     noise = weight**2 @ found.noise if units is None else draws.var()
     slope = weight**2 @ (found.slope * known) / (weight @ known)
     return Squares(noise=np.array([noise]), slope=np.array([slope]), top=np.ones(1), **sums)

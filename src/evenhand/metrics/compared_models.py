@@ -195,7 +195,8 @@ class _Differences:
 
         def limits(level: float) -> Figure:
             low, high, _ = ends(level, float("nan"))
-            return np.float64(factor * low), np.float64(factor * corrected), np.float64(factor * high)
+            lowest, middle, highest = np.multiply(factor, [[low], [corrected], [high]])
+            return lowest[0], middle[0], highest[0]
 
         return limits
 

@@ -133,7 +133,7 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
     wider = [one.wider[0] for one in tallies]
     found = mean_range(value, away, variance, noise, wider, question.combined)
     return Inference(
-        lambda level: (found.limits(level)[0], min(found.limits(level)[1], 1.0)), "inverted test of the mean range, noise by " + exchanged,
+        found.limits, "inverted test of the mean range, noise by " + exchanged,
         p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,
         corrected=found.corrected, notes=notes, details=_explained(margins, question),
     )  # fmt: skip

@@ -39,7 +39,7 @@ def mean_range(
 
         def member(s: float) -> tuple[float, Floats]:
             drawn = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
-            return s * whole, combine(*drawn)
+            return min(s * whole, 1.0), combine(*drawn)
 
         return member
 

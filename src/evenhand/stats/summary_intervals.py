@@ -120,7 +120,8 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
 
     The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
     with half of ``1 - level``, or, where that is 0, with all of it: a true 0 can only be missed from above,
-    so that the error of both sides is at the lower one. It is 0 where ``p > 1 - level``.
+    so that the error of both sides is at the lower one; or the score interval's where that is less, but not
+    0. It is 0 where ``p > 1 - level``.
 
     Args:
         found: The classes.
@@ -131,9 +132,9 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
     scale = _calibration(p, found.reached(np.zeros(p.shape), found.plain))
     low = lower_limits(found, error / 2, scale)
     low = np.where(low > 0, low, lower_limits(found, error, scale))
-    high = score_limits(found.centre, found.noise, found.slope, level)[1]
-    high = np.sqrt(np.clip(high, 0, found.top))
-    low = np.where(p > error, 0.0, low)
+    ends = score_limits(found.centre, found.noise, found.slope, level)
+    below, high = (np.sqrt(np.clip(end, 0, found.top)) for end in ends)
+    low = np.where(p > error, 0.0, np.minimum(low, np.maximum(below, LEAST * low)))
     return np.minimum(low, found.corrected), np.maximum(high, found.corrected)
 
 
@@ -165,7 +166,7 @@ def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floa
 
 
 def _smoothed(values: Floats) -> Floats:
-    """Means of neighbours in their order: a median depends on gaps, and noise would be added to those of noise."""
+    """Means of neighbours in their order: a median depends on gaps, which noise makes."""
     from scipy import ndimage
 
     order, smooth = np.argsort(values), np.empty(values.shape)
