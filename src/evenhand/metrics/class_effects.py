@@ -31,7 +31,7 @@ from evenhand.stats.unit_tables import UnitTables
 Floats = npt.NDArray[np.float64]
 SummaryEnds = Callable[[float, float], tuple[float, float, str]]
 
-_SCORES, _SCORED = 60_000, (100, 400)  # classes x draws of a summary, and the least and most of these
+_SCORES, _SCORED = 60_000, (60, 400)  # classes x draws of a summary, and the least and most of these
 _SUMMARY_METHOD = "inverted test along the significant and along all of the estimated effects"
 
 
@@ -343,7 +343,8 @@ def summary_limits(
             return float(low[0]), float(high[0]), "interval of the one class"
 
         return float(found.corrected[0]), of_one
-    key = ("summary", options, effects.null is None, summary)
+    shared = replace(options, statistic="phi" if options.statistic == "phi" else "cramers_v")
+    key = ("summary", shared, effects.null is None, summary)
     if key not in prepared.memo:
         scores = _scores(prepared, options, effects, found, used)
         prepared.memo[key] = summary_family(found, summary, scores, classes_p)

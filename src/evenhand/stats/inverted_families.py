@@ -52,7 +52,9 @@ class Inverted:
             whole = member(1.0)[0]
             most = (observed + noise) / whole if whole > 0 else 0.0
             for _ in range(_REACH):  # until hardly a sample would give so little
-                most *= 1 + (np.nanmin(member(most)[1]) < observed) / 2
+                if not np.nanmin(member(most)[1]) < observed:
+                    break
+                most *= 1.5
             found.append([member(scale) for scale in np.linspace(0, most, _STEPS).tolist()])
         population = np.array([[one for one, _ in family] for family in found])
         return cls(observed, population, np.array([[drawn for _, drawn in family] for family in found]))
