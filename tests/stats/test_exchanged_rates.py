@@ -7,7 +7,8 @@ import pytest
 
 from evenhand.stats.clustered import Cells
 from evenhand.stats.exchanged_rates import Tally, exceeded
-from evenhand.stats.mean_range import MeanRange
+from evenhand.stats.inverted_families import Inverted
+from evenhand.stats.mean_range import mean_range
 from evenhand.stats.unit_rates import UnitRates
 
 
@@ -113,18 +114,17 @@ def test_p_counts_ties() -> None:
     assert exceeded(1.0, np.array([0.5, 1.0 - 1e-12, 2.0])) == 3 / 4
 
 
-def mean_range(rates: np.ndarray, seed: int = 0) -> MeanRange:
+def inverted(rates: np.ndarray, seed: int = 0) -> Inverted:
     rng = np.random.default_rng(seed)
     noise = 0.05 * rng.standard_normal((400, *rates.shape))
     observed = float((rates.max(axis=0) - rates.min(axis=0)).mean())
     away = rates - rates.mean(axis=0)
-    return MeanRange.of(
-        observed, [away], [np.full(rates.shape, 0.0025)], [noise], lambda ranges: ranges.mean(axis=-1)
-    )
+    variance, wider = np.full(rates.shape, 0.0025), np.ones(rates.shape)
+    return mean_range(observed, [away], [variance], [noise], [wider], lambda ranges: ranges.mean(axis=-1))
 
 
 def test_a_mean_range_of_noise_is_corrected_to_near_zero() -> None:
-    found = mean_range(0.5 + 0.05 * np.random.default_rng(5).standard_normal((4, 30)))
+    found = inverted(0.5 + 0.05 * np.random.default_rng(5).standard_normal((4, 30)))
     low, high = found.limits()
     assert found.observed > 0.08
     assert low == 0
@@ -133,8 +133,16 @@ def test_a_mean_range_of_noise_is_corrected_to_near_zero() -> None:
 
 def test_a_mean_range_of_large_differences_stays() -> None:
     rates = np.tile([[0.9], [0.3]], (1, 20)) + 0.05 * np.random.default_rng(7).standard_normal((2, 20))
-    found = mean_range(rates)
+    found = inverted(rates)
     low, high = found.limits()
     assert low < 0.6 < high
     assert high - low < 0.1
     assert found.limits(0.99)[0] < low
+
+
+def test_noise_is_that_of_the_rates_of_each_group() -> None:
+    apart = Tally(np.array([[[95.0], [50.0]]]), np.array([[100.0], [100.0]]))
+    p, own = 145 / 200, (50 + 4 * 145 / 200) / 104
+    expected = np.sqrt(own * (1 - own) / (p * (1 - p)))
+    assert apart.wider[0, 1, 0] == pytest.approx(expected)
+    assert apart.wider[0, 0, 0] < 1 < apart.wider[0, 1, 0]

@@ -14,8 +14,7 @@ from evenhand.stats.summary_intervals import (
     combined_p,
     lower_limits,
     squares,
-    summary_ends,
-    upper_limits,
+    summary_family,
 )
 
 
@@ -32,6 +31,11 @@ def two_by_two(rng, v, n=100):
     return np.stack([right, n - right], axis=2).transpose(1, 0, 2)
 
 
+def family(found, name, p, draws=200):
+    scores = np.random.default_rng(8).standard_normal((draws, p.size))
+    return summary_family(found, name, scores, p)
+
+
 @pytest.mark.parametrize("name", SUMMARIES)
 @pytest.mark.parametrize("classes", [2, 9, 40])
 @pytest.mark.parametrize("spread", ["equal", "even", "rare", "common"])
@@ -42,8 +46,9 @@ def test_the_limits_hold_the_truth(name, classes, spread):
     rng, held = np.random.default_rng(classes), []
     for _ in range(60):
         found, p = facts(two_by_two(rng, v))
-        low, high = summary_ends(found, name, float("nan"), p)
-        assert low <= SUMMARIES[name](found.corrected) <= high
+        limits = family(found, name, p)
+        low, high = limits.limits()
+        assert low <= limits.corrected <= high
         held.append(low - 1e-9 <= SUMMARIES[name](v) <= high + 1e-9)
     assert np.mean(held) >= 0.9
 
@@ -51,17 +56,32 @@ def test_the_limits_hold_the_truth(name, classes, spread):
 def test_the_limits_of_the_mean_close_in_where_classes_are_large():
     v = np.linspace(0.2, 0.4, 100)
     found, p = facts(two_by_two(np.random.default_rng(2), v, n=50_000))
-    low, high = summary_ends(found, "mean", 0.001, p)
+    low, high = family(found, "mean", p).limits()
     assert 0.295 < low < 0.3 < high < 0.305
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
-def test_the_lower_limit_is_above_zero_where_p_is_small_and_only_there(name):
-    rng = np.random.default_rng(3)
-    found, p = facts(two_by_two(rng, np.full(8, 0.12)))
-    assert summary_ends(found, name, 0.06, p)[0] == 0
-    small = combined_p(p) if name == "median" else 0.04
-    assert (summary_ends(found, name, small, p)[0] > 0) == (small <= 0.05)
+def test_the_lower_limit_is_above_zero_where_draws_without_effects_are_smaller(name):
+    found, p = facts(two_by_two(np.random.default_rng(3), np.full(8, 0.2)))
+    assert family(found, name, p).limits()[0] > 0
+    found, p = facts(two_by_two(np.random.default_rng(5), np.zeros(8)))
+    assert family(found, name, p).limits()[0] == 0
+
+
+def test_scores_of_draws_give_the_draws_back_without_effects():
+    found, _ = facts(two_by_two(np.random.default_rng(3), np.full(4, 0.2)))
+    draws = np.random.default_rng(4).gamma(0.5, 0.02, (50, 4))
+    np.testing.assert_allclose(found.drawn(np.zeros(4), found.scores(draws)), draws, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_noise_of_sparse_classes_is_corrected_to_near_zero(name):
+    """The largest of 60 bias-corrected V is .3 where no class has an effect, and their mean .07."""
+    rng = np.random.default_rng(6)
+    found, p = facts(rng.multinomial(40, [0.7, 0.1, 0.1, 0.05, 0.05], size=(60, 2)))
+    limits = family(found, name, p)
+    assert limits.corrected < 0.15
+    assert limits.limits()[0] < 0.02
 
 
 def test_classes_limits_are_above_zero_where_p_is_small_and_only_there():
@@ -76,7 +96,6 @@ def test_the_lower_limit_inverts_a_noncentral_chi_squared_tail():
     one, floor = np.array([t]), 4 / n
     known = Squares(
         one, one * 0 + 2 * degrees / n**2, one * 0 + 4 / n, one * 0 + floor, one + floor, one * 0 + 1,
-        one * 0 + 1,
     )  # fmt: skip
     limit = lower_limits(known, 0.001)[0] ** 2
     # a gamma of the same mean and variance has the slightly longer tail: the limit errs to the safe side
@@ -88,29 +107,21 @@ def test_a_perfect_table_is_not_taken_as_certain():
     assert 0.2 < lower_limits(found, 1e-4)[0] < 0.9
 
 
-def test_sparse_tables_stretch_their_upper_limits_and_dense_ones_do_not():
-    rng = np.random.default_rng(1)
-    sparse, _ = facts(rng.multinomial(50, np.full(200, 1 / 200), size=(5, 2)))
-    dense, _ = facts(two_by_two(rng, np.full(5, 0.3), n=2000))
-    assert (sparse.stretch > 2).all()
-    assert (dense.stretch < 1.01).all()
-
-
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_a_class_without_a_table_counts_as_zero_for_certain(name):
     found, p = facts(np.array([[[40, 0], [40, 0]], [[30, 10], [10, 30]], [[30, 10], [10, 30]]]))
     assert not any(np.isnan(array).any() for array in vars(found).values())
-    low, high = summary_ends(found, name, 0.001, p)
-    others = summary_ends(found.each(lambda array: array[1:]), name, 0.001, p[1:])
-    assert low <= high <= others[1] + 1e-9
-    assert lower_limits(found, 0.1)[0] == upper_limits(found, 0.1)[0] == 0
+    low, high = family(found, name, p).limits()
+    others = family(found.each(lambda array: array[1:]), name, p[1:]).limits()
+    assert low <= high <= max(others[1], name == "median")
+    assert lower_limits(found, 0.1)[0] == 0
 
 
 def test_phi_is_bounded_by_its_own_largest_value():
     batch = TableBatch.from_dense(np.stack([np.diag([20, 20, 20])] * 4))
     found = association(batch)
     known = squares(found, phi_squared(batch, found), phi=True)
-    high = summary_ends(known, "mean", 0.001, np.full(4, 0.001))[1]
+    high = family(known, "mean", np.full(4, 0.001)).limits()[1]
     assert 1.2 < high <= np.sqrt(2) + 1e-12
 
 

@@ -44,7 +44,7 @@ def worst_inference(margins: Margins, value: float) -> Inference:
     draws, exchanged = _draws(margins, lambda drawn: drawn.min(axis=1))
     p = None if draws is None else exceeded(-value, -draws)
     return Inference(
-        lambda level: _pair(worst_limits(rates, level)), "smallest of the groups' Wilson limits",
+        lambda level: _pair(worst_limits(rates, level)), _WORST_OF.format("groups"),
         p_value=p, draws=draws, exchanged=exchanged, side="low",
         deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
@@ -58,7 +58,7 @@ def worst_cell_inference(margins: Margins, value: float) -> Inference | str:
     chance = margins.within_truth if margins.testable else None
     draws = chance.values["worst_class_group_accuracy"] if chance else None
     return Inference(
-        lambda level: _pair(worst_limits(cells, level)), "smallest of the cells' Wilson limits",
+        lambda level: _pair(worst_limits(cells, level)), _WORST_OF.format("cells"),
         p_value=None if draws is None else exceeded(-value, -draws), draws=draws,
         exchanged=chance.method if chance else "", side="low", deciding=_worst_cell(margins),
     )  # fmt: skip
@@ -137,6 +137,7 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
 
 _MOST_GROUPS = 3_000
 _BONFERRONI = "p by Bonferroni's inequality with Kish's effective sizes: weighted rows are not exchanged"
+_WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
 ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +13,7 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
-from evenhand.stats import resampling, summary_intervals
+from evenhand.stats import resampling
 from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
 from evenhand.stats.effect_intervals import (
     PhiSquared,
@@ -21,12 +22,17 @@ from evenhand.stats.effect_intervals import (
     phi_squared,
     score_draws,
 )
+from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.power import minimum_detectable_v
-from evenhand.stats.summary_intervals import Squares, class_ends, squares
+from evenhand.stats.summary_intervals import Squares, class_ends, squares, summary_family
 from evenhand.stats.unit_tables import UnitTables
 
 Floats = npt.NDArray[np.float64]
+SummaryEnds = Callable[[float, float], tuple[float, float, str]]
+
+_SCORES, _SCORED = 60_000, (60, 400)  # classes x draws of a summary, and the least and most of these
+_SUMMARY_METHOD = "inverted test along the significant and along all of the estimated effects"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,9 +262,7 @@ def pooled_squares(prepared: Prepared, options: EffectOptions, effects: ClassEff
     known = np.maximum(found.centre, 1e-300)
     draws = effects.null.draws[:, some] ** 2 @ weight[some] if effects.null is not None else np.zeros(1)
     units = _tables(prepared, options).units
-    sums = {
-        name: np.array([weight @ getattr(found, name)]) for name in ("centre", "floor", "plain", "stretch")
-    }
+    sums = {name: np.array([weight @ getattr(found, name)]) for name in ("centre", "floor", "plain")}
     noise = weight**2 @ found.noise if units is None else draws.var()
     slope = weight**2 @ (found.slope * known) / (weight @ known)
     return Squares(noise=np.array([noise]), slope=np.array([slope]), top=np.ones(1), **sums)
@@ -312,15 +316,10 @@ def _normal_draws(prepared: Prepared, options: EffectOptions, effects: ClassEffe
     return draws * _scale(options, effects)
 
 
-def summary_ends(
-    prepared: Prepared,
-    options: EffectOptions,
-    effects: ClassEffects,
-    summary: str,
-    level: float = LEVEL,
-    p: float = float("nan"),
-) -> tuple[float, float, str]:
-    """Limits of the mean, median or largest effect size of the population over usable classes.
+def summary_limits(
+    prepared: Prepared, options: EffectOptions, effects: ClassEffects, summary: str
+) -> tuple[float, SummaryEnds]:
+    """The mean, median or largest effect size of the population over usable classes, and its limits.
 
     A single class has its own interval, whatever the summary.
 
@@ -329,20 +328,51 @@ def summary_ends(
         options: How effect sizes are measured.
         effects: The classes, at least one of them usable.
         summary: ``mean``, ``median`` or ``largest``.
-        level: Of the limits.
-        p: Of the summary's test; NaN: as the gamma tail says.
 
     Returns:
-        Low end, high end, and how they were made.
+        The corrected summary; from a level and the p of the summary's test (NaN: as the draws say) to the low
+        end, the high end and how they were made.
     """
     used = np.flatnonzero(~np.isnan(effects.values))
     found = effect_squares(prepared, options, effects).each(lambda array: array[used])
     classes_p = np.full(used.size, np.nan) if effects.null is None else effects.null.p[used]
     if used.size == 1:
-        low, high = class_ends(found, classes_p, level)
-        return float(low[0]), float(high[0]), "interval of the one class"
-    ends = summary_intervals.summary_ends(found, summary, p, classes_p, level)
-    return *ends, summary_intervals.METHODS[summary]
+
+        def of_one(level: float, _: float) -> tuple[float, float, str]:
+            low, high = class_ends(found, classes_p, level)
+            return float(low[0]), float(high[0]), "interval of the one class"
+
+        return float(found.corrected[0]), of_one
+    shared = replace(options, statistic="phi" if options.statistic == "phi" else "cramers_v")
+    key = ("summary", shared, effects.null is None, summary)
+    if key not in prepared.memo:
+        scores = _scores(prepared, options, effects, found, used)
+        prepared.memo[key] = summary_family(found, summary, scores, classes_p)
+    family: Inverted = prepared.memo[key]
+    corrected = family.corrected
+
+    def ends(level: float, p: float) -> tuple[float, float, str]:
+        low, high = family.limits(level)
+        low = 0.0 if p > 1 - level else max(low, family.least) if p <= 1 - level else low
+        return min(low, corrected), max(high, corrected), _SUMMARY_METHOD
+
+    return corrected, ends
+
+
+def _scores(
+    prepared: Prepared,
+    options: EffectOptions,
+    effects: ClassEffects,
+    found: Squares,
+    used: npt.NDArray[np.integer],
+) -> Floats:
+    """Normal scores of draws without effects, shape (R, classes); of normal numbers where none are drawn."""
+    size = int(np.clip(_SCORES // used.size, *_SCORED))
+    if effects.null is None or np.isnan(effects.null.p[used]).all():
+        return prepared.stream("effect scores", options.form).standard_normal((size, used.size))
+    chi2, observed = _null(prepared, options, effects).draws[:size, used], effects.tables.chi2[used]
+    scale = np.divide(found.plain, observed, out=np.zeros(observed.shape), where=observed > 0)
+    return found.scores(chi2 * scale)
 
 
 def _scale(options: EffectOptions, effects: ClassEffects) -> Floats:

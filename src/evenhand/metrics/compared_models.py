@@ -14,7 +14,7 @@ from evenhand.core.errors import UnknownName
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Param
 from evenhand.evidence.counts import Counts
 from evenhand.metrics.building import number
-from evenhand.metrics.class_effects import summary_ends
+from evenhand.metrics.class_effects import summary_limits
 from evenhand.metrics.compared_counts import Both, Compared
 from evenhand.metrics.compared_inference import inferred, made_by
 from evenhand.metrics.compared_parts import (
@@ -33,7 +33,6 @@ from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.differences import gap_limits, worst_limits
 from evenhand.stats.model_summaries import SUMMARIES
-from evenhand.stats.summary_intervals import SUMMARIES as OVER_CLASSES
 from evenhand.stats.two_figures import Figure, mover
 
 Floats = npt.NDArray[np.float64]
@@ -197,15 +196,15 @@ class _Differences:
 
     def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
-        prepared, effects, squares = self.pair.effects(place)
+        prepared, effects, _ = self.pair.effects(place)
         summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
         options = EffectOptions.make("separation", {"inference": "none"})
-        known = squares.corrected[~np.isnan(effects.values)]
-        middle = factor * OVER_CLASSES[summary](known)
+        corrected, ends = summary_limits(prepared, options, effects, summary)
 
         def limits(level: float) -> Figure:
-            low, high, _ = summary_ends(prepared, options, effects, summary, level)
-            return np.minimum(factor * low, middle), middle, np.maximum(factor * high, middle)
+            low, high, _ = ends(level, float("nan"))
+            lowest, middle, highest = np.multiply(factor, [[low], [corrected], [high]])
+            return lowest[0], middle[0], highest[0]
 
         return limits
 

@@ -19,7 +19,7 @@ from evenhand.metrics.class_effects import (
     effect_bootstrap,
     effect_squares,
     pooled_squares,
-    summary_ends,
+    summary_limits,
 )
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.margin_rates import Margins
@@ -106,10 +106,10 @@ def summary_finding(prepared: Prepared, name: str, options: EffectOptions) -> Fi
     if effects.null is not None and value is not None:
         fields = _summary_inference(prepared, options, effects, effects.null, summary, value)
         p = fields["p_value"]
+        fields["corrected"], ends = summary_limits(prepared, options, effects, summary)
 
         def make(level: float) -> Interval | None:
-            test = float("nan") if p is None else p
-            low, high, method = summary_ends(prepared, options, effects, summary, level, test)
+            low, high, method = ends(level, float("nan") if p is None else p)
             return Interval(low=low, high=high, level=level, method=method)
 
         fields |= _one_cluster() if p is None and fields["null"] is None else {"interval": make(LEVEL)}
@@ -136,7 +136,7 @@ def _summary_inference(
     summary: str,
     value: float,
 ) -> dict[str, Any]:
-    """The corrected summary, its null band and p."""
+    """The null band and p of a summary."""
     usable = np.flatnonzero(~np.isnan(effects.values))
     # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
     drawn = np.where(effects.tables.dof > 0, null.draws, 0.0)[:, usable]
@@ -151,8 +151,7 @@ def _summary_inference(
         # them do
         together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
         fields["p_value"] = None if fields["p_value"] is None else max(fields["p_value"], together)
-    corrected = effect_squares(prepared, options, effects).corrected[usable]
-    return fields | {"corrected": float(SUMMARIES[summary](corrected))}
+    return fields
 
 
 def _one_cluster() -> dict[str, Any]:

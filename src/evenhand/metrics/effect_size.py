@@ -97,8 +97,9 @@ def cramers_v_mean(
 ) -> Finding:
     """Mean over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    ``corrected`` is the mean of the classes' corrected V; the interval is of it (``summary_ends``). Plain V
-    contains what noise adds and may lie above. p: mean V with groups exchanged within each class.
+    ``corrected`` is the mean of the population that makes the observed mean the median of samples; the
+    interval inverts the same test (``inverted_families``). Plain V may lie above.
+    p: mean V with groups exchanged within each class.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 
@@ -113,8 +114,8 @@ def cramers_v_median(
 ) -> Finding:
     """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    ``corrected`` is the median of the classes' corrected V; interval and p put the confidence distributions
-    of the classes together (Xie and Singh 2013): p is small where about half of the classes show an effect.
+    ``corrected`` and interval as of the mean. p also combines the larger half of the classes' p (Benjamini
+    and Heller 2008): it is small where about half of the classes show an effect.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 
@@ -127,9 +128,7 @@ def cramers_v_median(
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
-    ``corrected`` is the largest of the classes' corrected V. Its interval goes from a limit that is
-    simultaneous over classes to the largest upper limit of a class. p: the largest V with groups exchanged
-    within classes.
+    ``corrected`` and interval as of the mean. p: the largest V with groups exchanged within classes.
 
     None with reason ``no_usable_class`` when no class can be estimated.
 

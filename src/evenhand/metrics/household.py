@@ -129,7 +129,7 @@ def worst_household_hit_rate(
         seed: Of the draws.
 
     Returns:
-        A Finding with a part for each group. Interval: the smallest of the groups' Wilson limits by home,
+        A Finding with a part for each group. Interval: the smallest of the groups' limits by home,
         simultaneous (Sidak). Null: the worst group where households are exchanged, within concepts; p is
         one-sided; there is no verdict. Undefined with one group (``single_group``).
 

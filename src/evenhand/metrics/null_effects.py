@@ -23,7 +23,7 @@ _FEW_MISTAKES = 50  # below this many rows off the most frequent label a table i
 _MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
-_SECOND_STAGE = 2_000_000  # tables drawn in all to sharpen small p
+_SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
 _ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
 _CHUNK = 2_000
 

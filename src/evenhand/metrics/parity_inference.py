@@ -15,7 +15,7 @@ from evenhand.metrics.margin_rates import Chance, Margins
 from evenhand.stats.confusion import odds_of, over_classes, range_over_groups
 from evenhand.stats.differences import range_limits
 from evenhand.stats.exchanged_rates import exceeded
-from evenhand.stats.mean_range import MeanRange
+from evenhand.stats.mean_range import mean_range
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
@@ -130,7 +130,8 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
         draws = question.combined(*(range_over_groups(one, 2) for one in noise))
         exchanged, notes = "normal noise of Kish's effective sizes", [_NORMAL]
     away, variance = [one.away[0] for one in tallies], [one.variance[0] for one in tallies]
-    found = MeanRange.of(value, away, variance, noise, question.combined)
+    wider = [one.wider[0] for one in tallies]
+    found = mean_range(value, away, variance, noise, wider, question.combined)
     return Inference(
         found.limits, "inverted test of the mean range, noise by " + exchanged,
         p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,

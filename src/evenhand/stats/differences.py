@@ -166,8 +166,9 @@ def _below_whole(rates: Rates, share: Floats, quantile: float) -> Ends:
 def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
     """Limits of the smallest rate, shape (...,): the smallest of the groups' limits.
 
-    Upper limits hold at once (Sidak, at half of ``1 - level``); of the lower ones only that of the smallest
-    rate itself has to hold. Rates that are NaN are left out.
+    Upper limits hold at once (Sidak, at half of ``1 - level``), by Jeffreys, since Wilson's tail is too light
+    near 1. Of the lower ones only that of the smallest rate itself has to hold. Rates that are NaN are left
+    out.
     """
     from scipy import special
 
@@ -175,7 +176,7 @@ def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
     count = max(int(known.sum(axis=-1).max(initial=0)), 1)
     each = -np.expm1(np.log1p(-(1 - level) / 2) / count)
     low = np.where(known, rates.limits(normal_quantile(level))[0], np.inf).min(axis=-1, initial=np.inf)
-    high = np.where(known, rates.limits(float(-special.ndtri(each)))[1], np.inf).min(axis=-1, initial=np.inf)
+    high = np.where(known, rates.upper(float(-special.ndtri(each))), np.inf).min(axis=-1, initial=np.inf)
     some = known.any(axis=-1)
     return np.where(some, low, np.nan), np.where(some, high, np.nan)
 

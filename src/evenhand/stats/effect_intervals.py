@@ -42,13 +42,10 @@ def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
 
     Bias ``B1`` and variance ``V1`` are those of the jackknife that deletes one count within each row. On
     average ``V1`` is not too small (Efron and Stein 1981); of noise alone it is twice the variance. Without
-    association both are known: bias ``B0 = (r-1)(c-1)/(n-1)`` and variance ``V0`` (Dawson 1954), with slope
-    ``4/n`` (noncentral chi-squared). With ``a = min(1, B0/phi^2)``, the share of plain phi^2 that is noise:
-
-    * bias ``B = B1 + a^2 (B0 - B1)``, so ``V = V1 (1 + 2 a^2 (B0 - B1) / phi^2)^2`` is that of the centre;
-    * noise ``V0``;
-    * slope ``a 4/n + (1-a) (V - V0)/phi^2``, or what makes the variance at the estimate ``V - a V0`` where
-      that is more. The form was chosen by simulation (docs/statistics.md).
+    association mean ``B0 = (r-1)(c-1)/(n-1)`` and variance ``V0`` are known (Dawson 1954), with slope ``4/n``
+    (noncentral chi-squared). With ``a = min(1, B0/phi^2)``, the share of plain phi^2 that is noise, the noise
+    is ``V0`` and the slope ``a 4/n + (1-a) (V1 - V0)/phi^2``, or what makes the variance at the estimate
+    ``V1 - a V0`` where that is more.
 
     Returns:
         NaN where phi-squared is undefined.
@@ -56,7 +53,7 @@ def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     n = np.where(tables.n > 1, tables.n, np.nan)
     freedom = (tables.n_rows - 1) * (tables.n_columns - 1)
     freedom = np.where(freedom > 0, freedom, np.nan)
-    plain, floor = tables.chi2 / n, freedom / (n - 1)
+    plain, floor = np.where(freedom > 0, tables.chi2 / n, np.nan), freedom / (n - 1)
     noise = np.maximum(permutation_moments(batch, tables)[1] / n**2, 0)
     noise = np.where(np.isnan(noise), 2 * floor**2 / freedom, noise)
     return blended(plain, floor, noise, *_jackknife(batch, n, noise), n)
@@ -77,12 +74,10 @@ def blended(
     """
     some = np.maximum(plain, floor)
     chance = floor / some
-    gap = chance**2 * (floor - bias)
-    variance = variance * (1 + np.where(chance < 1, 2 * gap / some, 0)) ** 2
     mixed = chance * 4 / size + (1 - chance) * np.maximum(variance - noise, 0) / some
     signal = np.maximum(plain - floor, np.sqrt(2 * floor * np.maximum(size - 1, 0.5)) / size / 2)
     slope = np.maximum(mixed, (variance - (1 + chance) * noise) / signal)
-    return PhiSquared(plain - bias - gap, noise, slope, floor, size)
+    return PhiSquared(plain - bias, noise, slope, floor, size)
 
 
 def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Floats]:

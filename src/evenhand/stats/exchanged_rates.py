@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_PRIOR = 4.0  # units of the expected spread that stand beside those of a group
+_PRIOR = 4.0  # units as expected without differences that stand beside those of a group
 _ROUNDING = 1e-9
 _HELD = 4_000_000  # numbers of one array held at a time
 
@@ -90,6 +90,16 @@ class Tally:
             telling = np.minimum(m.units, self.trials * self._pooled * (1 - self._pooled))
             blended = (telling * own + _PRIOR * noise) / (telling + _PRIOR)
             return np.asarray(np.where(m.units > 1, blended, noise))
+
+    @property
+    def wider(self) -> Floats:
+        """Standard error at a group's own rate over that without differences, shape (R, G, L); of units 1."""
+        if self.moments is not None:
+            return np.ones(self.hits.shape)  # their variance is that of their own rates
+        p = self._pooled
+        own = (self.hits + _PRIOR * p) / (self.trials + _PRIOR)
+        ratio = np.divide(own * (1 - own), p * (1 - p), out=np.ones(own.shape), where=p * (1 - p) > 0)
+        return np.asarray(np.sqrt(ratio))
 
     def scaled_to(self, observed: Tally) -> Floats:
         """``away`` of draws with the spread of the groups as they are, whose units may be of other sizes."""

@@ -96,6 +96,15 @@ class Rates:
         open_ = known & ~(self.size > 0)
         return np.where(open_, 0.0, low), np.where(open_, 1.0, high)
 
+    def upper(self, quantile: npt.ArrayLike) -> Floats:
+        """High limits, of the right error near 1 where Wilson's is too large: Jeffreys' (Cai 2005)."""
+        from scipy import special
+
+        z = np.asarray(quantile, dtype=np.float64)
+        size = self.size * (z / self.quantiles(z)) ** 2
+        high = special.betaincinv(self.value * size + 0.5, (1 - self.value) * size + 0.5, special.ndtr(z))
+        return np.asarray(np.where((size > 0) & (self.value < 1), np.maximum(high, self.value), 1.0))
+
     def quantiles(self, quantile: npt.ArrayLike) -> Floats:
         """The quantile of t that has the probability of a normal quantile, for each rate."""
         from scipy import special

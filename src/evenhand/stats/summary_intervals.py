@@ -3,39 +3,32 @@
 V is a root, so no unbiased estimate of it exists. What can be estimated is V^2 of each class without its
 noise (``phi_squared``), with a variance that depends on the true value. The observed V^2 of a class whose
 true one is t is taken as gamma distributed: at t = 0 this is the null distribution with Dawson's (1954)
-moments. Lower limits invert that test, so that they are above 0 where p is small enough, and only there.
-Classes are independent.
+moments. Lower limits of a class invert that test, so that they are above 0 where p is small enough, and only
+there. Summaries over classes: ``inverted_families``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.contingency import Association
 from evenhand.stats.effect_intervals import PhiSquared, score_limits
+from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 
 Floats = npt.NDArray[np.float64]
-Ends = tuple[float, float]
 
 SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
     "mean": lambda values: np.asarray(values.mean(axis=-1)),
     "median": lambda values: np.asarray(np.median(values, axis=-1)),
     "largest": lambda values: np.asarray(values.max(axis=-1)),
 }
-METHODS = {
-    "mean": "test inversion along the estimated effects; moment bound above",
-    "median": "partial conjunction of the classes' tests",
-    "largest": "simultaneous test inversion; largest limit of a class above",
-}
-
-_MOST_STRETCH = 20.0  # beyond it a table says nothing about how large its V may be
-_SMOOTH = 0.3  # .20 is needed for normal estimates, less for chi-squared ones
 _HALVINGS = 30
 _CALIBRATION = 5.0  # a test may differ from the gamma tail by this factor
+_MOST_SHAPE = 1e6  # of a gamma number that hardly varies
 _TINY = 1e-300
 
 
@@ -49,7 +42,6 @@ class Squares:
         slope: What the variance gains with each unit of t.
         floor: What noise alone adds to the plain value.
         plain: The value with noise, as observed.
-        stretch: By how much t may exceed the estimate on average, at least 1.
         top: The largest t possible; 0 for classes that count as 0 although they have no table.
     """
 
@@ -58,7 +50,6 @@ class Squares:
     slope: Floats
     floor: Floats
     plain: Floats
-    stretch: Floats
     top: Floats
 
     def each(self, change: Callable[[Floats], Floats]) -> Squares:
@@ -69,17 +60,6 @@ class Squares:
     def corrected(self) -> Floats:
         """The effect sizes without noise: ``sqrt(max(0, centre))``."""
         return np.asarray(np.sqrt(np.clip(self.centre, 0, self.top)))
-
-    @property
-    def variance(self) -> Floats:
-        """Variance of the estimate, at the estimate."""
-        return np.asarray(self.noise + self.slope * np.maximum(self.centre, 0))
-
-    @property
-    def stretched(self) -> Squares:
-        """For upper bounds: the estimate times what it may be too small by."""
-        f = self.stretch
-        return replace(self, centre=self.centre * f, noise=self.noise * f**2, slope=self.slope * f)
 
     def expected(self, t: Floats) -> Floats:
         """Mean of the plain value: noise adds ``floor`` at 0, at the estimate what it did there."""
@@ -95,13 +75,26 @@ class Squares:
         rate = mean / np.maximum(self.noise + self.slope * t, _TINY)
         return np.where(self.top > 0, special.gammaincc(mean * rate, value * rate), 1.0)
 
+    def scores(self, draws: Floats) -> Floats:
+        """Normal scores of plain values drawn without effects, shape (R, K) (Wilson and Hilferty 1931)."""
+        shape = self._shape(self.floor, self.noise)
+        cube = np.cbrt(draws / np.maximum(self.floor, _TINY))
+        return np.where(self.top > 0, 3 * np.sqrt(shape) * (cube - 1 + 1 / (9 * shape)), 0.0)
+
+    def drawn(self, t: Floats, scores: Floats) -> Floats:
+        """The plain values of these scores where t is true, shape (R, K)."""
+        mean = self.expected(t)
+        shape = self._shape(mean, self.noise + self.slope * t)
+        cube = np.maximum(1 - 1 / (9 * shape) + scores / (3 * np.sqrt(shape)), 0)
+        return np.asarray(mean * cube**3)
+
+    def _shape(self, mean: Floats, variance: Floats) -> Floats:
+        return np.clip(mean**2 / np.maximum(variance, _TINY), 1e-6, _MOST_SHAPE)
+
 
 def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squares:
     r"""Squared V (or phi) of every table; 0 for certain where a table has none (counted as V = 0).
 
-    The bias correction is too strong where labels or groups are rare and V is large: chance adds less to a
-    table that is far from even. Simulated over sparse tables, the estimate stays above ``t (1 - 2 a B)``,
-    with B the value that noise alone adds to V^2 and ``a = min(1, B / V^2)``: ``stretch`` is the reciprocal.
     The slope is at least ``4/n``, as of noncentral chi-squared, so that a perfect table is not certain.
 
     Returns:
@@ -110,15 +103,12 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
     dof = np.where(tables.dof > 0, tables.dof, np.nan)
     unit = np.ones(dof.shape) if phi else dof
     plain = np.maximum(tables.chi2 / np.where(tables.n > 0, tables.n, np.nan), _TINY)
-    floor = phi2.floor / dof
-    stretch = 1 / np.maximum(1 - 2 * floor * np.minimum(1, phi2.floor / plain), 1 / _MOST_STRETCH)
     found = Squares(
         centre=phi2.centre / unit,
         noise=phi2.noise / unit**2,
         slope=np.maximum(phi2.slope, 4 / phi2.size) / unit,
         floor=phi2.floor / unit,
         plain=plain / unit,
-        stretch=stretch,
         top=dof / unit,
     )
     known = ~np.isnan(found.centre)
@@ -130,7 +120,8 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
 
     The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
     with half of ``1 - level``, or, where that is 0, with all of it: a true 0 can only be missed from above,
-    so that the error of both sides is at the lower one. It is 0 where ``p > 1 - level``.
+    so that the error of both sides is at the lower one; or the score interval's where that is less, but not
+    0. It is 0 where ``p > 1 - level``.
 
     Args:
         found: The classes.
@@ -141,45 +132,46 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
     scale = _calibration(p, found.reached(np.zeros(p.shape), found.plain))
     low = lower_limits(found, error / 2, scale)
     low = np.where(low > 0, low, lower_limits(found, error, scale))
-    high = score_limits(found.centre, found.noise, found.slope, level)[1]
-    high = np.sqrt(np.clip(high, 0, found.top))
-    low = np.where(p > error, 0.0, low)
+    ends = score_limits(found.centre, found.noise, found.slope, level)
+    below, high = (np.sqrt(np.clip(end, 0, found.top)) for end in ends)
+    low = np.where(p > error, 0.0, np.minimum(low, np.maximum(below, LEAST * low)))
     return np.minimum(low, found.corrected), np.maximum(high, found.corrected)
 
 
-def summary_ends(found: Squares, summary: str, p: float, classes_p: Floats, level: float = 0.95) -> Ends:
-    """Limits of the mean, median or largest effect size over K >= 2 classes.
-
-    The lower limit spends the error as that of a class does (``class_ends``):
-
-    * mean: the smallest mean of populations along the line from no effect through the estimated ones
-      (t in proportion to the square of the estimates, at least as uneven as the truth) that makes the
-      observed mean no rarer than the error;
-    * median: that which the half of the classes with the largest p exceed together, by Fisher's combination
-      (partial conjunction, Benjamini and Heller 2008); its upper limit mirrors it;
-    * largest: the effect size that, had by all classes, lets the largest be as large as observed.
-
-    The upper limit of the mean is the lower of two bounds: Jensen's, ``sqrt`` of the upper score limit of the
-    mean t, and that of the mean of smoothed roots. The largest has the largest upper limit of a class, since
-    whichever class is the largest, its own limit holds.
+def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floats) -> Inverted:
+    """The mean, median or largest effect size over K >= 2 classes among those of other populations.
 
     Args:
         found: The classes.
         summary: ``mean``, ``median`` or ``largest``.
-        p: Of the summary's test.
+        scores: Of draws without effects (``Squares.scores``), shape (R, K).
         classes_p: Of the classes' tests, shape (K,).
-        level: Of the interval.
     """
-    error, corrected = 1 - level, float(SUMMARIES[summary](found.corrected))
-    tail, place = _TAILS[summary](found, classes_p)
-    scale = float(_calibration(np.array(p), np.array(tail(0.0))))
-    reach = _reach(found)
-    low = 0.0
-    for some in (error / 2, error):
-        if low == 0:
-            low = place(_largest_below(lambda s: scale * tail(s), some, reach))
-    high = _UPPER[summary](found, error / 2)
-    return 0.0 if p > error else min(low, corrected), max(high, corrected)
+    combine, most, plain = SUMMARIES[summary], np.sqrt(found.top), np.sqrt(found.plain)
+    plain = np.minimum(plain, most)
+
+    def family(shape: Floats) -> Member:
+        def member(s: float) -> tuple[float, Floats]:
+            v = np.minimum(s * shape, most)
+            return float(combine(v)), combine(np.sqrt(found.drawn(v**2, scores)))
+
+        return member
+
+    first = np.nan_to_num(classes_p, nan=1.0).min()  # one class may always stand out
+    few = np.where(classes_p <= max(ALPHA, first), np.maximum(found.corrected, LEAST * plain), LEAST * plain)
+    shapes = [few, plain]
+    if summary == "median":
+        shapes = [_smoothed(shape) for shape in shapes]
+    return Inverted.along(float(combine(plain)), [family(shape) for shape in shapes])
+
+
+def _smoothed(values: Floats) -> Floats:
+    """Means of neighbours in their order: a median depends on gaps, which noise makes."""
+    from scipy import ndimage
+
+    order, smooth = np.argsort(values), np.empty(values.shape)
+    smooth[order] = ndimage.uniform_filter1d(values[order], values.size // 4 * 2 + 1, mode="nearest")
+    return smooth
 
 
 def combined_p(p: Floats) -> float:
@@ -206,121 +198,7 @@ def lower_limits(found: Squares, error: float | Floats, scale: Floats | float = 
     return np.asarray(np.sqrt(np.where(nothing, 0.0, low)))
 
 
-def upper_limits(found: Squares, error: float) -> Floats:
-    """One-sided upper score limit of each effect size, of the stretched estimate; above it with ``error``."""
-    upper = found.stretched
-    high = score_limits(upper.centre, upper.noise, upper.slope, 1 - 2 * error)[1]
-    return np.sqrt(np.clip(high, 0, found.top))
-
-
 def _calibration(p: Floats, tail: Floats) -> Floats:
     """What scales a gamma tail at t = 0 to the p of a better test."""
     ratio = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)
     return np.asarray(np.clip(ratio, 1 / _CALIBRATION, _CALIBRATION))
-
-
-def _reach(found: Squares) -> float:
-    return float(np.sqrt(found.top.max())) or 1.0
-
-
-def _largest_below(tail: Callable[[float], float], error: float, high: float) -> float:
-    """The largest s at which an ascending tail is at most ``error``; 0 where it is more at 0."""
-    if tail(0.0) > error:
-        return 0.0
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle) > error else (middle, high)
-    return low
-
-
-Tail = tuple[Callable[[float], float], Callable[[float], float]]
-
-
-def _mean_tail(found: Squares, _: Floats) -> Tail:
-    """P(the mean of V is as large as observed) where V is s times the line, and the mean of V there."""
-    from scipy import special
-
-    classes, known = found.plain.size, found.top > 0
-    found = found.each(lambda array: array[known])
-    line = np.clip(found.centre, 0, found.top)
-    line = line / max(float(line.max(initial=0)), _TINY)
-    observed = float(np.sqrt(found.plain).sum())
-
-    def tail(s: float) -> float:
-        t = np.minimum((s * line) ** 2, found.top)
-        mean = found.expected(t)
-        shape = mean**2 / np.maximum(found.noise + found.slope * t, _TINY)
-        # the root of a gamma number: its mean and variance add up to those of a normal sum
-        root = np.sqrt(mean) * np.exp(special.gammaln(shape + 0.5) - special.gammaln(shape)) / np.sqrt(shape)
-        spread = np.sqrt(np.maximum(mean - root**2, _TINY).sum())
-        return float(special.ndtr((root.sum() - observed) / max(spread, _TINY)))
-
-    return tail, lambda s: float(np.minimum(s * line, np.sqrt(found.top)).sum() / classes)
-
-
-def _median_tail(found: Squares, p: Floats) -> Tail:
-    def tail(v: float) -> float:
-        t = np.full(found.plain.shape, v**2)
-        return combined_p(np.maximum(found.reached(t, found.plain), np.nan_to_num(p)))
-
-    return tail, lambda v: v
-
-
-def _largest_tail(found: Squares, _: Floats) -> Tail:
-    most = np.full(found.plain.shape, found.plain.max() * (1 - 1e-9))
-    known = found.top > 0
-
-    def tail(v: float) -> float:
-        each = found.reached(np.minimum(np.full(most.shape, v**2), found.top), most)
-        return float(1 - np.prod(1 - each[known]))
-
-    return tail, lambda v: v
-
-
-_TAILS = {"mean": _mean_tail, "median": _median_tail, "largest": _largest_tail}
-
-
-def _mean_high(found: Squares, error: float) -> float:
-    from scipy import special
-
-    upper, z = found.stretched, -float(special.ndtri(error))
-    return min(_jensen(upper, z), _smoothed(upper, z), float(np.sqrt(upper.top).mean()))
-
-
-def _median_high(found: Squares, error: float) -> float:
-    upper = found.stretched
-    upper = replace(upper, plain=np.maximum(upper.centre + upper.floor, _TINY))
-
-    reach = _reach(found)
-
-    def below(s: float) -> float:
-        t = np.full(upper.plain.shape, (reach - s) ** 2)
-        return combined_p(1 - upper.reached(t, upper.plain))
-
-    return reach - _largest_below(below, error, reach)
-
-
-def _largest_high(found: Squares, error: float) -> float:
-    return float(upper_limits(found, error).max())
-
-
-_UPPER = {"mean": _mean_high, "median": _median_high, "largest": _largest_high}
-
-
-def _jensen(found: Squares, z: float) -> float:
-    from scipy import special
-
-    weight = np.maximum(found.centre, _TINY)
-    slope = (found.slope * weight).sum() / weight.sum() / weight.size
-    noise = found.noise.sum() / weight.size**2
-    high = score_limits(found.centre.mean(), noise, slope, 2 * float(special.ndtr(z)) - 1)[1]
-    return float(np.sqrt(np.maximum(high, 0)))
-
-
-def _smoothed(found: Squares, z: float) -> float:
-    """Mean of ``sqrt(max(0, x + S/4 + .3 sqrt(N)))``, which is on average not below that of sqrt(t)."""
-    shifted = found.centre + found.slope / 4 + _SMOOTH * np.sqrt(found.noise)
-    steepest = 1 / (4 * np.maximum(np.maximum(shifted, np.sqrt(found.variance) / 2), _TINY))
-    error = np.sqrt((steepest * found.variance).sum()) / shifted.size
-    return float(np.sqrt(np.maximum(shifted, 0)).mean() + z * error)

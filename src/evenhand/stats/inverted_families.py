@@ -1,0 +1,84 @@
+"""Limits of a summary that noise alone makes larger than 0: what populations make the observed one likely.
+
+The summary is over many parts (ranges of labels, effect sizes of classes) each of which is larger in a sample
+than in the population. Its population value is that of a family of populations, ``lambda`` times effects of
+an estimated shape: the limits are those of lambda that make the observed summary a likely one, by draws of
+the noise (inversion of a test along a family: DiCiccio and Romano 1990; Hansen 1999). lambda = 0 is the
+exchange of groups, so that a lower limit of 0 and its p say the same. How much noise adds depends on the
+shape, which is not known: the limits hold for two of them, the few parts that differ significantly and all
+parts as observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Member = Callable[[float], tuple[float, Floats]]
+
+LEAST = 0.1
+"""How much stays of a part that does not differ significantly, where the few that do are the shape."""
+ALPHA = 0.05
+"""Of a part's test."""
+_STEPS = 17  # of a family
+_LOWER, _UPPER = 0.3, 0.2  # of the error: the rest is for shapes, which are estimated
+_REACH = 5  # times that a family is made longer at most
+
+
+@dataclass(frozen=True, eq=False)
+class Inverted:
+    """A summary with what other populations would give.
+
+    Attributes:
+        observed: The summary of the sample.
+        population: Summaries of the populations of each family, ascending from 0, shape (F, S).
+        draws: Summaries of samples from each, shape (F, S, K).
+    """
+
+    observed: float
+    population: Floats
+    draws: Floats
+
+    @classmethod
+    def along(cls, observed: float, families: Sequence[Member]) -> Inverted:
+        """From families: functions from lambda to the summary of the population and those of samples."""
+        noise = float(np.nanstd(families[0](0.0)[1]))
+        found = []
+        for member in families:
+            whole = member(1.0)[0]
+            most = (observed + noise) / whole if whole > 0 else 0.0
+            for _ in range(_REACH):  # until hardly a sample would give so little
+                if not np.nanmin(member(most)[1]) < observed:
+                    break
+                most *= 1.5
+            found.append([member(scale) for scale in np.linspace(0, most, _STEPS).tolist()])
+        population = np.array([[one for one, _ in family] for family in found])
+        return cls(observed, population, np.array([[drawn for _, drawn in family] for family in found]))
+
+    def limits(self, level: float = 0.95) -> tuple[float, float]:
+        """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0."""
+        error = 1 - level
+        low = min(self._where(1 - _LOWER * error)) or min(self._where(1 - error))
+        return low, max(*self._where(_UPPER * error), low, float(np.nanstd(self.draws[0, 0])))
+
+    @property
+    def corrected(self) -> float:
+        """The population's summary that makes the observed one the median; the mean of the families'."""
+        return sum(self._where(0.5)) / len(self.draws)
+
+    @property
+    def least(self) -> float:
+        """A summary near 0, for limits above it."""
+        return float(self.population[:, 1].min()) / _STEPS
+
+    def _where(self, quantile: float) -> list[float]:
+        """The populations of which the observed summary is this quantile; 0 where noise alone gives more."""
+        middle = np.maximum.accumulate(np.nanquantile(self.draws, quantile, axis=2), axis=1)
+        return [
+            float(np.interp(self.observed, drawn, means)) if drawn[-1] > drawn[0] else 0.0
+            for drawn, means in zip(middle, self.population, strict=True)
+        ]
