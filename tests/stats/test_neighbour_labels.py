@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.neighbour_labels import _Cards, relabel
+from evenhand.stats.neighbour_labels import _Moved, relabel
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows
 
 
@@ -92,7 +92,7 @@ def test_units_keep_their_labels_together_on_both_sides():
     start = rows(unit=unit, item_unit=item_unit)
     found = NeighbourRows(start.items, start.weight, 3, Marks(asked, asked, labels), 2, unit, item_unit)
     seen = set()
-    for marks in _Cards.of(found).draws(np.random.default_rng(0), 40):
+    for marks in _Moved.of(found).draws(np.random.default_rng(0), 40):
         assert marks.asked.tolist() == marks.group.tolist() == marks.labels[:12].tolist()
         assert np.ptp(marks.asked.reshape(4, 3), axis=1).max() == 0
         assert np.bincount(marks.asked).tolist() == [6, 6]
@@ -107,7 +107,7 @@ def test_labels_of_a_unit_that_has_several_change_places_inside():
     start = rows(n=6)
     marks = Marks(asked, asked, start.marks.labels)
     found = NeighbourRows(start.items, start.weight, 3, marks, 2, unit, start.item_unit)
-    drawn = [marks.asked for marks in _Cards.of(found).draws(np.random.default_rng(0), 40)]
+    drawn = [marks.asked for marks in _Moved.of(found).draws(np.random.default_rng(0), 40)]
     assert {one[:3].sum() for one in drawn} == {2}
     assert len({tuple(one[:3]) for one in drawn}) == 3
     assert all(one[3:].sum() == 0 for one in drawn)

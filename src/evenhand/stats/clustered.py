@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Ends = tuple[float, float]
 
+_PRIOR = 4.0
 FEWEST = 2
 """Clusters that an interval needs."""
 
@@ -102,6 +103,25 @@ def effective_size(value: Floats, variance: Floats, effective: float, rows: floa
     varies = (variance > 1e-15) & (spread > 0)
     size = np.divide(spread, variance, out=np.full(np.shape(value), float(effective)), where=varies)
     return np.asarray(np.minimum(size, rows))
+
+
+def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[Floats, ...]) -> Floats:
+    """Variance of means ``sum s / sum w`` from sums over their units: ``sum (s - mean w)^2 / (sum w)^2``.
+
+    Args:
+        value: The means; shapes broadcast.
+        total: ``sum w``.
+        units: How many units there are; the factor is ``units / (units - 1)``.
+        squares: ``sum s^2``, ``sum s w`` and ``sum w^2``.
+    """
+    hits, both, weights = squares
+    away = np.maximum(hits - 2 * value * both + value**2 * weights, 0)
+    return np.asarray(away / total**2 * units / np.maximum(units - 1, 1))
+
+
+def blended(own: Floats, units: Floats, expected: Floats) -> Floats:
+    """A variance that some units show, with four units of the expected one: few units may agree by chance."""
+    return np.asarray((units * own + _PRIOR * expected) / (units + _PRIOR))
 
 
 def difference_error(first: ClusterMean, second: ClusterMean) -> float:

@@ -15,13 +15,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import effective_size
+from evenhand.stats.clustered import blended, effective_size
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-_PRIOR = 4.0  # units of the common spread that stand beside those of a group
 _ROUNDING = 1e-9
 
 
@@ -120,8 +119,7 @@ class NeighbourRows:
         expected = found.var() * (units**2).sum(axis=0) / n**2
         count = np.count_nonzero(units, axis=0)
         own = np.diagonal(covariance)
-        blended = np.where(count > 1, (count * own + _PRIOR * expected) / (count + _PRIOR), expected)
-        covariance[np.arange(self.groups), np.arange(self.groups)] = blended
+        np.fill_diagonal(covariance, np.where(count > 1, blended(own, count, expected), expected))
         group_chance = np.bincount(marks.group, chance, self.groups) / n
         return Precision(value, group_chance, covariance, float(found.mean()), float(chance.mean()))
 

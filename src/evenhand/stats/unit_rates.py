@@ -13,6 +13,7 @@ from evenhand.stats.clustered import FEWEST
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
+from evenhand.stats.relabelling import Relabelling
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -49,18 +50,24 @@ class UnitRates:
     _alike: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
 
     @cached_property
+    def relabelling(self) -> Relabelling:
+        """How groups are exchanged among all units."""
+        return Relabelling(self.group, self.unit)
+
+    @cached_property
+    def relabelling_within(self) -> Relabelling:
+        """The same among the units, or rows of a unit, of one truth."""
+        return Relabelling(self.group, self.unit, self.truth)
+
+    @property
     def mixed(self) -> npt.NDArray[np.bool_]:
         """Which units lie in several groups."""
-        count = int(self.unit.max()) + 1
-        lowest, highest = np.full(count, self.groups), np.full(count, -1)
-        np.minimum.at(lowest, self.unit, self.group)
-        np.maximum.at(highest, self.unit, self.group)
-        return np.asarray(lowest < highest)
+        return self.relabelling.mixed
 
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return not self.mixed.any() and self.mixed.size <= self.groups
+        return self.relabelling.fixed
 
     def ungrouped(self) -> UnitRates:
         """The same rows as one group."""
@@ -166,39 +173,16 @@ class UnitRates:
             within: Only among units, or rows of a unit, of one truth; a unit of several changes places with
                 any other such.
         """
+        labels = self.relabelling_within if within else self.relabelling
         step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
         for start in range(0, replicates, step):
-            drawn = self._exchanged(rng, min(step, replicates - start), within)
+            drawn = labels.drawn(rng, min(step, replicates - start))
             yield {kind: self._tally(kind, drawn) for kind in kinds}
 
     @cached_property
     def _atoms(self) -> Integers:
         """What changes places with each row: its unit or, where units lie in several groups, it alone."""
         return np.arange(self.unit.size) if self.mixed.any() else self.unit
-
-    def _exchanged(self, rng: np.random.Generator, size: int, within: bool) -> Integers:
-        """Groups of rows, shape (size, N)."""
-        drawn = np.repeat(self.group[None], size, axis=0)
-        mixed = self.mixed[self.unit]
-        whole = np.flatnonzero(~self.mixed)
-        if whole.size:
-            of_unit, block = np.zeros((2, self.mixed.size), dtype=np.int64)
-            of_unit[self.unit] = self.group
-            if within:
-                block[self.unit] = self.truth
-                block[self.unit[block[self.unit] != self.truth]] = -1
-            label = np.repeat(of_unit[None], size, axis=0)
-            for code in np.unique(block[whole]):
-                here = whole[block[whole] == code]
-                label[:, here] = rng.permuted(label[:, here], axis=1)
-            drawn[:, ~mixed] = label[:, self.unit[~mixed]]
-        if mixed.any():
-            rows = np.flatnonzero(mixed)
-            key = self.unit[rows] * self.labels + self.truth[rows] if within else self.unit[rows]
-            rows = rows[np.argsort(key, kind="stable")]
-            order = np.argsort(np.sort(key) + rng.random((size, rows.size)), axis=1)
-            drawn[:, rows] = self.group[rows[order]]
-        return drawn
 
     def _tally(self, kind: str, drawn: Integers) -> Tally:
         """The tally of drawn groups of rows, shape (R, N)."""
