@@ -142,10 +142,7 @@ class NeighbourRows:
         variance = np.diagonal(covariance)
         effective = 1 / np.square(share).sum(axis=1).max(axis=0)
         most = n * np.count_nonzero(self.weight, axis=1).max(initial=1)
-        size = [
-            float(effective_size(np.array(p), np.array(v), e, m))
-            for p, v, e, m in zip(value, variance, effective, most, strict=True)
-        ]
+        size = effective_size(value, variance, effective, most)
         alone = share[0].max(axis=0) > 1 - _ROUNDING
         return Rates(value, np.where(alone, 0.0, size), np.maximum(effective - 1, 1.0), covariance)
 

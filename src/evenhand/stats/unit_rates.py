@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import FEWEST
+from evenhand.stats.clustered import LeftOut
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
@@ -102,28 +102,10 @@ class UnitRates:
         group = key % self.groups
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        lengths = np.diff(np.append(starts, order.size))
         hits, trials = (one[order] for one in self._sums(kind, piece, key.size, first, stop))
         rows = (np.bincount(piece) / np.bincount(piece, self.weight))[order, None]
-
-        def total(values: Floats) -> Floats:
-            return np.asarray(np.add.reduceat(values, starts, axis=0))
-
-        with np.errstate(divide="ignore", invalid="ignore"):
-            whole, count = total(trials), total((trials > 0).astype(np.float64))
-            value = total(hits) / np.where(whole > 0, whole, np.nan)
-            mean, sums, units = (np.repeat(one, lengths, axis=0) for one in (value, whole, count))
-            share = trials / sums
-            shift = (hits - mean * trials) / sums / np.maximum(1 - share, 1e-12)
-            shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
-            variance, effective = total(shift**2), 1 / total(share**2)
-            most = 1 / total(share**2 / np.where(trials > 0, trials * rows, 1))
-            noise = value * (1 - value)
-            size = np.where((variance > 1e-15) & (noise > 0), noise / variance, effective)
-        size = np.where(count < FEWEST, 0.0, np.minimum(size, most))
-        freedom = np.maximum(np.nan_to_num(effective, nan=1.0) - 1, 1.0)
-        covariance = self._covariance(shift, key[order])
-        return Rates(value.T, np.nan_to_num(size.T), freedom.T, covariance)
+        found = LeftOut.of(hits, trials, trials * rows, starts)
+        return Rates(found.value.T, found.size.T, found.freedom.T, self._covariance(found.shift, key[order]))
 
     def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> tuple[Floats, Floats]:
         """Hits and trials by key and label, shape (count, labels) each."""
