@@ -129,12 +129,6 @@ def top_weights(values: Floats, k: int) -> Floats:
     return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))
 
 
-def check_k(k: int) -> None:
-    """Refuse what is no whole number from 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
-
-
 def _asked(
     evidence: Similarities,
     targets: Sequence[str],

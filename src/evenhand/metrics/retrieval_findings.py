@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Dropped, Finding, GroupSize, Null, Part
-from evenhand.metrics.building import number
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.retrieval_asked import Asked, Figures, Statistic
 from evenhand.metrics.retrieval_inference import Inference, infer, null_of
 from evenhand.metrics.small_groups import few_decide
@@ -45,35 +43,23 @@ def retrieval_finding(
         notes += inference.notes
         if inference.whole is not None:
             details |= _against(inference.whole, value)
-    finding = Finding(
-        **_bound(asked, params),
+    pools = asked.pools
+    sizes = pools.group_sizes.tolist()
+    return as_finding(
+        asked.name,
+        pools.by,
+        {**params, **asked.params},
+        n=sum(sizes),
+        groups=[GroupSize(key=pools.group_key(code), n=n) for code, n in enumerate(sizes)],
         value=value,
         reason=_overall_reason(figures) if value is None else None,
         parts=_parts(asked, figures, inference.chances, statistic.side),
         dropped=_dropped(asked, figures),
         notes=notes,
         details=details,
+        limits=inference.limits,
         **inference.fields,
     )
-    return finding if inference.limits is None else finding.with_levels(inference.limits)
-
-
-def _bound(asked: Asked, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What the metric, its parameters and the pools say, whatever was found."""
-    definition = DEFINITIONS[asked.name]
-    by, every = asked.pools.by, {**params, **asked.params}
-    sizes = asked.pools.group_sizes.tolist()
-    return {
-        "metric": str(BoundMetric.make(asked.name, by, every)),
-        "name": asked.name,
-        "params": {key: param for key, param in every.items() if param is not None},
-        "by": list(by),
-        "n": sum(sizes),
-        "groups": [GroupSize(key=asked.pools.group_key(code), n=n) for code, n in enumerate(sizes)],
-        "fair_at": definition.fair_at,
-        "direction": definition.direction,
-        "source": definition.source,
-    }
 
 
 def _against(chance: Chance, value: float) -> dict[str, float | str | None]:

@@ -56,7 +56,7 @@ class ClusterMean:
         """
         if not sums.size:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
-        found, shifts = LeftOut.of(*(one[:, None] for one in (sums, weights, sizes))), np.zeros(width)
+        found, shifts = LeftOut.of(sums[:, None], weights[:, None], sizes[:, None]), np.zeros(width)
         shifts[code] = found.shift[:, 0]
         variance = found.variance.item() if sums.size >= FEWEST else np.nan
         return cls(found.value.item(), sums.size, found.effective.item(), variance, found.rows.item(), shifts)
@@ -74,9 +74,9 @@ class ClusterMean:
 class LeftOut:
     """L means of the clusters of G groups, and how they vary by leaving out each cluster in turn.
 
-    A cluster adds ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` its share of the weight and ``u_c = (s_c -
-    mean w_c) / sum w``; the sum of their squares is the variance. With equal weights it is the sample variance
-    over C.
+    A cluster adds ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` its share of the weight and
+    ``u_c = (s_c - mean w_c) / sum w``; the sum of their squares is the variance. With equal weights it is the
+    sample variance over C.
 
     Attributes:
         value: Shape (G, L); NaN without weight.

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +66,7 @@ class Exchange:
         members = np.zeros((int(self.units.max()) + 1, len(self.order)), dtype=bool)
         np.logical_or.at(members, self.units, self._members)
         alike = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        used = members.any(axis=1)
+        used = np.asarray(members.any(axis=1))
         alike[~used] = alike.max() + 1 + np.arange((~used).sum())
         found = Relabelling(self.labels, self.units, alike[self.units])
         movable = found.movable[used[found.whole]]
@@ -235,7 +234,7 @@ class Changed:
         return float(self.spread.mean()) / middle, each / middle
 
 
-def _of_mean(within: Floats, count: npt.NDArray[Any], expected: float) -> Floats:
+def _of_mean(within: Floats, count: npt.NDArray[np.integer], expected: float) -> Floats:
     """Variance of means over queries."""
     return np.asarray(blended(within, count, np.array(expected)) / count)
 

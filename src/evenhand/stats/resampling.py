@@ -73,7 +73,7 @@ def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, r
 
 
 def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
-    """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and number of columns of resamples, shape (replicates,)."""
+    """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and columns of resamples, shape (replicates,) each."""
     labels, column = np.unique(cells.prediction, return_inverse=True)
     group = np.unique(cells.group, return_inverse=True)[1]
     row = np.bincount(group, cells.n)[group]

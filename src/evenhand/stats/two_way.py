@@ -186,9 +186,8 @@ def reduction_interval(
     *,
     level: float = 0.95,
     ddof: int = 1,
-    absolute: bool = True,
 ) -> Ends:
-    """Interval of a reduction: ``|d before| - |d after|``, or ``d before - d after``, on the same items.
+    """Interval of a reduction: ``|d before| - |d after|``, on the same items.
 
     The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes
     are the reaches of the two intervals on their scale h, tilted by the correlation r of the two h when items
@@ -201,7 +200,6 @@ def reduction_interval(
         sizes: Of the sets.
         level: Of the interval.
         ddof: Of d.
-        absolute: Whether it is |d| that is to be smaller.
 
     Returns:
         Low and high end; NaN where either d has no interval. Above 0 means that d was reduced.
@@ -215,8 +213,7 @@ def reduction_interval(
     r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
 
     def reduction(h: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-        pair = d_of(h, sizes, ddof), d_of(other, sizes, ddof)
-        return np.asarray(abs(pair[0]) - abs(pair[1]) if absolute else pair[0] - pair[1])
+        return np.asarray(abs(d_of(h, sizes, ddof)) - abs(d_of(other, sizes, ddof)))
 
     angle = np.linspace(0, 2 * np.pi, _STEPS)
     along = r * np.cos(angle) + np.sqrt(max(1 - r * r, 0)) * np.sin(angle)
@@ -224,7 +221,7 @@ def reduction_interval(
         first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
     )
     moves, centre = ends - reduction(first.value, second.value), [_d(table, sizes, ddof) for table in tables]
-    reduced = abs(centre[0]) - abs(centre[1]) if absolute else centre[0] - centre[1]
+    reduced = abs(centre[0]) - abs(centre[1])
     return reduced + float(moves.min()), reduced + float(moves.max())
 
 
