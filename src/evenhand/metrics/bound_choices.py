@@ -126,13 +126,9 @@ class Bound(NamedGroups):
         if tied:
             how = "the first counts" if self.mode == "paper" else "they share the weight"
             notes.append(f"{tied} samples have several candidates with the highest score; {how}")
-        dropped = self.dropped + list(fields.pop("dropped", []))
-        sizes: dict[str, Any] = {
-            "n": int(self.chosen.sum()),
-            "groups": self.group_sizes(),
-            "dropped": dropped,
-        }
-        return as_finding(name, self.by, params, value=value, notes=notes, **sizes, **fields)
+        fields |= {"notes": notes, "n": int(self.chosen.sum()), "groups": self.group_sizes()}
+        fields["dropped"] = self.dropped + fields.get("dropped", [])
+        return as_finding(name, self.by, params, value=value, **fields)
 
 
 def _codes(choices: Choices, names: Sequence[str]) -> Integers:

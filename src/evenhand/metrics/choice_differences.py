@@ -79,7 +79,7 @@ def resolution_difference(
         params["reference_candidates"] = against
 
     def limits(level: float) -> Interval | None:
-        return asked.interval(rows, moved, level, fields["p_value"])
+        return asked.interval(rows, moved, level, fields.get("p_value"))
 
     fields |= {"parts": corrected(parts), "limits": limits}
     return bound.finding("resolution_difference", value, params, **fields)

@@ -56,8 +56,8 @@ def accuracy(
         low, high = margins.overall().limits(normal_quantile(level))
         return wilson(float(low[0, 0]), float(high[0, 0]), level, margins.unit)
 
-    fields: dict[str, Any] = {"interval": at(LEVEL), "limits": at, "parts": parts}
-    return build(prepared.grouped, "accuracy", {}, number(value), **fields)
+    overall = number(value)
+    return build(prepared.grouped, "accuracy", {}, overall, interval=at(LEVEL), limits=at, parts=parts)
 
 
 def mean_group_accuracy(

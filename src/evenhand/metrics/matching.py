@@ -14,7 +14,7 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association import undefined
 from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.building import null_band, number, resampled_p
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.metrics.similarity_findings import BAND_DRAWS, Details
 from evenhand.stats.association import effect_bound
 
