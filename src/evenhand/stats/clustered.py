@@ -159,7 +159,7 @@ def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[F
     return np.asarray(away / total**2 * units / np.maximum(units - 1, 1))
 
 
-def blended(own: Floats, units: Floats, expected: Floats) -> Floats:
+def blended(own: Floats, units: npt.NDArray[np.number], expected: Floats) -> Floats:
     """A variance that some units show, with four units of the expected one: few units may agree by chance."""
     return np.asarray((units * own + _PRIOR * expected) / (units + _PRIOR))
 

@@ -234,7 +234,7 @@ class Changed:
         return float(self.spread.mean()) / middle, each / middle
 
 
-def _of_mean(within: Floats, count: npt.NDArray[np.integer], expected: float) -> Floats:
+def _of_mean(within: Floats, count: npt.NDArray[np.number], expected: float) -> Floats:
     """Variance of means over queries."""
     return np.asarray(blended(within, count, np.array(expected)) / count)
 
