@@ -20,6 +20,7 @@ from evenhand.metrics.query_groups import QueryGroups
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import Rates
+from evenhand.stats.relabelling import units_in
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -128,8 +129,7 @@ class GroupQuestion(ABC):
         cluster, group = self.bound.cluster, self.bound.group
         if cluster is None:
             return self.bound.sizes
-        pairs = np.unique(np.stack([group, cluster]), axis=1)
-        return np.bincount(pairs[0], minlength=len(self.bound.groups))
+        return units_in(cluster, group, len(self.bound.groups))
 
     def interval(self, ends: Ends, value: float, level: float, method: str) -> Interval:
         """An interval that holds its value, which paper mode may have rounded."""

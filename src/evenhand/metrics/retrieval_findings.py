@@ -14,6 +14,7 @@ from evenhand.metrics.retrieval_inference import Inference, infer, null_of
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.ranking_null import Chance
+from evenhand.stats.relabelling import units_in
 
 
 def retrieval_finding(
@@ -133,8 +134,7 @@ def _notes(asked: Asked, figures: Figures) -> list[str]:
 def _few(asked: Asked, figures: Figures) -> list[str]:
     """A note on groups of few units that decide the value."""
     pools, units = asked.pools, asked.pools.cluster or "samples"
-    here = np.unique(np.stack([pools.units, pools.labels]), axis=1)[1]
-    sizes = np.bincount(here, minlength=len(pools.groups)).tolist()
+    sizes = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
     return few_decide([(asked.group_names[code], sizes[code]) for code in figures.deciding], units)
 
 

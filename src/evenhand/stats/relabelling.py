@@ -130,6 +130,11 @@ def several_in(unit: Integers, label: Integers) -> Mask:
     return np.asarray(lowest < highest)
 
 
+def units_in(unit: Integers, label: Integers, labels: int) -> Integers:
+    """How many units have rows of each label, shape (labels,)."""
+    return np.bincount(np.unique(np.stack([unit, label]), axis=1)[1], minlength=labels)
+
+
 def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: int) -> Integers:
     """Labels in random order within blocks, shape (size, N); blocks are any codes, shape (N,)."""
     order = np.argsort(block, kind="stable")

@@ -13,7 +13,7 @@ from evenhand.stats.clustered import LeftOut
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
-from evenhand.stats.relabelling import Relabelling
+from evenhand.stats.relabelling import Relabelling, units_in
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -76,9 +76,7 @@ class UnitRates:
     @cached_property
     def sizes(self) -> Integers:
         """Units of each group, shape (G,)."""
-        return np.bincount(
-            np.unique(self.unit * self.groups + self.group) % self.groups, minlength=self.groups
-        )
+        return units_in(self.unit, self.group, self.groups)
 
     def rates(self, kind: str) -> Rates:
         """Rates of each label and group, shape (L, G), or (1, G) of ``hit``; sizes as of ``ClusterMean``."""
