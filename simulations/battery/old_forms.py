@@ -26,7 +26,7 @@ from evenhand.metrics.household_groups import HouseholdUnits
 from evenhand.metrics.margin_rates import Margins
 from evenhand.stats.clustered import ClusterMean
 from evenhand.stats.exchanged_rates import Tally
-from evenhand.stats.neighbour_labels import _Cards
+from evenhand.stats.neighbour_labels import _Moved
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.ranking_exchange import Exchange, Means
 from evenhand.stats.rankings import RankedPools
@@ -69,7 +69,7 @@ class OldForm:
 
 _SIZE: Callable[[ClusterMean], float] = ClusterMean.size.fget  # type: ignore[attr-defined]  # a property
 _GROUPED, _MEANS = Grouped.__init__, Means.of
-_LABELS, _RANKINGS, _PRECISIONS = _Cards.draws, Exchange.draws, NeighbourRows.precisions
+_LABELS, _RANKINGS, _PRECISIONS = _Moved.draws, Exchange.draws, NeighbourRows.precisions
 
 
 def _size_below_ten(mean: ClusterMean) -> float:
@@ -99,9 +99,10 @@ def _within_the_truth(margins: Margins) -> Iterator[Tally]:
         yield Tally(confusion.predicted.astype(np.float64), margins.confusion.group_size[:, None])
 
 
-def _queries_only(cards: _Cards, *args: Any) -> Iterator[Marks]:
-    for marks in _LABELS(cards, *args):
-        asked, labels = cards.rows.marks.asked, cards.rows.marks.labels
+def _queries_only(moved: _Moved, *args: Any) -> Iterator[Marks]:
+    start = moved.marks[moved.labels.label]
+    asked, labels = start[: moved.queries, 0], start[moved.queries :, 2]
+    for marks in _LABELS(moved, *args):
         yield Marks(
             np.tile(asked, (len(marks.asked), 1)), marks.group, np.tile(labels, (len(marks.asked), 1))
         )
@@ -160,7 +161,7 @@ OLD_FORMS = (
     OldForm("took what concepts make of households for what income does", ("households",),
             [(HouseholdUnits, "adjusted", _cached(lambda units: units.rows, "adjusted"))]),
     OldForm("held the database fixed in the exchange of precision_gap", ("neighbours",),
-            [(_Cards, "draws", _queries_only), (NeighbourRows, "precisions", _one_chance)]),
+            [(_Moved, "draws", _queries_only), (NeighbourRows, "precisions", _one_chance)]),
     OldForm("exchanged groups of one pool for each query by itself", ("rankings",),
             [(Exchange, "draws", _each_query_alone), (Means, "of", _nothing_common)]),
     OldForm("made intervals of resampled groups, of no width where a tiny group is all right", ("accuracy",),

@@ -9,7 +9,7 @@ import pytest
 from evenhand.mitigate.dimension_pruning import Pruning
 from evenhand.mitigate.material import Material
 from evenhand.mitigate.nearest_neighbours import neighbour_information
-from evenhand.stats.leave_one_dimension_out import without_each_dimension
+from evenhand.stats.leave_one_dimension_out import RemainingDimensions
 
 VECTORS = Path(__file__).parent / "vectors" / "mmbias"
 NAMES = ("pruning", "pruning_negative")
@@ -32,7 +32,7 @@ def psi(material, **options):
     x, y, a, b = material.tests[0]
     sets, words = material.target_sets, material.attribute_sets
     test = (sets[x], sets[y], words[a], words[b])
-    return without_each_dimension(material.targets, material.attributes, [test], **options)[0]
+    return RemainingDimensions(material.targets, material.attributes, [test], **options).without_each()[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.leave_one_dimension_out import RemainingDimensions, without_each_dimension
+from evenhand.stats.leave_one_dimension_out import RemainingDimensions
 
 TEST = (np.arange(8), np.arange(8, 20), np.arange(5), np.arange(5, 12))
 
@@ -38,7 +38,7 @@ def vectors():
 @pytest.mark.parametrize("ddof", [0, 1])
 @pytest.mark.parametrize("renormalise", [True, False])
 def test_equal_to_computing_each_anew(vectors, renormalise, ddof):
-    found = without_each_dimension(*vectors, [TEST], renormalise=renormalise, ddof=ddof)
+    found = RemainingDimensions(*vectors, [TEST], renormalise=renormalise, ddof=ddof).without_each()
     expected = [anew(*vectors, TEST, without(30, [k]), renormalise=renormalise, ddof=ddof) for k in range(30)]
     np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-12)
 
@@ -66,7 +66,7 @@ def test_tests_that_share_attributes_or_do_not(vectors):
     first, second, third = np.arange(8), np.arange(6, 14), np.array([19, 2, 15, 16])
     a, b, c = np.arange(5), np.arange(4, 9), np.array([11, 0, 3])
     tests = [(first, second, a, b), (first, third, a, b), (second, third, b, c), (third, first, a, b)]
-    found = without_each_dimension(*vectors, tests)
+    found = RemainingDimensions(*vectors, tests).without_each()
     for row, test in zip(found, tests, strict=True):
         expected = [anew(*vectors, test, without(30, [k])) for k in range(30)]
         np.testing.assert_allclose(row, expected, rtol=0, atol=1e-12)
@@ -74,14 +74,16 @@ def test_tests_that_share_attributes_or_do_not(vectors):
 
 
 def test_blocks_make_no_difference(vectors, monkeypatch):
-    whole = without_each_dimension(*vectors, [TEST])
+    whole = RemainingDimensions(*vectors, [TEST]).without_each()
     monkeypatch.setattr("evenhand.stats.leave_one_dimension_out._BLOCK", 90)
-    np.testing.assert_allclose(without_each_dimension(*vectors, [TEST]), whole, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        RemainingDimensions(*vectors, [TEST]).without_each(), whole, rtol=0, atol=1e-13
+    )
 
 
 def test_float32_has_six_digits_and_the_same_order(vectors):
     double, single = (
-        without_each_dimension(*vectors, [TEST], precision=p)[0] for p in ("float64", "float32")
+        RemainingDimensions(*vectors, [TEST], precision=p).without_each()[0] for p in ("float64", "float32")
     )
     np.testing.assert_allclose(single, double, rtol=0, atol=1e-5)
     assert np.argsort(single)[:10].tolist() == np.argsort(double)[:10].tolist()
@@ -103,7 +105,7 @@ def test_undefined_is_nan(vectors):
     targets, attributes = vectors
     nothing = np.array([], dtype=int)
     tests = [TEST, (nothing, *TEST[1:]), (*TEST[:2], nothing, TEST[3]), (TEST[0], TEST[0][:0], *TEST[2:])]
-    found = without_each_dimension(targets, attributes, tests)
+    found = RemainingDimensions(targets, attributes, tests).without_each()
     assert np.isfinite(found[0]).all()
     assert np.isnan(found[1:]).all()
     same = np.tile(targets[:1], (20, 1))
@@ -120,12 +122,14 @@ def test_a_dimension_that_is_all_of_an_item_has_no_effect_size_without_it(vector
     targets, attributes = (array.copy() for array in vectors)
     targets[2] = 0
     targets[2, 7] = 5
-    found = without_each_dimension(targets, attributes, [TEST])[0]
+    found = RemainingDimensions(targets, attributes, [TEST]).without_each()[0]
     assert np.flatnonzero(np.isnan(found)).tolist() == [7]
     others = np.delete(np.arange(30), 7)
     expected = [anew(targets, attributes, TEST, without(30, [k])) for k in others]
     np.testing.assert_allclose(found[others], expected, rtol=0, atol=1e-12)
-    assert np.isfinite(without_each_dimension(targets, attributes, [TEST], renormalise=False)).all()
+    assert np.isfinite(
+        RemainingDimensions(targets, attributes, [TEST], renormalise=False).without_each()
+    ).all()
 
 
 def test_two_dimensions_that_are_all_of_an_item_can_go_singly_only(vectors):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.neighbour_labels import _Cards, relabel
+from evenhand.stats.neighbour_labels import _Moved, relabel
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows
 
 
@@ -25,7 +25,7 @@ def rows(seed=0, n=12, m=15, k=3, *, groups=2, unit=None, item_unit=None):
 
 def drawn_alone(found, replicates):
     """The marks of each draw."""
-    draws = _Cards.of(found).draws(np.random.default_rng(0), replicates)
+    draws = _Moved.of(found).draws(np.random.default_rng(0), replicates)
     return [some.at(number) for some in draws for number in range(len(some.asked))]
 
 
@@ -79,7 +79,7 @@ def test_the_covariance_is_that_of_pairs_that_share_a_unit(clusters):
 def test_draws_held_together_are_what_each_is_alone():
     for unit, item_unit in ((None, None), (np.arange(12) // 3, np.arange(15) // 3)):
         found = rows(5, groups=3, unit=unit, item_unit=item_unit)
-        (draws,) = _Cards.of(found).draws(np.random.default_rng(2), 7)
+        (draws,) = _Moved.of(found).draws(np.random.default_rng(2), 7)
         together = found.precisions(draws)
         for number in range(7):
             alone, one = found.precision(draws.at(number)), together.at(number)

@@ -83,7 +83,7 @@ def test_attributes_as_they_are_leave_welchs_t():
     assert found.p_value() == pytest.approx(stats.ttest_ind(phi[:7], phi[7:], equal_var=False).pvalue)
 
 
-@pytest.mark.parametrize("statistic", ["d", "cohens_d", "difference"])
+@pytest.mark.parametrize("statistic", ["d", "difference"])
 def test_limits_exclude_0_where_p_is_small(statistic):
     for seed in range(20):
         values, sizes = planted(0.04, seed=seed), Sizes(*SETS)
@@ -118,12 +118,10 @@ def test_the_scale_goes_back_to_d():
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_intervals_hold_the_value_and_stay_within_the_bound(gap, ddof):
     values, sizes = planted(gap, 20, 15, 30, 20), Sizes(20, 15, 30, 20)
-    d, cohen = d_and_cohen(values, 20, 30, ddof)
+    d, _ = d_and_cohen(values, 20, 30, ddof)
     low, high = two_way_interval(values, sizes, ddof=ddof)
     bound = effect_bound(20, 15, ddof)
     assert -bound < low < d < high < bound * (1 + 1e-12)
-    ends = two_way_interval(values, sizes, statistic="cohens_d")
-    assert ends[0] < cohen < ends[1]
 
 
 def test_exchanging_sets_negates_the_interval():
@@ -173,18 +171,14 @@ def test_a_real_reduction_is_found_whatever_the_sign(turn):
     low, high = reduction_interval(turn * before, turn * after, Sizes(20, 20, 15, 15))
     reduction = abs(d_and_cohen(before, 20, 15)[0]) - abs(d_and_cohen(after, 20, 15)[0])
     assert 0 < low < reduction < high
-    signed = reduction_interval(turn * before, turn * after, Sizes(20, 20, 15, 15), absolute=False)
-    assert signed[0] < turn * (d_and_cohen(before, 20, 15)[0] - d_and_cohen(after, 20, 15)[0]) < signed[1]
 
 
 def test_a_reversal_is_no_reduction():
     before = planted(0.1, 20, 20, 15, 15)
     low, high = reduction_interval(before, -before, Sizes(20, 20, 15, 15))
     assert low <= 0 <= high
-    low, _ = reduction_interval(before, -before, Sizes(20, 20, 15, 15), absolute=False)
-    assert low > 0
 
 
 def test_a_statistic_that_does_not_exist_is_named():
-    with pytest.raises(ValueError, match="'t'; there is one of d, cohens_d, difference"):
+    with pytest.raises(ValueError, match="'t'; there is one of d, difference"):
         two_way_interval(planted(), Sizes(*SETS), statistic="t")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PrivateAttr
@@ -17,6 +17,12 @@ Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
 Band = Literal["negligible", "small", "medium", "large"]
 Role = Literal["primary", "exploratory"]
+
+
+def key_of(group: Sequence[object]) -> Key:
+    """A group as findings write it: one text, or a list in the order of the attributes."""
+    texts = [str(value) for value in group]
+    return texts[0] if len(texts) == 1 else texts
 
 
 class Model(BaseModel):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
+from evenhand.core.results import Key, key_of
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.labels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
 
@@ -138,10 +139,9 @@ class Grouped:
         """A label as findings write it."""
         return str(self.labels[code])
 
-    def group_key(self, code: int) -> str | list[str]:
+    def group_key(self, code: int) -> Key:
         """A group as findings write it: one text, or a list in the order of ``by``."""
-        values = [str(value) for value in self.groups[code]]
-        return values[0] if len(values) == 1 else values
+        return key_of(self.groups[code])
 
 
 def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], npt.NDArray[np.bool_]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.results import Key, key_of
 from evenhand.evidence.labels import MISSING, Codes, Encoder, Label
 
 Floats = npt.NDArray[np.float64]
@@ -64,10 +65,9 @@ class Pools:
         pairs = np.unique(np.stack([self.units[self.samples[here]], np.nonzero(here)[0]]), axis=1)
         return bool(np.unique(pairs[0]).size < pairs.shape[1])
 
-    def group_key(self, code: int) -> str | list[str]:
+    def group_key(self, code: int) -> Key:
         """A group as findings write it: one text, or a list in the order of ``by``."""
-        values = [str(value) for value in self.groups[code]]
-        return values[0] if len(values) == 1 else values
+        return key_of(self.groups[code])
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from evenhand.stats.differences import (
     range_limits,
     worst_limits,
 )
-from evenhand.stats.exchanged_rates import exceeded
 from evenhand.stats.rates import Rates
+from evenhand.stats.relabelling import exceeded
 
 Floats = npt.NDArray[np.float64]
 

@@ -315,8 +315,7 @@ class Comparison:
         groups = [GroupSize(key=self.targets[0], n=n), GroupSize(key=self.targets[1], n=m)]
         notes = [*self._notes(), *fields.pop("notes", [])]
         parts = self._parts()
-        limits = fields.pop("limits", None)
-        found = finding_of(
+        return finding_of(
             self.name,
             self.evidence,
             {**self.params, **params},
@@ -329,7 +328,6 @@ class Comparison:
             notes=notes,
             **fields,
         )
-        return found if limits is None else found.with_levels(limits)
 
     def _parts(self) -> list[Part]:
         parts = []

@@ -14,8 +14,8 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.results import Dropped, Finding, Interval, Null, Part
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import number, percentile_interval
-from evenhand.metrics.matching import check_k, top_weights
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.matching import top_weights
+from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.metrics.single_set import SingleSet
 from evenhand.stats.hypergeometric import log_choose
 

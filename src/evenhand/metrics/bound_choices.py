@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.bound import BoundMetric
-from evenhand.core.errors import InputError
-from evenhand.core.results import Dropped, Finding, GroupSize, Key
+from evenhand.core.results import Dropped, Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
+from evenhand.metrics.building import as_finding
 from evenhand.metrics.choice_rows import Rows
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.named_groups import NamedGroups, check_kind, coded, dropped_of, left_out, missing, texts
 from evenhand.metrics.prepared import By, names_of
 
 Integers = npt.NDArray[np.int64]
@@ -23,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(NamedGroups):
     """Choices under one grouping and selection.
 
     Attributes:
@@ -55,9 +54,7 @@ class Bound:
             InputError: The evidence is not Choices.
             UnknownName: An attribute or value that does not exist.
         """
-        if not isinstance(evidence, Choices):
-            given = type(evidence).__name__
-            raise InputError(f"this metric takes Choices, not {given}; make them with Choices.join")
+        check_kind(evidence, Choices, "Choices.join")
         names = names_of(by)
         for name in names:
             evidence.check_attribute(name)
@@ -68,21 +65,10 @@ class Bound:
             counts[reason] = counts.get(reason, 0) + 1
         if evidence.unannotated:
             counts["not annotated"] = evidence.unannotated
-        chosen = inside[usable].copy()
-        columns = [evidence.table[name].cast(pl.String) for name in names]
-        for name, column in zip(names, columns, strict=True):
-            missing = chosen & column.is_null().to_numpy()
-            if missing.any():
-                counts[f"missing {name}"] = int(missing.sum())
-                chosen &= ~missing
-        keys = list(zip(*(column.to_numpy()[chosen].tolist() for column in columns), strict=True))
-        groups = sorted(set(keys))
-        position = {key: index for index, key in enumerate(groups)}
-        group = np.array(
-            [position[key] for key in keys] if names else [0] * int(chosen.sum()), dtype=np.int64
-        )
-        dropped = [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items())]
-        return cls(evidence, names, where or {}, mode, chosen, groups, group, dropped)
+        columns = texts(evidence.table, names)
+        chosen = left_out(inside[usable], missing(columns), counts)
+        groups, group = coded(columns, chosen)
+        return cls(evidence, names, where or {}, mode, chosen, groups, group, dropped_of(counts))
 
     def units(self, rows: Rows) -> str:
         """What is drawn as a whole in these rows, in words."""
@@ -126,42 +112,23 @@ class Bound:
             **({"mode": self.mode} if self.mode == "paper" else {}),
         }
 
-    def key(self, code: int) -> Key:
-        """A group as findings write it."""
-        values = list(self.groups[code])
-        return values[0] if len(values) == 1 else values
-
     def group_sizes(self) -> list[GroupSize]:
         """Samples of each group, or of each gender where there is no grouping."""
         if self.by:
-            sizes = np.bincount(self.group, minlength=len(self.groups)).tolist()
-            return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(sizes)]
+            return super().group_sizes()
         sizes = list(self.rows("correct").sizes)
         return [GroupSize(key=g, n=n) for g, n in zip(self.choices.genders, sizes, strict=True) if n]
 
     def finding(self, name: str, value: float | None, params: dict[str, Any], **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
-        definition = DEFINITIONS[name]
         tied = int(self.choices.tied[self.chosen].sum())
         notes = list(fields.pop("notes", []))
         if tied:
             how = "the first counts" if self.mode == "paper" else "they share the weight"
             notes.append(f"{tied} samples have several candidates with the highest score; {how}")
-        return Finding(
-            metric=str(BoundMetric.make(name, self.by, params)),
-            name=name,
-            params=params,
-            by=list(self.by),
-            value=value,
-            n=int(self.chosen.sum()),
-            groups=self.group_sizes(),
-            dropped=self.dropped + list(fields.pop("dropped", [])),
-            direction=definition.direction,
-            fair_at=definition.fair_at,
-            source=definition.source,
-            notes=notes,
-            **fields,
-        )
+        fields |= {"notes": notes, "n": int(self.chosen.sum()), "groups": self.group_sizes()}
+        fields["dropped"] = self.dropped + fields.get("dropped", [])
+        return as_finding(name, self.by, params, value=value, **fields)
 
 
 def _codes(choices: Choices, names: Sequence[str]) -> Integers:
@@ -170,8 +137,8 @@ def _codes(choices: Choices, names: Sequence[str]) -> Integers:
         return np.zeros(choices.table.height, dtype=np.int64)
     key = ("codes", tuple(names))
     if key not in choices.memo:
-        texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
-        ranked = choices.table.select(code=pl.concat_str(texts, separator="\x1f").rank("dense"))
+        values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
+        ranked = choices.table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
         choices.memo[key] = ranked["code"].to_numpy().astype(np.int64) - 1
     codes: Integers = choices.memo[key]
     return codes

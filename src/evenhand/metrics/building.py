@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Band, Dropped, Finding, GroupSize, Interval, Null
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.stats.relabelling import exceeded
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,21 +71,39 @@ def described(
         value: The value, None when not estimable.
         fields: Further fields of Finding.
     """
+    sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
+    return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
+
+
+def as_finding(
+    name: str,
+    by: Sequence[str],
+    params: Mapping[str, Any],
+    *,
+    lists: str | None = None,
+    limits: Callable[[float], Interval | None] | None = None,
+    **fields: Any,
+) -> Finding:
+    """A Finding with what the definition of its metric says filled in.
+
+    Args:
+        name: The metric's stable name.
+        by: Attributes crossed.
+        params: Parameters that differ from their default; those that are None are left out.
+        lists: What lists are joined by where the metric is printed; None: they are printed as lists.
+        limits: From a level to the interval, where there is one.
+        fields: Further fields of Finding.
+    """
     definition = DEFINITIONS[name]
-    return Finding(
-        metric=str(BoundMetric.make(name, bound.by, params)),
-        name=name,
-        params=dict(params),
-        by=list(bound.by),
-        value=value,
-        n=bound.n,
-        groups=bound.group_sizes(),
-        dropped=bound.dropped,
-        direction=definition.direction,
-        fair_at=definition.fair_at,
-        source=definition.source,
-        **fields,
-    )
+    kept = {key: param for key, param in params.items() if param is not None}
+    printed = kept
+    if lists is not None:
+        printed = {k: lists.join(map(str, one)) if isinstance(one, list) else one for k, one in kept.items()}
+    found = Finding(
+        metric=str(BoundMetric.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
+        direction=definition.direction, fair_at=definition.fair_at, source=definition.source, **fields,
+    )  # fmt: skip
+    return found if limits is None or found.interval is None else found.with_levels(limits)
 
 
 def build(
@@ -99,27 +118,15 @@ def build(
         value: The value, None when not estimable.
         fields: Further fields of Finding; ``dropped`` adds to the rows the grouping dropped.
     """
-    definition = DEFINITIONS[name]
     dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
     groups = [
         GroupSize(key=grouped.group_key(code), n=size)
         for code, size in enumerate(grouped.group_sizes.tolist())
         if grouped.by
     ]
-    return Finding(
-        metric=str(BoundMetric.make(name, grouped.by, params)),
-        name=name,
-        params={key: param for key, param in params.items() if param is not None},
-        by=list(grouped.by),
-        value=value,
-        n=grouped.n_rows,
-        groups=groups,
-        dropped=dropped + fields.pop("dropped", []),
-        direction=definition.direction,
-        fair_at=definition.fair_at,
-        source=definition.source,
-        **fields,
-    )
+    dropped += fields.pop("dropped", [])
+    sizes: dict[str, Any] = {"n": grouped.n_rows, "groups": groups, "dropped": dropped}
+    return as_finding(name, grouped.by, params, value=value, **sizes, **fields)
 
 
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
@@ -218,10 +225,8 @@ def resampled_p(draws: Floats, observed: float, side: str) -> float | None:
     usable = draws[~np.isnan(draws)]
     if not usable.size or not np.isfinite(observed):
         return None
-    slack = 1e-9 * max(1.0, abs(observed))
-    extreme = {
-        "high": usable >= observed - slack,
-        "low": usable <= observed + slack,
-        "both": np.abs(usable - usable.mean()) >= abs(observed - usable.mean()) - slack,
-    }[side]
-    return float((1 + extreme.sum()) / (1 + usable.size))
+    middle = usable.mean()
+    if side == "both":
+        return exceeded(abs(observed - middle), np.abs(usable - middle))
+    sign = 1 if side == "high" else -1
+    return exceeded(sign * observed, sign * usable)

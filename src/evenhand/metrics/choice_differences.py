@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import InputError, ParameterError
+from evenhand.core.errors import InputError
 from evenhand.core.results import Dropped, Finding, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
@@ -61,9 +61,7 @@ def resolution_difference(
 
     Source: McNemar 1947; Bonett and Price 2012.
     """
-    check_common(mode, inference)
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+    check_common(mode, inference, seed)
     outcome, weight = rule_of(metric)
     bound, other = Bound.of(evidence, by, where, mode), Bound.of(reference, (), None, mode)
     mine, theirs, lost = _matched(bound, other)
@@ -79,10 +77,12 @@ def resolution_difference(
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
-    found = bound.finding("resolution_difference", value, params, parts=corrected(parts), **fields)
-    if found.interval is None:
-        return found
-    return found.with_levels(lambda level: asked.interval(rows, moved, level, found.p_value))
+
+    def limits(level: float) -> Interval | None:
+        return asked.interval(rows, moved, level, fields.get("p_value"))
+
+    fields |= {"parts": corrected(parts), "limits": limits}
+    return bound.finding("resolution_difference", value, params, **fields)
 
 
 def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]:

@@ -100,19 +100,16 @@ class Rows:
         if self.cluster is None:
             rates = Rates.of_rows(np.bincount(group, hits, 2), np.bincount(group, minlength=2))
             return replace(rates, size=np.where(rates.size < FEWEST, 0.0, rates.size))
-        _, code = np.unique(self.cluster, return_inverse=True)
-        place, cell = np.unique(code * 2 + group, return_inverse=True)
-        sizes = np.bincount(cell).astype(np.float64)
-        sums = np.bincount(cell, hits).astype(np.float64)
-        rates = Rates.of_clusters(Cells(sums, sizes, sizes, place // 2, place % 2, 2).means())
+        cells = Cells.of_rows(hits, group, 2, self.cluster)
+        rates = Rates.of_clusters(cells.means())
         if not 0 < hits.mean() < 1:
             return rates
         # a gender without a hit, or without a miss, shows not how alike the samples of its clusters are:
         # those of both genders do
-        squares = np.bincount(place % 2, sizes**2, 2)
+        squares = np.bincount(cells.group, cells.sizes**2, 2)
         counts = np.array(self.sizes, dtype=np.float64)
         together = np.divide(squares, counts, out=np.ones(2), where=counts > 0)
-        alike = likeness(UnitRows(hits, group, 2, code))
+        alike = likeness(UnitRows(hits, group, 2, self.cluster))
         size = counts / (1 + (together - 1) * alike)
         hidden = (rates.size > 0) & ((rates.value <= 0) | (rates.value >= 1))
         return replace(rates, size=np.where(hidden, np.maximum(size, rates.size), rates.size))

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Key, Param, Part
 from evenhand.core.seeds import stream
-from evenhand.metrics.building import number
+from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.compared_inference import inferred, made_by
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.resolution_findings import corrected
@@ -136,31 +135,25 @@ def answer_difference(
         "unit": both.unit,
         "metric_direction": DEFINITIONS[of.name].direction,
     }
-    found = _finding(both, names, value, parts=_parts(both, seed), details=details, **fields)
-    return found if make is None or found.interval is None else found.with_levels(make)
+    return _finding(both, names, value, limits=make, parts=_parts(both, seed), details=details, **fields)
 
 
 def _finding(both: AnsweredBoth, names: Sequence[str], value: float | None, **fields: Any) -> Finding:
     """A Finding with what the compared finding and the definition say filled in."""
     of, name = both.of, f"{both.of.name}_difference"
-    definition = DEFINITIONS[name]
     params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
-    printed = {key: "|".join(map(str, one)) if isinstance(one, list) else one for key, one in params.items()}
-    return Finding(
-        metric=str(BoundMetric.make(name, tuple(of.by), printed)),
-        name=name,
-        params=params,
+    return as_finding(
+        name,
+        of.by,
+        params,
+        lists="|",
         benchmark=of.benchmark,
         model=names[0],
         reference=names[1],
-        by=list(of.by),
         value=value,
         n=float(both.n),
         groups=list(both.groups),
         dropped=list(both.dropped),
-        direction=definition.direction,
-        fair_at=definition.fair_at,
-        source=definition.source,
         notes=[*both.notes, *_agreement(both.whole, value, fields)],
         **fields,
     )

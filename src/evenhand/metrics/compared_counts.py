@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
+from evenhand.core.results import Dropped, GroupSize, key_of
 from evenhand.core.seeds import stream
 from evenhand.evidence.counts import PREDICTIONS, Counts
 from evenhand.evidence.paired_predictions import Aligned
@@ -166,3 +168,15 @@ class Compared:
         """An effect size in the common mix over that in a model's own mix."""
         own = float(self.own[metric][place, 0]) if self.standardised else 0.0
         return float(self.observed[metric][place, 0]) / own if own > 0 else 1.0
+
+
+def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
+    """Rows of one of the models, by group, and what was left out, as fields of a finding."""
+    sizes = aligned.sizes[which]
+    return {
+        "n": float(sizes.sum()),
+        "groups": [
+            GroupSize(key=key_of(key), n=n) for key, n in zip(aligned.groups, sizes.tolist(), strict=True)
+        ],
+        "dropped": [Dropped(reason=reason, count=count) for reason, count in aligned.dropped],
+    }

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import UnknownName
-from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Param
+from evenhand.core.results import Finding, Interval
 from evenhand.evidence.counts import Counts
-from evenhand.metrics.building import number
+from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.class_effects import summary_limits
-from evenhand.metrics.compared_counts import Both, Compared
+from evenhand.metrics.compared_counts import Both, Compared, compared_rows
 from evenhand.metrics.compared_inference import inferred, made_by
 from evenhand.metrics.compared_parts import (
     APART,
@@ -25,10 +24,8 @@ from evenhand.metrics.compared_parts import (
     PairOfModels,
     accuracy_changes,
     effect_size_changes,
-    key_of,
     shares_of,
 )
-from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.differences import gap_limits, worst_limits
@@ -164,8 +161,7 @@ class _Differences:
         parts = self._parts(metric)
         if self.clusters:
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
-        found = _built(compared, metric, value, values, notes=notes, parts=parts, **fields)
-        return found if make is None or found.interval is None else found.with_levels(make)
+        return _built(compared, metric, value, values, notes=notes, parts=parts, limits=make, **fields)
 
     def _inferred(self, metric: str, value: float) -> _Inferred:
         if metric == "accuracy":
@@ -236,24 +232,14 @@ class _Differences:
 def _built(compared: Compared, metric: str, value: float | None, values: Floats, **fields: Any) -> Finding:
     """A Finding with what the rows and the definition say filled in."""
     aligned, first, second = compared.aligned, *compared.names
-    name = f"{metric}_difference"
-    params: dict[str, Param] = {"model": first, "reference": second}
-    definition = DEFINITIONS[name]
-    sizes = aligned.sizes
-    return Finding(
-        metric=str(BoundMetric.make(name, aligned.by, params)),
-        name=name,
-        params=params,
+    return as_finding(
+        f"{metric}_difference",
+        aligned.by,
+        {"model": first, "reference": second},
         model=first,
         reference=second,
-        by=list(aligned.by),
         value=value,
-        n=float(sizes[0].sum()),
-        groups=[GroupSize(key=key_of(key), n=n) for key, n in zip(aligned.groups, sizes[0], strict=True)],
-        dropped=[Dropped(reason=reason, count=count) for reason, count in aligned.dropped],
-        direction=definition.direction,
-        fair_at=definition.fair_at,
-        source=definition.source,
+        **compared_rows(aligned, 0),
         details={
             "compared": "same samples" if aligned.joined else "not paired",
             "first": number(float(values[0])),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.results import Interval, Key, Null, Part
+from evenhand.core.results import Interval, Key, Null, Part, key_of
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import number
@@ -214,12 +214,6 @@ def _taken(chosen: npt.NDArray[np.integer], array: Floats) -> Floats:
 def _factor(values: Floats, own: Floats) -> Floats:
     """By how much effect sizes are larger in the common mix than in the model's own."""
     return np.divide(values, own, out=np.ones(own.size), where=own > 0)
-
-
-def key_of(group: Sequence[object]) -> Key:
-    """A group as findings write it."""
-    texts = [str(value) for value in group]
-    return texts[0] if len(texts) == 1 else texts
 
 
 def _rows(pair: PairOfModels, labels: Sequence[int]) -> list[float]:

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
-from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null, Param, Part
-from evenhand.metrics.building import number
-from evenhand.metrics.compared_counts import Compared
+from evenhand.core.results import Dropped, Finding, Interval, Null, Param, Part
+from evenhand.metrics.building import as_finding, number
+from evenhand.metrics.compared_counts import Compared, compared_rows
 from evenhand.metrics.compared_inference import POWER
-from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats import between_seeds
 from evenhand.stats.between_seeds import Estimate
@@ -236,21 +234,13 @@ class OverSeeds:
         value: float | None = None,
         **fields: Any,
     ) -> Finding:
-        aligned, definition = self.compared.aligned, DEFINITIONS[name]
-        sizes = aligned.sizes[first.places[0]]
-        keys = [[str(level) for level in key] for key in aligned.groups]
-        lost = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
-        return Finding(
-            metric=str(BoundMetric.make(name, aligned.by, params)), name=name, params=params,
-            model=first.name, reference=None if second is None else second.name,
-            by=list(aligned.by), value=value, n=float(sizes.sum()),
-            groups=[
-                GroupSize(key=key[0] if len(key) == 1 else key, n=n)
-                for key, n in zip(keys, sizes.tolist(), strict=True)
-            ],
-            dropped=[*self.dropped, *lost], direction=definition.direction, fair_at=definition.fair_at,
-            source=definition.source, **fields,
-        )  # fmt: skip
+        aligned = self.compared.aligned
+        rows = compared_rows(aligned, first.places[0])
+        rows["dropped"] = [*self.dropped, *rows["dropped"]]
+        against = None if second is None else second.name
+        return as_finding(
+            name, aligned.by, params, model=first.name, reference=against, value=value, **rows, **fields
+        )
 
 
 def _within(found: Estimate, metric: str, lowest: float) -> Estimate:

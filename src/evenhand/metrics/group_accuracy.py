@@ -56,9 +56,8 @@ def accuracy(
         low, high = margins.overall().limits(normal_quantile(level))
         return wilson(float(low[0, 0]), float(high[0, 0]), level, margins.unit)
 
-    return build(
-        prepared.grouped, "accuracy", {}, number(value), interval=at(LEVEL), parts=parts
-    ).with_levels(at)
+    overall = number(value)
+    return build(prepared.grouped, "accuracy", {}, overall, interval=at(LEVEL), limits=at, parts=parts)
 
 
 def mean_group_accuracy(

@@ -18,6 +18,9 @@ from evenhand.metrics.label_groups import LabelGroups
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.query_groups import QueryGroups
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.differences import normal_quantile
+from evenhand.stats.rates import Rates
+from evenhand.stats.relabelling import units_in
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -81,14 +84,52 @@ class GroupQuestion(ABC):
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the metric says of itself filled in."""
 
+    @property
+    @abstractmethod
+    def grouped(self) -> Rates:
+        """Rates of all groups, with their limits."""
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """How intervals of rates are made."""
+
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """Of the rate of each group."""
+        return self.grouped.limits(normal_quantile(LEVEL))
+
+    def interval_of(self, code: int, value: float) -> dict[str, Any]:
+        """The interval of one group's rate as a field of its part, or the reason why there is none."""
+        if not self.grouped.size[code]:
+            return {"reason": ONE_CLUSTER}
+        low, high = self.limits
+        return {"interval": self.interval((float(low[code]), float(high[code])), value, LEVEL, self.method)}
+
+    def rate(self, value: float, whole: Rates, **fields: Any) -> Finding:
+        """A rate of all samples with its interval.
+
+        Args:
+            value: The rate.
+            whole: The same of one group, for its limits.
+            fields: Further fields of the finding.
+        """
+        if not whole.size[0]:
+            return self.finding(value, reason=ONE_CLUSTER, **fields)
+
+        def make(level: float) -> Interval:
+            low, high = whole.limits(normal_quantile(level))
+            return self.interval((float(low[0]), float(high[0])), value, level, self.method)
+
+        return self.finding(value, interval=make(LEVEL), limits=make, **fields)
+
     @cached_property
     def units_of(self) -> Integers:
         """Units of each group, shape (groups,)."""
         cluster, group = self.bound.cluster, self.bound.group
         if cluster is None:
             return self.bound.sizes
-        pairs = np.unique(np.stack([group, cluster]), axis=1)
-        return np.bincount(pairs[0], minlength=len(self.bound.groups))
+        return units_in(cluster, group, len(self.bound.groups))
 
     def interval(self, ends: Ends, value: float, level: float, method: str) -> Interval:
         """An interval that holds its value, which paper mode may have rounded."""
@@ -170,7 +211,5 @@ class GroupQuestion(ABC):
             return self.interval((low, high), value, level, test.method)
 
         band = null_band(test.draws, level=LEVEL, method=self.exchanged_how, seed=self.seed, side="high")
-        found = self.finding(
-            value, interval=make(LEVEL), null=band, p_value=test.p_value, chance_at=test.chance_at, **fields
-        )
-        return found.with_levels(make)
+        fields |= {"null": band, "p_value": test.p_value, "chance_at": test.chance_at}
+        return self.finding(value, interval=make(LEVEL), limits=make, **fields)

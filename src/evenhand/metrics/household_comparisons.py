@@ -18,7 +18,7 @@ from evenhand.metrics.household_tables import country_points
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
-from evenhand.stats.correlation_intervals import correlation, jackknife_interval
+from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired import Paired, flip_p_value, paired_difference
 
 Floats = npt.NDArray[np.float64]

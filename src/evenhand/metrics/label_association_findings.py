@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding, Interval, Part
+from evenhand.core.results import Finding, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.building import null_band, number
@@ -19,7 +18,7 @@ from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, Grou
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import corrected
-from evenhand.stats.differences import normal_quantile, range_limits
+from evenhand.stats.differences import range_limits
 from evenhand.stats.exchange import Exchange, exchange
 from evenhand.stats.group_rates import group_rates
 from evenhand.stats.rates import Rates
@@ -79,9 +78,7 @@ class Asked(GroupQuestion):
         Raises:
             UserError: An unknown attribute, association or option.
         """
-        check_common(mode, inference)
-        if seed < 0:
-            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+        check_common(mode, inference, seed)
         bound = LabelGroups.of(evidence, by, unknown)
         evidence.labels_of(association)  # refuses an unknown one
         checked = check_threshold(threshold)
@@ -122,11 +119,6 @@ class Asked(GroupQuestion):
         """Rates of all groups, with their limits."""
         bound = self.bound
         return group_rates(self.hit.astype(np.float64), bound.group, len(bound.groups), bound.cluster)
-
-    @cached_property
-    def limits(self) -> tuple[Floats, Floats]:
-        """Of the rate of each group."""
-        return self.grouped.limits(normal_quantile(LEVEL))
 
     @cached_property
     def units_of_known(self) -> UnitRows:
@@ -203,14 +195,7 @@ def rate_finding(asked: Asked) -> Finding:
     whole = group_rates(
         asked.hit.astype(np.float64), np.zeros_like(asked.bound.group), 1, asked.bound.cluster
     )
-    if not whole.size[0]:
-        return asked.finding(value, reason=ONE_CLUSTER, **fields)
-
-    def make(level: float) -> Interval:
-        low, high = whole.limits(normal_quantile(level))
-        return asked.interval((float(low[0]), float(high[0])), value, level, asked.method)
-
-    return asked.finding(value, interval=make(LEVEL), **fields).with_levels(make)
+    return asked.rate(value, whole, **fields)
 
 
 def gap_finding(asked: Asked) -> Finding:
@@ -266,7 +251,7 @@ def _rate_parts(asked: Asked) -> list[Part]:
         fields: dict[str, Any] = {"reason": asked.reason, "value": None}
         if asked.reason is None:
             value = float(asked.rates[code])
-            fields = {"value": value, **(_interval(asked, code, value) if asked.infers else {})}
+            fields = {"value": value, **(asked.interval_of(code, value) if asked.infers else {})}
             if asked.mode == "paper":
                 details["percent"] = _percent(asked.hits[code], int(bound.sizes[code]))
             if tested and bound.known[code]:
@@ -275,13 +260,6 @@ def _rate_parts(asked: Asked) -> list[Part]:
             Part(kind=kind, key=bound.key(code), n=int(bound.sizes[code]), details=details, **fields)
         )
     return corrected(parts)
-
-
-def _interval(asked: Asked, code: int, value: float) -> dict[str, Any]:
-    if not asked.grouped.size[code]:
-        return {"reason": ONE_CLUSTER}
-    low, high = asked.limits
-    return {"interval": asked.interval((float(low[code]), float(high[code])), value, LEVEL, asked.method)}
 
 
 def _against_chance(asked: Asked) -> Iterator[dict[str, Any]]:

@@ -128,13 +128,12 @@ def inferred(
     notes = [*known.notes, *few_decide(known.deciding.items(), margins.unit)]
     if margins.tables is not None and margins.tables.fixed and len(prepared.grouped.groups) > 1:
         notes.insert(0, explain("one_cluster"))
-    finding = build(
-        prepared.grouped, name, params, value, parts=parts or [], interval=usual,
+    return build(
+        prepared.grouped, name, params, value, parts=parts or [], interval=usual, limits=at,
         null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=p_value,
         corrected=known.corrected, chance_at=known.reference or None, mde=_detectable(known, usual, value),
         notes=notes, details=dict(known.details),
     )  # fmt: skip
-    return finding.with_levels(at)
 
 
 def _weaker(known: Inference) -> float | None:

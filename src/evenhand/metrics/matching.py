@@ -14,7 +14,7 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association import undefined
 from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.building import null_band, number, resampled_p
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.metrics.similarity_findings import BAND_DRAWS, Details
 from evenhand.stats.association import effect_bound
 
@@ -127,12 +127,6 @@ def top_weights(values: Floats, k: int) -> Floats:
     above, level = values > last + near, np.abs(values - last) <= near
     left = k - above.sum(axis=1, keepdims=True)
     return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))
-
-
-def check_k(k: int) -> None:
-    """Refuse what is no whole number from 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
 
 
 def _asked(

@@ -10,18 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding, Interval, Null, Part
+from evenhand.core.results import Finding, Null, Part, key_of
 from evenhand.core.seeds import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.building import agreeing, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
-from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.query_groups import QueryGroups, as_key
+from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
+from evenhand.metrics.query_groups import QueryGroups
 from evenhand.metrics.resolution_findings import corrected
-from evenhand.stats.differences import normal_quantile, range_limits
+from evenhand.stats.differences import range_limits
 from evenhand.stats.nearest_items import FirstItems
 from evenhand.stats.neighbour_labels import Relabelled, relabel
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precision
+from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
 
@@ -77,9 +78,7 @@ class Asked(GroupQuestion):
         Raises:
             UserError: An unknown attribute or option, or sides that cannot be compared.
         """
-        check_common(mode, inference)
-        if seed < 0:
-            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+        check_common(mode, inference, seed)
         paper = mode == "paper"
         bound = QueryGroups.of(evidence, match, by, unknown, paper=paper)
         _check_k(k, evidence.k)
@@ -134,10 +133,10 @@ class Asked(GroupQuestion):
         found: Relabelled = memo[key]
         return found
 
-    @cached_property
-    def limits(self) -> tuple[Floats, Floats]:
-        """Of the precision of each group."""
-        return self.rows.rates.limits(normal_quantile(LEVEL))
+    @property
+    def grouped(self) -> Rates:
+        """Precision of all groups as rates, with their limits."""
+        return self.rows.rates
 
     @property
     def exchanged_how(self) -> str:
@@ -181,16 +180,9 @@ def precision_finding(asked: Asked) -> Finding:
     }  # fmt: skip
     if not asked.infers:
         return asked.finding(value, **fields)
-    found, whole = asked.relabelled, asked.rows.whole().rates
+    found = asked.relabelled
     fields |= {"null": _null(asked, found.totals, found.expected_total), "p_value": found.p_total()}
-    if not whole.size[0]:
-        return asked.finding(value, reason=ONE_CLUSTER, **fields)
-
-    def make(level: float) -> Interval:
-        low, high = whole.limits(normal_quantile(level))
-        return asked.interval((float(low[0]), float(high[0])), value, level, asked.method)
-
-    return asked.finding(value, interval=make(LEVEL), **fields).with_levels(make)
+    return asked.rate(value, asked.rows.whole().rates, **fields)
 
 
 def gap_finding(asked: Asked) -> Finding:
@@ -257,22 +249,15 @@ def _parts(asked: Asked) -> list[Part]:
         fields: dict[str, Any] = {"details": _details(value, float(asked.observed.chance[code]))}
         if found is not None:
             fields["null"] = _null(asked, found.rates[:, code], float(found.expected[code]))
-            fields |= {"p_value": float(found.p_each()[code]), **_interval(asked, code, value)}
+            fields |= {"p_value": float(found.p_each()[code]), **asked.interval_of(code, value)}
         parts.append(Part(kind=kind, key=key, value=value, n=n, **fields))
     here = set(bound.groups)
     parts += [
-        Part(kind=kind, key=as_key(group), value=None, n=count, reason=NOT_HELD)
+        Part(kind=kind, key=key_of(group), value=None, n=count, reason=NOT_HELD)
         for group, count in bound.apart.items()
         if group not in here
     ]
     return corrected(parts)
-
-
-def _interval(asked: Asked, code: int, value: float) -> dict[str, Any]:
-    if not asked.rows.rates.size[code]:
-        return {"reason": ONE_CLUSTER}
-    low, high = asked.limits
-    return {"interval": asked.interval((float(low[code]), float(high[code])), value, LEVEL, asked.method)}
 
 
 def _details(value: float, chance: float) -> Details:
@@ -280,8 +265,7 @@ def _details(value: float, chance: float) -> Details:
 
 
 def _check_k(k: int, most: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+    check_k(k)
     if k > most:
         raise ParameterError(
             f"k={k} is not possible; these Neighbours hold {most} of each query; make them with k={k}"

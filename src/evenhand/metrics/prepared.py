@@ -58,8 +58,7 @@ class Prepared:
             if evidence.grouped.by != names or evidence.seed != seed:
                 raise ParameterError(f"evidence bound to {evidence.grouped.by} cannot be used by {names}")
             return evidence
-        if seed < 0:
-            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+        check_seed(seed)
         counts = _counted(evidence, names)
         key = (names, seed)
         if key not in counts.memo:
@@ -152,10 +151,23 @@ class Prepared:
         )
 
 
-def check_common(mode: str, inference: str) -> None:
-    """Refuse an unknown mode or inference."""
+def check_common(mode: str, inference: str, seed: int = 0) -> None:
+    """Refuse an unknown mode or inference, and a seed below 0."""
     check_choice("mode", mode, ("default", "paper"))
     check_choice("inference", inference, ("auto", "none"))
+    check_seed(seed)
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed below 0."""
+    if seed < 0:
+        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+
+
+def check_k(k: int) -> None:
+    """Refuse a k that is no whole number from 1."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
 
 
 def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.core.results import Dropped, GroupSize, Key
+from evenhand.core.results import Dropped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
+from evenhand.metrics.named_groups import NamedGroups, check_kind, dropped_of, texts
 from evenhand.metrics.prepared import By, names_of
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -25,7 +26,7 @@ _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|
 
 
 @dataclass(frozen=True, eq=False)
-class QueryGroups:
+class QueryGroups(NamedGroups):
     """Queries by group, with the value that their neighbours have to have.
 
     Attributes:
@@ -75,11 +76,7 @@ class QueryGroups:
             ParameterError: Nothing has to match.
         """
         check_choice("unknown", unknown, ("keep", "exclude"))
-        if not isinstance(evidence, Neighbours):
-            given = type(evidence).__name__
-            raise InputError(
-                f"this metric takes Neighbours, not {given}; make them with Neighbours.from_embeddings"
-            )
+        check_kind(evidence, Neighbours, "Neighbours.from_embeddings")
         alike, names = names_of(match), names_of(by)
         if not alike:
             raise ParameterError("match=[] is not possible; name an attribute of both sides")
@@ -104,8 +101,8 @@ class QueryGroups:
         unknown: str,
         paper: bool,
     ) -> QueryGroups:
-        asked, theirs = _texts(evidence.queries, match), _texts(evidence.database, match)
-        grouped = _texts(evidence.queries, by)
+        asked, theirs = texts(evidence.queries, match), texts(evidence.database, match)
+        grouped = texts(evidence.queries, by)
         counts = dict(evidence.dropped)
         chosen = np.ones(evidence.queries.height, dtype=bool)
 
@@ -153,7 +150,7 @@ class QueryGroups:
             group,
             _compared(groups, group, elsewhere[rows]),
             dict(sorted(apart.items())),
-            [Dropped(reason=reason, count=count) for reason, count in sorted(dropped.items())],
+            dropped_of(dropped),
             _database_notes(theirs),
         )
 
@@ -182,24 +179,19 @@ class QueryGroups:
         return int(self.rows.size)
 
     @cached_property
-    def sizes(self) -> Integers:
-        """Queries of each group, shape (groups,)."""
-        return np.bincount(self.group, minlength=len(self.groups))
-
-    @cached_property
     def units(self) -> tuple[Integers, Integers]:
         """Unit of each query in it, and of each database sample: clusters of the sides that have them.
 
         A sample without a cluster is a unit of its own.
         """
         sides = (self.neighbours.queries[self.rows.tolist()], self.neighbours.database)
-        texts = []
+        samples = []
         for side, table in zip(("query", "database"), sides, strict=True):
             own = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
             name = self.neighbours.cluster
             named = [pl.col(name).cast(pl.String)] if name is not None and name in table.columns else []
-            texts.append(table.select(pl.coalesce(*named, own)).to_series())
-        codes = pl.concat(texts).rank("dense").to_numpy().astype(np.int64) - 1
+            samples.append(table.select(pl.coalesce(*named, own)).to_series())
+        codes = pl.concat(samples).rank("dense").to_numpy().astype(np.int64) - 1
         return codes[: self.n], codes[self.n :]
 
     @cached_property
@@ -208,28 +200,11 @@ class QueryGroups:
         found = self.units[0]
         return found if np.unique(found).size < found.size else None
 
-    def key(self, code: int) -> Key:
-        """A group as findings write it."""
-        return as_key(self.groups[code])
-
-    def group_sizes(self) -> list[GroupSize]:
-        """Queries of each group; nothing without a grouping."""
-        return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
-
 
 def _compared(groups: Sequence[tuple[str, ...]], group: Integers, elsewhere: Mask) -> Mask:
     """Groups that are known, and of which the database has what some queries ask for."""
     known = np.array([not any(value.lower() in UNKNOWN for value in each) for each in groups], dtype=bool)
     return np.asarray(known & (np.bincount(group, ~elsewhere, len(groups)) > 0))
-
-
-def as_key(group: tuple[str, ...]) -> Key:
-    """A group as findings write it: a text, or a list where attributes are crossed."""
-    return group[0] if len(group) == 1 else list(group)
-
-
-def _texts(table: pl.DataFrame, names: Sequence[str]) -> dict[str, pl.Series]:
-    return {name: table[name].cast(pl.String) for name in names}
 
 
 def _unknown(column: pl.Series) -> Mask:

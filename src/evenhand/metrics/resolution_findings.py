@@ -63,9 +63,7 @@ def choice_finding(
         inference: ``auto`` or ``none``.
         seed: Of the exchanges.
     """
-    check_common(mode, inference)
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+    check_common(mode, inference, seed)
     outcome, weight = rule_of(name)
     bound = Bound.of(evidence, by, where, mode)
     rows = bound.rows(outcome)
@@ -84,10 +82,11 @@ def choice_finding(
     tested = piece.inference()
     sizes = zip(bound.choices.genders, rows.units, strict=True)
     fields["notes"] = [*fields.get("notes", []), *few_decide(sizes, bound.units(rows))]
-    found = bound.finding(name, value, bound.params, **fields, **tested)
-    if found.interval is None:
-        return found
-    return found.with_levels(lambda level: piece.interval(level, tested["p_value"], tested["chance_at"]))
+
+    def limits(level: float) -> Interval:
+        return piece.interval(level, tested["p_value"], tested["chance_at"])
+
+    return bound.finding(name, value, bound.params, limits=limits, **fields, **tested)
 
 
 @dataclass(frozen=True, eq=False)

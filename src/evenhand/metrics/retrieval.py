@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.prepared import By
+from evenhand.metrics.prepared import By, check_k
 from evenhand.metrics.retrieval_asked import (
     Asked,
     Details,
@@ -73,7 +73,7 @@ def bias_at_k(
     Source: Hall et al. 2023, Appendix A.
     """
     asked = Asked.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
-    _check_k(k)
+    check_k(k)
     plus, minus, named = _pair(asked, groups)
     figures, statistic = _differences(asked, k, plus, minus, named)
     return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
@@ -117,7 +117,7 @@ def skew_at_k(
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
     asked = Asked.make("skew_at_k", evidence, by, target, mode, inference, seed)
-    _check_k(k)
+    check_k(k)
     code = asked.code_of(group)
 
     def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
@@ -199,7 +199,7 @@ def ndkl(
     """
     asked = Asked.make("ndkl", evidence, by, target, mode, inference, seed)
     if k is not None:
-        _check_k(k)
+        check_k(k)
     pieces = [
         (
             rankings.ndkl(ranked, asked.targets(ranked.pools), k),
@@ -254,7 +254,7 @@ def _differences(
 def _extreme_skew(
     asked: Asked, k: int, kernel: Callable[[Ints, Ints, Floats, int, str], Floats], side: str
 ) -> Finding:
-    _check_k(k)
+    check_k(k)
 
     def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
         return kernel(counts, pools, asked.targets(pools), k, _absent(asked))
@@ -353,11 +353,6 @@ def _even(pools: Ints) -> Floats:
 
 def _absent(asked: Asked) -> str:
     return "smoothed" if asked.paper else "floor"
-
-
-def _check_k(k: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
 
 
 def _pair(asked: Asked, groups: Sequence[str] | None) -> tuple[int, int, list[str]]:

@@ -57,13 +57,11 @@ class Asked:
         Raises:
             UserError: No Rankings, an unknown attribute or option, or no usable row.
         """
-        check_common(mode, inference)
+        check_common(mode, inference, seed)
         if not isinstance(evidence, Rankings):
             raise ParameterError(
                 f"{name} takes Rankings, not {type(evidence).__name__}; see Rankings.from_frame"
             )
-        if seed < 0:
-            raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
         names = names_of(by)
         if not names:
             raise ParameterError(f"{name} compares groups; name an attribute with by=")

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Dropped, Finding, GroupSize, Null, Part
-from evenhand.metrics.building import number
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.retrieval_asked import Asked, Figures, Statistic
 from evenhand.metrics.retrieval_inference import Inference, infer, null_of
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.ranking_null import Chance
+from evenhand.stats.relabelling import units_in
 
 
 def retrieval_finding(
@@ -45,35 +44,23 @@ def retrieval_finding(
         notes += inference.notes
         if inference.whole is not None:
             details |= _against(inference.whole, value)
-    finding = Finding(
-        **_bound(asked, params),
+    pools = asked.pools
+    sizes = pools.group_sizes.tolist()
+    return as_finding(
+        asked.name,
+        pools.by,
+        {**params, **asked.params},
+        n=sum(sizes),
+        groups=[GroupSize(key=pools.group_key(code), n=n) for code, n in enumerate(sizes)],
         value=value,
         reason=_overall_reason(figures) if value is None else None,
         parts=_parts(asked, figures, inference.chances, statistic.side),
         dropped=_dropped(asked, figures),
         notes=notes,
         details=details,
+        limits=inference.limits,
         **inference.fields,
     )
-    return finding if inference.limits is None else finding.with_levels(inference.limits)
-
-
-def _bound(asked: Asked, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What the metric, its parameters and the pools say, whatever was found."""
-    definition = DEFINITIONS[asked.name]
-    by, every = asked.pools.by, {**params, **asked.params}
-    sizes = asked.pools.group_sizes.tolist()
-    return {
-        "metric": str(BoundMetric.make(asked.name, by, every)),
-        "name": asked.name,
-        "params": {key: param for key, param in every.items() if param is not None},
-        "by": list(by),
-        "n": sum(sizes),
-        "groups": [GroupSize(key=asked.pools.group_key(code), n=n) for code, n in enumerate(sizes)],
-        "fair_at": definition.fair_at,
-        "direction": definition.direction,
-        "source": definition.source,
-    }
 
 
 def _against(chance: Chance, value: float) -> dict[str, float | str | None]:
@@ -147,8 +134,7 @@ def _notes(asked: Asked, figures: Figures) -> list[str]:
 def _few(asked: Asked, figures: Figures) -> list[str]:
     """A note on groups of few units that decide the value."""
     pools, units = asked.pools, asked.pools.cluster or "samples"
-    here = np.unique(np.stack([pools.units, pools.labels]), axis=1)[1]
-    sizes = np.bincount(here, minlength=len(pools.groups)).tolist()
+    sizes = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
     return few_decide([(asked.group_names[code], sizes[code]) for code in figures.deciding], units)
 
 

@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.bound import BoundMetric
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Dropped, Finding, Interval, Null
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.building import as_finding
 from evenhand.metrics.prepared import LEVEL, check_common
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -32,13 +31,11 @@ def check_evidence(name: str, evidence: Any, mode: str, inference: str, seed: in
     Raises:
         ParameterError: One line that says what to give.
     """
-    check_common(mode, inference)
+    check_common(mode, inference, seed)
     if not isinstance(evidence, Similarities):
         raise ParameterError(
             f"{name} takes Similarities, not {type(evidence).__name__}; see Similarities.from_embeddings"
         )
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
 
 
 def pair_of(what: str, names: Any) -> tuple[str, str]:
@@ -71,20 +68,8 @@ def finding_of(
         sets: Names of the sets of targets, and of attributes, that it is about.
         fields: Further fields of Finding.
     """
-    definition = DEFINITIONS[name]
-    kept = {key: param for key, param in params.items() if param is not None}
-    printed = {key: "|".join(param) if isinstance(param, list) else param for key, param in kept.items()}
-    lost = evidence.dropped_from(*sets)
-    return Finding(
-        metric=str(BoundMetric.make(name, (), printed)),
-        name=name,
-        params=kept,
-        dropped=[Dropped(reason=reason, count=count) for reason, count in lost.items()],
-        direction=definition.direction,
-        fair_at=definition.fair_at,
-        source=definition.source,
-        **fields,
-    )
+    lost = [Dropped(reason=reason, count=n) for reason, n in evidence.dropped_from(*sets).items()]
+    return as_finding(name, (), params, lists="|", dropped=lost, **fields)
 
 
 def by_name(ids: Sequence[str], places: Ints) -> Ints:

@@ -125,8 +125,7 @@ class SingleSet:
             given["mode"] = "paper"
         sizes = zip((self.target, *self.attributes), (self.n, self.na, self.nb), strict=True)
         notes = [f"the set {name!r} has no usable item" for name, size in sizes if not size]
-        limits = fields.pop("limits", None)
-        found = finding_of(
+        return finding_of(
             self.name,
             self.evidence,
             given,
@@ -138,4 +137,3 @@ class SingleSet:
             notes=notes + fields.pop("notes", []),
             **fields,
         )
-        return found if limits is None else found.with_levels(limits)

@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Ends = tuple[float, float]
 
+_PRIOR = 4.0
 FEWEST = 2
 """Clusters that an interval needs."""
 
@@ -44,7 +45,7 @@ class ClusterMean:
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
         """From the clusters of one group.
 
-        The variance is that of leaving out each cluster in turn, see ``left_out``.
+        The variance is that of leaving out each cluster in turn, see ``LeftOut``.
 
         Args:
             sums: Shape (C,).
@@ -53,55 +54,114 @@ class ClusterMean:
             code: Of each cluster, below ``width``, shape (C,); none twice.
             width: Length of ``shifts``.
         """
-        count, total = sums.size, float(weights.sum())
-        if not count:
+        if not sums.size:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
-        value, shift = left_out(sums, weights)
-        share, shifts = weights / total, np.zeros(width)
-        shifts[code] = shift
-        variance = float(shift @ shift) if count >= FEWEST else np.nan
-        rows = 1 / float((share**2 / sizes).sum())
-        return cls(float(value), count, 1 / float(share @ share), variance, rows, shifts)
+        found, shifts = LeftOut.of(sums[:, None], weights[:, None], sizes[:, None]), np.zeros(width)
+        shifts[code] = found.shift[:, 0]
+        variance = found.variance.item() if sums.size >= FEWEST else np.nan
+        return cls(found.value.item(), sums.size, found.effective.item(), variance, found.rows.item(), shifts)
 
     @property
     def size(self) -> float:
         """How many independent rows would vary as much; 0 below two clusters, which say nothing of others."""
         if self.clusters < FEWEST:
             return 0.0
-        return float(effective_size(np.array(self.value), np.array(self.variance), self.effective, self.rows))
+        known = (np.array(one) for one in (self.value, self.variance, self.effective, self.rows))
+        return float(effective_size(*known))
 
 
-def left_out(sums: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Means, and what each cluster adds to how far they are from those without it.
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """L means of the clusters of G groups, and how they vary by leaving out each cluster in turn.
 
-    ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` the cluster's share of the weight and ``u_c = (s_c - mean
-    w_c) / sum w``: the sum of their squares is the variance of leaving out each cluster in turn. With equal
-    weights it is the sample variance over C.
+    A cluster adds ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` its share of the weight and
+    ``u_c = (s_c - mean w_c) / sum w``; the sum of their squares is the variance. With equal weights it is the
+    sample variance over C.
 
-    Args:
-        sums: Shape (..., C).
-        weights: Shape (C,).
-
-    Returns:
-        Shapes (...,) and (..., C).
+    Attributes:
+        value: Shape (G, L); NaN without weight.
+        clusters: How many have weight.
+        effective: How many of equal weight would say as much (Kish), shape (G, L).
+        variance: Shape (G, L); 0 of one cluster.
+        rows: As of ``ClusterMean``, shape (G, L).
+        shift: What each cluster adds to the deviation of its group's mean, shape (C, L).
     """
-    total = float(weights.sum())
-    value = sums.sum(axis=-1) / total
-    shift = (sums - value[..., None] * weights) / total
-    count = weights.size
-    left = np.sqrt((count - 1) / count) / np.maximum(1 - weights / total, 1e-12) if count > 1 else 1.0
-    return np.asarray(value), np.asarray(shift * left)
+
+    value: Floats
+    clusters: Floats
+    effective: Floats
+    variance: Floats
+    rows: Floats
+    shift: Floats
+
+    @classmethod
+    def of(
+        cls, sums: Floats, weights: Floats, sizes: Floats, starts: npt.NDArray[np.integer] | None = None
+    ) -> LeftOut:
+        """From the clusters of each group, one group after the other.
+
+        Args:
+            sums: Shape (C, L).
+            weights: The same, or what broadcasts to it.
+            sizes: Rows of each cluster, likewise.
+            starts: First cluster of each group, shape (G,); None: all are of one.
+        """
+        starts = np.zeros(1, dtype=np.int64) if starts is None else starts
+        lengths = np.diff(np.append(starts, len(sums)))
+
+        def total(values: Floats) -> Floats:
+            return np.asarray(np.add.reduceat(values, starts, axis=0))
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            whole, count = total(weights), total((weights > 0).astype(np.float64))
+            value = total(sums) / np.where(whole > 0, whole, np.nan)
+            mean, all_, units = (np.repeat(one, lengths, axis=0) for one in (value, whole, count))
+            share = weights / all_
+            shift = (sums - mean * weights) / all_ / np.maximum(1 - share, 1e-12)
+            shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
+            rows = 1 / total(share**2 / np.where(weights > 0, sizes, 1))
+            return cls(value, count, 1 / total(share**2), total(shift**2), rows, shift)
+
+    @property
+    def size(self) -> Floats:
+        """How many independent rows would vary as much, shape (G, L); 0 below two clusters."""
+        size = effective_size(self.value, self.variance, self.effective, self.rows)
+        return np.where(self.clusters < FEWEST, 0.0, np.nan_to_num(size))
+
+    @property
+    def freedom(self) -> Floats:
+        """Degrees of freedom of t, shape (G, L)."""
+        return np.maximum(np.nan_to_num(self.effective, nan=1.0) - 1, 1.0)
 
 
-def effective_size(value: Floats, variance: Floats, effective: float, rows: float) -> Floats:
+def effective_size(value: Floats, variance: Floats, effective: Floats, rows: Floats) -> Floats:
     """How many independent rows would vary as much: ``p (1 - p) / variance``, at most ``rows``.
 
     Where nothing varies between clusters it is the number of clusters of equal weight (Kish).
     """
     spread = value * (1 - value)
-    varies = (variance > 1e-15) & (spread > 0)
-    size = np.divide(spread, variance, out=np.full(np.shape(value), float(effective)), where=varies)
-    return np.asarray(np.minimum(size, rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.where((variance > 1e-15) & (spread > 0), spread / variance, effective)
+        return np.asarray(np.minimum(size, rows))
+
+
+def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[Floats, ...]) -> Floats:
+    """Variance of means ``sum s / sum w`` from sums over their units: ``sum (s - mean w)^2 / (sum w)^2``.
+
+    Args:
+        value: The means; shapes broadcast.
+        total: ``sum w``.
+        units: How many units there are; the factor is ``units / (units - 1)``.
+        squares: ``sum s^2``, ``sum s w`` and ``sum w^2``.
+    """
+    hits, both, weights = squares
+    away = np.maximum(hits - 2 * value * both + value**2 * weights, 0)
+    return np.asarray(away / total**2 * units / np.maximum(units - 1, 1))
+
+
+def blended(own: Floats, units: npt.NDArray[np.number], expected: Floats) -> Floats:
+    """A variance that some units show, with four units of the expected one: few units may agree by chance."""
+    return np.asarray((units * own + _PRIOR * expected) / (units + _PRIOR))
 
 
 def difference_error(first: ClusterMean, second: ClusterMean) -> float:

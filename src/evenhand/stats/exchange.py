@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.exchanged_levels import Levels
+from evenhand.stats.clustered import blended, ratio_variance
+from evenhand.stats.relabelling import Levels, Relabelling, each_exceeded, exceeded
 from evenhand.stats.unit_rows import UnitRows, expected_variance, likeness
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +27,6 @@ Ends = tuple[Floats, Floats]
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _HELD = 2_000_000  # of which so many at a time
 _FEWEST, _MOST = 999, 9_999
-_PRIOR = 4.0  # units of the expected spread that stand beside those of a group
 _ROUNDING = 1e-9
 _NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
 
@@ -51,11 +51,7 @@ class Compared:
         Args:
             contrast: Weights of the rates, shape (K, G), each adding up to 0.
         """
-        square = self.variance @ (contrast**2).T
-        if self.covariance is not None:
-            square = square + np.einsum("rgh,kg,kh->rk", self.covariance, contrast, contrast)
-        # a covariance may eat up what little variance there is; a tenth of it always stays
-        square = np.maximum(square, 0.1 * (self.variance @ (contrast**2).T))
+        square = contrast_variance(self.variance, self.covariance, contrast)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (self.rates @ contrast.T) / np.sqrt(square)
         return np.where(square > 0, t, 0.0)
@@ -101,19 +97,17 @@ class Exchange:
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
         most = float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
-        return self._exceeded(most, self.largest)
+        return exceeded(most, self.largest)
 
     def p_below_rest(self) -> float:
         """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
         contrast = -against_rest(self.share)
-        return self._exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
+        return exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""
         contrast = against_rest(self.share)
-        observed, drawn = np.abs(self.observed.t(contrast)[0]), np.abs(self.drawn.t(contrast))
-        exceeding = (drawn >= observed * (1 - _ROUNDING)).sum(axis=0)
-        return np.asarray((1 + exceeding) / (1 + self.replicates))
+        return each_exceeded(np.abs(self.observed.t(contrast)[0]), np.abs(self.drawn.t(contrast)))
 
     def quantile_largest(self, level: float = 0.95) -> float:
         """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
@@ -124,9 +118,21 @@ class Exchange:
         """The largest difference of two groups in standard errors, in each draw."""
         return np.asarray(np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1))
 
-    def _exceeded(self, most: float, drawn: Floats) -> float:
-        slack = _ROUNDING * max(1.0, abs(most))
-        return float((1 + (drawn >= most - slack).sum()) / (1 + self.replicates))
+
+def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Floats) -> Floats:
+    """Variance of contrasts, shape (R, K).
+
+    Args:
+        variance: Of the rates, shape (R, G).
+        covariance: Of each two, shape (R, G, G), zero on the diagonal; None where there is none.
+        contrast: Weights of the rates, shape (K, G).
+    """
+    own = variance @ (contrast**2).T
+    if covariance is None:
+        return np.asarray(own)
+    together = np.einsum("rgh,kg,kh->rk", covariance, contrast, contrast, optimize=True)
+    # a covariance may eat up what little variance there is; a tenth of it always stays
+    return np.asarray(np.maximum(own + together, 0.1 * own))
 
 
 def pairs_of(groups: int) -> Floats:
@@ -164,7 +170,8 @@ def exchange(
     """
     design = _Design.of(rows, stratum)
     if replicates is None:
-        work = design.whole_group.size + 2 * design.mixed_rows.size * (1 + rows.groups // 8)
+        units, inside = design.labels.whole.size, design.labels.inside.size
+        work = units + 2 * inside * (1 + rows.groups // 8)
         work += 4 * rows.groups**2  # each two groups are compared
         replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
     parts = list(design.draws(rng, replicates))
@@ -183,47 +190,28 @@ class _Design:
 
     Attributes:
         rows: The rows.
+        labels: How their groups are exchanged.
         whole: Moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the
             variance that is expected of the sum.
-        whole_group: Their group, shape (K,).
-        block: Stratum of each, within which they are exchanged, shape (K,).
-        mixed_rows: Rows of units of several groups, sorted by unit and stratum, shape (M,).
-        inside: Codes of (unit, stratum) of these rows, shape (M,), ascending.
     """
 
     rows: UnitRows
+    labels: Relabelling
     whole: Floats
-    whole_group: Integers
-    block: Integers
-    mixed_rows: Integers
-    inside: Integers
 
     @classmethod
     def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
-        unit, count = rows.units, int(rows.units.max(initial=-1)) + 1
-        code = np.zeros(unit.size, dtype=np.int64)
-        if stratum is not None:
-            code = np.unique(stratum, return_inverse=True)[1].astype(np.int64)
-        sums = np.bincount(unit, rows.weights * rows.value, count)
-        weights = np.bincount(unit, rows.weights, count)
+        labels = rows.relabelling(stratum)
+        sums = np.bincount(rows.units, rows.weights * rows.value)
+        weights = np.bincount(rows.units, rows.weights)
         expected = expected_variance(rows)
         moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
-        whole = np.flatnonzero(~rows.mixed)
-        group, block = np.zeros((2, count), dtype=np.int64)
-        group[unit] = rows.group
-        several = np.zeros(count, dtype=bool)
-        block[unit] = code
-        several[unit[code != block[unit]]] = True
-        block[several] = -1
-        inside = np.flatnonzero(rows.mixed[unit])
-        key = unit[inside] * (int(code.max(initial=0)) + 1) + code[inside]
-        order = np.argsort(key, kind="stable")
-        return cls(rows, moments[whole], group[whole], block[whole], inside[order], key[order])
+        return cls(rows, labels, moments[labels.whole])
 
     @property
     def unequal(self) -> bool:
         """Whether units that change places as a whole have other weights, so that groups change in size."""
-        return bool(self.whole_group.size and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
+        return bool(len(self.whole) and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
 
     @cached_property
     def binary(self) -> bool:
@@ -232,31 +220,24 @@ class _Design:
         Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
         that all miss would be next to nothing.
         """
-        return not self.mixed_rows.size and _alike(self.whole)
-
-    @cached_property
-    def blocks(self) -> list[Integers]:
-        """Units of one group by the stratum within which they are exchanged."""
-        order = np.argsort(self.block, kind="stable")
-        return np.split(order, np.flatnonzero(np.diff(self.block[order])) + 1) if order.size else []
+        return not self.labels.inside.size and _alike(self.whole)
 
     @cached_property
     def _mixed(self) -> tuple[Integers, Integers, Floats, Floats]:
         """Of the mixed rows: unit numbered from 0, group, weight x value, weight."""
-        some = self.mixed_rows
+        some = self.labels.inside
         unit = np.unique(self.rows.units[some], return_inverse=True)[1].astype(np.int64)
         weight = self.rows.weights[some]
         return unit, self.rows.group[some], weight * self.rows.value[some], weight
 
     def observed(self) -> Compared:
         """The comparison as it is."""
-        member = np.eye(self.rows.groups)[self.whole_group]
-        totals = np.einsum("kg,km->gm", member, self.whole)[None]
+        totals = self._summed(self.labels.label_of[None])
         return self._compared(totals, self._binned(self._mixed[1][None]))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Compared]:
         """Draws in pieces that fit in memory."""
-        wide = self.whole_group.size + self.mixed_rows.size * (1 + self.rows.groups)
+        wide = len(self.whole) + self.labels.inside.size * (1 + self.rows.groups)
         step = max(1, _HELD // max(wide, 1))
         for start in range(0, replicates, step):
             size = min(step, replicates - start)
@@ -264,66 +245,45 @@ class _Design:
 
     def _totals(self, rng: np.random.Generator, size: int) -> Floats:
         """Moments of groups with units exchanged, shape (size, groups, 6)."""
-        groups = self.rows.groups
-        if self._unit_levels is not None:
-            drawn, levels = self._unit_levels.drawn(rng, size), self._unit_levels.levels
-            first = np.einsum("rbl,blm->rm", drawn, levels)
-            return np.stack([first, self.whole.sum(axis=0) - first], axis=1)
-        totals = np.zeros((size, groups, self.whole.shape[1]))
-        for some in self.blocks:
-            here = self.whole_group[some]
-            if _alike(self.whole[some]):
-                totals += self._hypergeometric(rng, some, size)
-                continue
-            drawn = rng.permuted(np.tile(here, (size, 1)), axis=1)
-            key = (drawn + np.arange(size)[:, None] * groups).ravel()
-            for moment in range(self.whole.shape[1]):
-                repeated = np.tile(self.whole[some, moment], size)
-                totals[:, :, moment] += np.bincount(key, repeated, size * groups).reshape(size, groups)
-        return totals
+        if self._unit_levels is None:
+            return self._summed(self.labels.wholes(rng, size))
+        drawn, moments = self._unit_levels.drawn(rng, size), self._unit_levels.moments
+        shape = (*drawn.shape[:2], moments.shape[-1])
+        return np.asarray(drawn.reshape(size * shape[1], -1) @ moments.reshape(-1, shape[2])).reshape(shape)
 
-    def _hypergeometric(self, rng: np.random.Generator, some: Integers, size: int) -> Floats:
-        """The same for units of equal weight that hit or miss: only the number of hits can change."""
-        moments, groups = self.whole[some], self.rows.groups
-        sizes = np.bincount(self.whole_group[some], minlength=groups)
-        hit = moments[:, 0] > moments[:, 1] / 2
-        total = int(hit.sum())
-        drawn = rng.multivariate_hypergeometric(sizes, total, size=size, method="marginals")
-        of_hit = moments[hit][0] if total else np.zeros(moments.shape[1])
-        of_miss = moments[~hit][0] if total < hit.size else np.zeros(moments.shape[1])
-        return np.asarray(drawn[..., None] * of_hit + (sizes - drawn)[..., None] * of_miss)
+    def _summed(self, groups: Integers) -> Floats:
+        """Moments of groups from the groups of whole units, shape (draws, groups, 6)."""
+        size, count = len(groups), self.rows.groups
+        key = (groups + np.arange(size)[:, None] * count).ravel()
+        totals = [np.bincount(key, np.tile(moment, size), size * count) for moment in self.whole.T]
+        return np.stack(totals, axis=1).reshape(size, count, -1).astype(np.float64)
 
     @cached_property
     def _unit_levels(self) -> Levels | None:
-        """Whole units as numbers of alike ones in each block, where two groups make that possible."""
-        if self.rows.groups != 2 or not self.whole_group.size or self.unequal:
+        """Whole units as numbers of alike ones in each block, where that is possible."""
+        if not len(self.whole) or self.unequal:
             return None
-        return Levels.of(self.block, self.whole, self.whole_group == 0)
+        return Levels.of(self.labels.block, self.whole, self.labels.label_of, self.rows.groups)
 
     @cached_property
     def _row_levels(self) -> Levels | None:
         """The same for the mixed rows."""
-        weight = self._mixed[3]
-        if self.rows.groups != 2 or not weight.size or np.ptp(weight) > _ROUNDING * weight.max():
+        _, label, sums, weight = self._mixed
+        if not weight.size or np.ptp(weight) > _ROUNDING * weight.max():
             return None
-        return Levels.of(self.inside, self._mixed[2][:, None], self._mixed[1] == 0)
+        return Levels.of(self.labels.inside_block, sums[:, None], label, self.rows.groups)
 
     def _inside(self, rng: np.random.Generator, size: int) -> Ends:
         """Sums and weights of mixed units by group, labels exchanged inside, (size or 1, units, groups)."""
-        unit, label, sums, _ = self._mixed
+        unit, label = self._mixed[:2]
         if not label.size:
             return _NOTHING
-        if self._row_levels is not None:
-            drawn, levels = self._row_levels.drawn(rng, size), self._row_levels.levels[..., 0]
-            first = np.einsum("rbl,bl->rb", drawn, levels)
-            start = np.flatnonzero(np.append(True, np.diff(self.inside) > 0))
-            edge = np.flatnonzero(np.append(True, np.diff(unit[start]) > 0))
-            first = np.add.reduceat(first, edge, axis=1)
-            return np.stack([first, np.bincount(unit, sums) - first], axis=2), self._binned(label[None])[1]
-        if np.unique(self.inside).size == 1:
-            return self._binned(rng.permuted(np.tile(label, (size, 1)), axis=1))
-        order = np.argsort(self.inside + rng.random((size, label.size)), axis=1)
-        return self._binned(label[order])
+        if self._row_levels is None:
+            return self._binned(self.labels.insides(rng, size))
+        sums = np.einsum("rgbl,bl->rbg", self._row_levels.drawn(rng, size), self._row_levels.moments[..., 0])
+        start = np.flatnonzero(np.diff(self.labels.inside_block, prepend=-1))
+        edge = np.flatnonzero(np.diff(unit[start], prepend=-1))
+        return np.add.reduceat(sums, edge, axis=1), self._binned(label[None])[1]
 
     def _binned(self, labels: Integers) -> Ends:
         """Sums and weights of the mixed units by group, shape (draws, units, groups)."""
@@ -342,7 +302,7 @@ class _Design:
         """Rates and their covariance from moments of whole units and sums of mixed ones."""
         size, groups = len(totals), self.rows.groups
         inner_s, inner_w = inner
-        units = np.bincount(self.whole_group, minlength=groups).astype(np.float64)
+        units = np.bincount(self.labels.label_of, minlength=groups).astype(np.float64)
         s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
         n = np.broadcast_to(units, (size, groups))
         covariance, mixed = None, inner_s.size > 0
@@ -357,15 +317,13 @@ class _Design:
             e = e + self._expected_inside(inner_w)
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = s / w
-            enough = np.maximum(n - 1, 1)
-            robust = np.maximum(a - 2 * rates * b + rates**2 * q, 0) / w**2 * n / enough
             expected = e / w**2
-            blended = (n * robust + _PRIOR * expected) / (n + _PRIOR)
-            variance = np.where((n > 1) & (not self.binary), blended, expected)
+            shown = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
+            variance = np.where((n > 1) & (not self.binary), shown, expected)
             if mixed:
                 u = (inner_s - rates[:, None] * inner_w) / w[:, None]
                 covariance = np.einsum("rcg,rch->rgh", u, u)
-                covariance *= n[:, :, None] / (n[:, :, None] + _PRIOR)
+                covariance *= blended(np.ones(()), n, np.zeros(()))[:, :, None]
                 covariance[:, np.arange(groups), np.arange(groups)] = 0
         return Compared(rates, variance, covariance)
 

@@ -14,10 +14,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.clustered import blended, ratio_variance
+
 Floats = npt.NDArray[np.float64]
 
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
-_ROUNDING = 1e-9
 _HELD = 4_000_000  # numbers of one array held at a time
 
 
@@ -83,13 +84,11 @@ class Tally:
             if self.moments is None:
                 return np.asarray(noise if self.inflated is None else noise * self.inflated)
             m = self.moments
-            square = m.hits - 2 * self.rates * m.both + self.rates**2 * m.trials
-            own = np.maximum(square, 0) / self.trials**2 * m.units / np.maximum(m.units - 1, 1)
+            own = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
             noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
             # units without a single hit say nothing of the spread: what counts is how many should have one
             telling = np.minimum(m.units, self.trials * self._pooled * (1 - self._pooled))
-            blended = (telling * own + _PRIOR * noise) / (telling + _PRIOR)
-            return np.asarray(np.where(m.units > 1, blended, noise))
+            return np.asarray(np.where(m.units > 1, blended(own, telling, noise), noise))
 
     @property
     def wider(self) -> Floats:
@@ -150,9 +149,3 @@ def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Fl
     known = np.isfinite(error) & np.isfinite(other_error)
     one, other = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
     return np.where(known, np.abs(z * one - other_z * other) / np.hypot(one, other), 0.0)
-
-
-def exceeded(observed: float, drawn: Floats) -> float:
-    """``(1 + b) / (1 + B)`` where b of B draws are as large as what was observed."""
-    slack = _ROUNDING * max(1.0, abs(observed))
-    return float((1 + (drawn >= observed - slack).sum()) / (1 + drawn.size))

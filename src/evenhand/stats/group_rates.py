@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import FEWEST, Cells, effective_size, left_out
+from evenhand.stats.clustered import Cells, LeftOut
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
@@ -72,16 +72,11 @@ def reached_rates(
     for code in range(groups):
         inside = group == code
         found, local = np.unique(cluster[inside], return_inverse=True)
-        if found.size < FEWEST:
-            continue
-        weights = np.bincount(local).astype(np.float64)
-        effective = float(weights.sum() ** 2 / (weights @ weights))
-        freedom[:, code] = max(effective - 1, 1.0)
-        step = max(1, _CELLS // found.size)
-        for start in range(0, thresholds.size, step):
+        weights = np.bincount(local).astype(np.float64)[:, None]
+        step = max(1, _CELLS // max(found.size, 1))
+        for start in range(0, thresholds.size if found.size else 0, step):
             some = slice(start, start + step)
-            sums = reached(values[inside], local, found.size, thresholds[some]).T.astype(np.float64)
-            share, shift = left_out(sums, weights)
-            variance = np.square(shift).sum(axis=1)
-            size[some, code] = effective_size(share, variance, effective, float(weights.sum()))
+            sums = reached(values[inside], local, found.size, thresholds[some]).astype(np.float64)
+            means = LeftOut.of(sums, weights, weights)
+            size[some, code], freedom[some, code] = means.size[0], means.freedom[0]
     return Rates(plain.value, size, freedom)

@@ -169,33 +169,6 @@ class _SameAttributes:
         self._b -= w * w
 
 
-def without_each_dimension(
-    targets: npt.ArrayLike,
-    attributes: npt.ArrayLike,
-    tests: Sequence[Test],
-    *,
-    renormalise: bool = True,
-    ddof: int = 1,
-    precision: str = "float64",
-) -> Floats:
-    """The effect size of each test without each single dimension (psi of Algorithm 1 in MMBias).
-
-    Args:
-        targets: Shape (N, D).
-        attributes: Shape (M, D).
-        tests: P times (X, Y, A, B), as rows.
-        renormalise: Cosines on what remains (True), or inner products of vectors of length 1 with all
-            dimensions.
-        ddof: As in the standard deviation over X and Y together.
-        precision: ``float64``, or ``float32`` for about a third of the time and 6 digits.
-
-    Returns:
-        Shape (P, D); NaN where undefined.
-    """
-    options = {"renormalise": renormalise, "ddof": ddof, "precision": precision}
-    return RemainingDimensions(targets, attributes, tests, **options).without_each()  # type: ignore[arg-type]
-
-
 def _unit(vectors: npt.ArrayLike, precision: str) -> Reals:
     """Rows of length 1, as a new array; a row of length 0, or not finite, becomes NaN."""
     array = np.asarray(vectors, dtype=np.float64)

@@ -14,8 +14,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.exchange import pairs_of
+from evenhand.stats.exchange import contrast_variance, pairs_of
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precision
+from evenhand.stats.relabelling import Relabelling, each_exceeded, exceeded
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -67,15 +68,12 @@ class Relabelled:
 
     def p_total(self) -> float:
         """Two-sided p of the precision of all queries."""
-        return float(
-            _two_sided(
-                self.totals[:, None], np.array([self.observed.total]), np.array([self.expected_total])
-            )[0]
-        )
+        far = abs(self.observed.total - self.expected_total)
+        return exceeded(far, np.abs(self.totals - self.expected_total))
 
     def p_each(self) -> Floats:
         """Two-sided p of the precision of each group, shape (G,)."""
-        return _two_sided(self.rates, self.observed.value, self.expected)
+        return each_exceeded(np.abs(self.observed.value - self.expected), np.abs(self.rates - self.expected))
 
     def chance_at(self, known: Integers) -> float:
         """The gap of some groups that chance leads to expect."""
@@ -91,8 +89,7 @@ class Relabelled:
         apart, error = self._apart(self.observed.value[known][None], self.observed.covariance[None], known)
         beyond = _in_errors(apart - self.chance_at(known), error)
         most = abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
-        reached = (self._largest(known) >= most - _ROUNDING * max(1.0, abs(most))).sum()
-        return float((1 + reached) / (1 + len(self.value)))
+        return exceeded(most, self._largest(known))
 
     def quantile(self, known: Integers, level: float) -> float:
         """The quantile of the largest difference of two groups from its expectation, in standard errors."""
@@ -106,10 +103,9 @@ class Relabelled:
     def _apart(self, value: Floats, covariance: Floats, known: Integers) -> tuple[Floats, Floats]:
         contrast = pairs_of(known.size)
         inside = covariance[:, known][:, :, known]
-        own = np.diagonal(inside, axis1=1, axis2=2) @ (contrast**2).T
-        square = np.einsum("kg,rgh,kh->rk", contrast, inside, contrast, optimize=True)
-        # a covariance may eat up what little variance there is; a tenth of it always stays
-        return np.abs(value @ contrast.T), np.sqrt(np.maximum(square, 0.1 * own))
+        variance = np.diagonal(inside, axis1=1, axis2=2)
+        shared = inside * (1 - np.eye(known.size))
+        return np.abs(value @ contrast.T), np.sqrt(contrast_variance(variance, shared, contrast))
 
 
 def _in_errors(apart: Floats, error: Floats) -> Floats:
@@ -118,12 +114,6 @@ def _in_errors(apart: Floats, error: Floats) -> Floats:
     return np.where(
         error > 0, t, np.where(apart > _ROUNDING, np.inf, np.where(apart < -_ROUNDING, -np.inf, 0.0))
     )
-
-
-def _two_sided(drawn: Floats, observed: Floats, middle: Floats) -> Floats:
-    far = np.abs(observed - middle)
-    exceeding = (np.abs(drawn - middle) >= far - _ROUNDING).sum(axis=0)
-    return np.asarray((1 + exceeding) / (1 + len(drawn)))
 
 
 def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
@@ -137,10 +127,10 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
         rows: What was found.
         rng: Source of the draws.
     """
-    cards = _Cards.of(rows)
+    moved = _Moved.of(rows)
     size = rows.items.size + rows.item_unit.size
     replicates = int(np.clip(_WORK // max(size, 1), _FEWEST, _MOST))
-    parts = [rows.precisions(marks) for marks in cards.draws(rng, replicates)]
+    parts = [rows.precisions(marks) for marks in moved.draws(rng, replicates)]
     value = np.concatenate([part.value - part.chance for part in parts])
     covariance = np.concatenate([part.covariance for part in parts])
     total = np.concatenate([part.total - part.total_chance for part in parts])
@@ -148,74 +138,46 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cards:
-    """Units by what can happen to their labels.
+class _Moved:
+    """Queries, then items, as rows of one exchange.
 
     Attributes:
-        rows: What was found.
-        query_unit: Unit of each query, numbered from 0.
-        item_unit: The same of items.
-        blocks: Units of one label each that change places.
-        query_of: A query of each unit, whose marks are those of the unit; -1: none.
-        item_of: The same of items.
-        inside: Queries, and items, of units with several labels.
+        labels: How their marks are exchanged: a label is a row of ``marks``.
+        marks: Distinct triples of what is asked for, group, and label of an item, shape (labels, 3).
+        queries: How many of the rows are queries.
+        step: How many draws are held at a time.
     """
 
-    rows: NeighbourRows
-    query_unit: Integers
-    item_unit: Integers
-    blocks: list[Integers]
-    query_of: Integers
-    item_of: Integers
-    inside: tuple[Integers, Integers]
+    labels: Relabelling
+    marks: Integers
+    queries: int
+    step: int
 
     @classmethod
-    def of(cls, rows: NeighbourRows) -> _Cards:
-        marks = rows.marks
-        _, code = np.unique(np.concatenate([rows.unit, rows.item_unit]), return_inverse=True)
-        asking, owning = code[: rows.unit.size], code[rows.unit.size :]
-        count = int(code.max(initial=-1)) + 1
-        of = np.full((2, count), -1, dtype=np.int64)
-        of[0, asking], of[1, owning] = np.arange(asking.size), np.arange(owning.size)
-        mixed = np.zeros(count, dtype=bool)
-        first = of[0][asking]
-        mixed[asking[(marks.asked[first] != marks.asked) | (marks.group[first] != marks.group)]] = True
-        mixed[owning[marks.labels[of[1][owning]] != marks.labels]] = True
-        both = np.flatnonzero((of >= 0).all(axis=0))
-        mixed[both[marks.asked[of[0][both]] != marks.labels[of[1][both]]]] = True
-        side = (of[0] >= 0) + 2 * (of[1] >= 0)
-        blocks = [np.flatnonzero(~mixed & (side == kind)) for kind in np.unique(side)]
-        inside = np.flatnonzero(mixed[asking]), np.flatnonzero(mixed[owning])
-        return cls(rows, asking, owning, blocks, of[0], of[1], inside)
+    def of(cls, rows: NeighbourRows) -> _Moved:
+        n, marks = rows.unit.size, rows.marks
+        unit = np.unique(np.concatenate([rows.unit, rows.item_unit]), return_inverse=True)[1].astype(np.int64)
+        asking = np.arange(unit.size) < n
+        each = np.full((unit.size, 3), -2)  # -2: not on this side
+        each[:n, 0], each[:n, 1], each[n:, 2] = marks.asked, marks.group, marks.labels
+        of_unit = np.full((int(unit.max(initial=-1)) + 1, 3), -2)
+        for column, some in enumerate((asking, asking, ~asking)):
+            of_unit[unit[some], column] = each[some, column]
+        own = of_unit[unit]
+        apart = (np.where(each == -2, own, each) != own).any(axis=1)
+        apart |= (own[:, 0] != own[:, 2]) & (own[:, [0, 2]] > -2).all(axis=1)
+        mixed = np.zeros(len(of_unit), dtype=bool)
+        mixed[unit[apart]] = True
+        each = np.where(mixed[unit][:, None], each, own)
+        sides = (own[:, 0] > -2) + 2 * (own[:, 2] > -2)
+        found, label = np.unique(each, axis=0, return_inverse=True)
+        stratum = np.where(mixed[unit], asking, sides)
+        labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
+        return cls(labels, found, n, max(1, _HELD // rows.numbers))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
         """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
-        step = max(1, _HELD // self.rows.numbers)
-        marks = self.rows.marks
-        for start in range(0, replicates, step):
-            query, item = self._places(rng, min(step, replicates - start))
-            yield Marks(marks.asked[query], marks.group[query], marks.labels[item])
-
-    def _places(self, rng: np.random.Generator, size: int) -> tuple[Integers, Integers]:
-        """Of which query each query, and of which item each item, has the marks; shapes (R, N) and (R, M)."""
-        whose = np.tile(np.arange(self.query_of.size), (size, 1))
-        moved: list[list[Integers]] = [[], []]
-        for row in whose:
-            for some in self.blocks:
-                row[some] = some[rng.permutation(some.size)]
-            for side, unit in enumerate((self.query_unit, self.item_unit)):
-                moved[side].append(_shuffled(rng, self.inside[side], unit))
-        query, item = self.query_of[whose][:, self.query_unit], self.item_of[whose][:, self.item_unit]
-        query[:, self.inside[0]], item[:, self.inside[1]] = moved
-        return query, item
-
-
-def _shuffled(rng: np.random.Generator, rows: Integers, unit: Integers) -> Integers:
-    """Rows of the same units in random order within each."""
-    if not rows.size:
-        return rows
-    place = np.argsort(unit[rows], kind="stable")
-    order = np.argsort(unit[rows] + rng.random(rows.size))
-    found = np.empty_like(rows)
-    found[place] = rows[order]
-    return found
+        for start in range(0, replicates, self.step):
+            label = self.labels.drawn(rng, min(self.step, replicates - start))
+            asked, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
+            yield Marks(asked, group, self.marks[label[:, self.queries :], 2])

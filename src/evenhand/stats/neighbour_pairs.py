@@ -15,13 +15,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import effective_size
+from evenhand.stats.clustered import blended, effective_size
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-_PRIOR = 4.0  # units of the common spread that stand beside those of a group
 _ROUNDING = 1e-9
 
 
@@ -157,8 +156,8 @@ class NeighbourRows:
         expected = found.var(axis=1)[:, None] * (units**2).sum(axis=1) / n**2
         count = np.count_nonzero(units, axis=1)
         own = np.diagonal(covariance, axis1=1, axis2=2)
-        blended = np.where(count > 1, (count * own + _PRIOR * expected) / (count + _PRIOR), expected)
-        covariance[:, np.arange(self.groups), np.arange(self.groups)] = blended
+        each = np.arange(self.groups)
+        covariance[:, each, each] = np.where(count > 1, blended(own, count, expected), expected)
         group_chance = _summed(marks.group, chance, self.groups) / n
         return Precisions(value, group_chance, covariance, found.mean(axis=1), chance.mean(axis=1))
 
@@ -183,10 +182,7 @@ class NeighbourRows:
         variance = np.diagonal(covariance)
         effective = 1 / np.square(share).sum(axis=1).max(axis=0)
         most = n * np.count_nonzero(self.weight, axis=1).max(initial=1)
-        size = [
-            float(effective_size(np.array(p), np.array(v), e, m))
-            for p, v, e, m in zip(value, variance, effective, most, strict=True)
-        ]
+        size = effective_size(value, variance, effective, most)
         alone = share[0].max(axis=0) > 1 - _ROUNDING
         return Rates(value, np.where(alone, 0.0, size), np.maximum(effective - 1, 1.0), covariance)
 

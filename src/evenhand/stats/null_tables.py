@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.contingency import Association, TableBatch, sum_by
+from evenhand.stats.hypergeometric import log_choose
 
 Floats = npt.NDArray[np.float64]
 
@@ -95,17 +96,9 @@ def exact_2x2(table: Floats) -> tuple[Floats, Floats]:
     Returns:
         Chi-squared of every possible table, ascending, and their probabilities (sum 1).
     """
-    from scipy import special
-
     rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
     low, high = max(0.0, columns[0] - rows[1]), min(rows[0], columns[0])
     cell = np.arange(low, high + 1)
-
-    def log_choose(total: float, part: Floats) -> Floats:
-        return np.asarray(
-            special.gammaln(total + 1) - special.gammaln(part + 1) - special.gammaln(total - part + 1)
-        )
-
     log_weight = log_choose(rows[0], cell) + log_choose(rows[1], columns[0] - cell)
     weight = np.exp(log_weight - log_weight.max())
     deviation = cell - rows[0] * columns[0] / n

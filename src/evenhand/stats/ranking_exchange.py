@@ -15,9 +15,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.clustered import blended
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import NO_SAMPLE, RankedPools
+from evenhand.stats.relabelling import Relabelling, exceeded
 from evenhand.stats.skewness import skewness
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +31,6 @@ _FEWEST, _MOST, _MOST_LISTED = 199, 1_999, 9_999
 _WORK = 20_000_000  # places of all drawn rankings
 _HELD = 1_000_000  # of which so many at a time
 _MOVABLE = 0.5  # share of units that have to find a partner in the very same queries
-_PRIOR = 4.0  # queries of the expected spread that stand beside those there are
 _ROUNDING = 1e-9
 
 
@@ -50,15 +51,6 @@ class Exchange:
     units: Ints
 
     @cached_property
-    def _mixed(self) -> Mask:
-        """Which samples belong to a unit of several groups."""
-        lowest = np.full(int(self.units.max()) + 1, self.ranked.n_groups)
-        highest = np.full(lowest.size, -1)
-        np.minimum.at(lowest, self.units, self.labels)
-        np.maximum.at(highest, self.units, self.labels)
-        return np.asarray((lowest < highest)[self.units])
-
-    @cached_property
     def _members(self) -> Mask:
         """Which sample stands in which query, shape (S, R)."""
         members = np.zeros((self.labels.size, len(self.order)), dtype=bool)
@@ -67,33 +59,26 @@ class Exchange:
         return members
 
     @cached_property
-    def _whole(self) -> tuple[Ints, Ints, Ints]:
-        """Units of one group that stand in a query: samples' unit (-1: none), units' group and stratum.
+    def _relabelling(self) -> Relabelling:
+        """Units exchange groups with those that stand in the same queries.
 
-        Units exchange groups with those that stand in the same queries. Where more than half of them would be
-        alone there, with all that queries connect.
+        Where more than half of them would be alone there, with all that queries connect.
         """
-        used = ~self._mixed & self._members.any(axis=1)
-        kept, unit = np.unique(self.units[used], return_inverse=True)
-        code = np.full(self.labels.size, -1)
-        code[used] = unit
-        group = np.zeros(kept.size, dtype=np.int64)
-        group[unit] = self.labels[used]
-        members = np.zeros((kept.size, len(self.order)), dtype=bool)
-        np.logical_or.at(members, unit, self._members[used])
-        stratum = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1)
-        if kept.size and _movable(stratum, group).mean() < _MOVABLE:
-            stratum = _connected(members)
-        return code, group, stratum
+        members = np.zeros((int(self.units.max()) + 1, len(self.order)), dtype=bool)
+        np.logical_or.at(members, self.units, self._members)
+        alike = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        used = np.asarray(members.any(axis=1))
+        alike[~used] = alike.max() + 1 + np.arange((~used).sum())
+        found = Relabelling(self.labels, self.units, alike[self.units])
+        movable = found.movable[used[found.whole]]
+        if movable.size and movable.mean() < _MOVABLE:
+            return Relabelling(self.labels, self.units, _connected(members)[self.units])
+        return found
 
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: groups are one unit each wherever units could be exchanged."""
-        if self._mixed.any():
-            return False
-        _, group, stratum = self._whole
-        pairs = np.unique(np.stack([stratum, group]), axis=1)[0]
-        return bool((np.bincount(stratum) <= np.bincount(pairs)).all() or not _movable(stratum, group).any())
+        return self._relabelling.fixed
 
     def draws(self, rng: np.random.Generator) -> Iterator[RankedPools]:
         """Rankings of exchanged groups, several draws at a time: rankings of a draw follow each other."""
@@ -102,42 +87,10 @@ class Exchange:
         step = max(1, _HELD // self.order.size)
         for start in range(0, count, step):
             size = min(step, count - start)
-            labels = self._exchanged(rng, size).astype(np.int32)
+            labels = self._relabelling.drawn(rng, size).astype(np.int32)
             codes = np.where(self.order >= 0, labels[:, self.order], NO_SAMPLE).reshape(-1, width)
             starts, stops = (np.tile(one, (size, 1)) for one in (self.ranked.starts, self.ranked.stops))
             yield RankedPools(codes, starts, stops, self.ranked.n_groups)
-
-    def _exchanged(self, rng: np.random.Generator, size: int) -> Ints:
-        """Groups of the samples in each draw, shape (size, S)."""
-        labels = np.tile(self.labels, (size, 1))
-        code, group, stratum = self._whole
-        whole = np.flatnonzero(code >= 0)
-        labels[:, whole] = _shuffled(group, stratum, rng, size)[:, code[whole]]
-        inside = np.flatnonzero(self._mixed)
-        if inside.size:
-            labels[:, inside] = _shuffled(self.labels[inside], self.units[inside], rng, size)
-        return labels
-
-
-def _shuffled(label: Ints, block: Ints, rng: np.random.Generator, size: int) -> Ints:
-    """Labels exchanged at random within blocks, shape (size, labels)."""
-    at = np.argsort(block, kind="stable")
-    if block.size and (block == block[0]).all():
-        return rng.permuted(np.tile(label, (size, 1)), axis=1)
-    _, code = np.unique(block[at], return_inverse=True)
-    drawn = np.empty((size, label.size), dtype=np.int64)
-    drawn[:, at] = label[at][np.argsort(code + rng.random((size, label.size)), axis=1)]
-    return drawn
-
-
-def _movable(stratum: Ints, group: Ints) -> Mask:
-    """Which units have one of another group in their stratum."""
-    lowest, highest = np.full((2, int(stratum.max(initial=-1)) + 1), group[0] if group.size else 0)
-    lowest[:] = group.max(initial=0)
-    highest[:] = 0
-    np.minimum.at(lowest, stratum, group)
-    np.maximum.at(highest, stratum, group)
-    return np.asarray((lowest < highest)[stratum])
 
 
 def _connected(members: Mask) -> Ints:
@@ -197,8 +150,8 @@ class Means:
         common = max(float(means.var()) - float((within / count).mean()), 0) if shared else 0.0
         scale, scales = (1.0, np.ones(means.size)) if pools is None else pools.scales
         expected = float(within.mean())
-        error = np.sqrt(_blended(np.array(own), values.size, expected) + common * scale)
-        errors = np.sqrt(_blended(within, count, expected) + common * scales)
+        error = np.sqrt(_of_mean(np.array(own), np.array(values.size), expected) + common * scale)
+        errors = np.sqrt(_of_mean(within, count, expected) + common * scales)
         return cls(
             float(values.mean()), means, float(error), errors, float(means.mean()), values.size, common
         )
@@ -214,9 +167,9 @@ class Means:
         """Of the two-sided test, ``both``, or twice the tail on the unfair side, ``high`` or ``low``."""
         t, drawn = self._t
         if side == "both":
-            return float((1 + (np.abs(drawn) >= abs(t) - _ROUNDING).sum()) / (1 + drawn.size))
-        beyond = drawn >= t - _ROUNDING if side == "high" else drawn <= t + _ROUNDING
-        return float(min(1.0, 2 * (1 + beyond.sum()) / (1 + drawn.size)))
+            return exceeded(abs(t), np.abs(drawn))
+        sign = 1 if side == "high" else -1
+        return min(1.0, 2 * exceeded(sign * t, sign * drawn))
 
     def limits(self, side: str, level: float) -> tuple[float, float] | None:
         """Means that the test does not reject; None where all draws are alike.
@@ -283,10 +236,9 @@ class Changed:
         return float(self.spread.mean()) / middle, each / middle
 
 
-def _blended(within: Floats, count: npt.ArrayLike, expected: float) -> Floats:
-    """Variance of means: that over queries, with four queries of the expected one, since few may be alike."""
-    n = np.asarray(count)
-    return np.asarray((n * within + _PRIOR * expected) / (n + _PRIOR) / n)
+def _of_mean(within: Floats, count: npt.NDArray[np.number], expected: float) -> Floats:
+    """Variance of means over queries."""
+    return np.asarray(blended(within, count, np.array(expected)) / count)
 
 
 def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int | None = None) -> Floats:

@@ -1,150 +1,211 @@
-"""What mean and standard deviation over several rankings are when labels fall on samples at random."""
+"""Labels of rows exchanged at random, where rows come in sampling units such as persons.
+
+Units whose rows are all of one label change places as wholes; a unit of several labels has those of its rows
+exchanged inside. Both happen in one draw, within strata where there are any. What is compared in a draw is
+left to the metrics; the p of all of them is ``(1 + b) / (1 + B)``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats import rankings
-from evenhand.stats.ranking_exchange import drawn_values
-from evenhand.stats.ranking_null import Chance, null_of_ndkl, null_of_top
-from evenhand.stats.rankings import RankedPools
-
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Kernel = Callable[[Ints, Ints], Floats]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
-DRAWS = 200_000
-_ROWS = 20_000  # benchmarks drawn at once
+_ROUNDING = 1e-9
+_LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others
+_MOST_LEVELS = 4  # different values of a block that are drawn by their numbers, not one by one
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Mean and standard deviation of two figures of a benchmark: the mean over queries, and sigma.
+@dataclass(frozen=True, eq=False)
+class Relabelling:
+    """Labels of rows that come in units.
 
     Attributes:
-        mean: Of the mean over queries.
-        mean_sd: Its standard deviation.
-        sigma: Mean of the sample standard deviation over queries (ddof = 1).
-        sigma_sd: Its standard deviation.
+        label: Of each row, codes from 0, shape (N,).
+        unit: Unit of each row, numbered from 0, shape (N,).
+        stratum: Codes from 0 within which labels are exchanged, shape (N,); None: among all. A unit that lies
+            in several strata changes places with any other such.
     """
 
-    mean: float
-    mean_sd: float
-    sigma: float
-    sigma_sd: float
+    label: Integers
+    unit: Integers
+    stratum: Integers | None = None
+
+    @cached_property
+    def mixed(self) -> Mask:
+        """Which units have several labels, shape (units,)."""
+        return several_in(self.unit, self.label)
+
+    @cached_property
+    def whole(self) -> Integers:
+        """Units that change places as wholes, shape (K,)."""
+        return np.flatnonzero(~self.mixed)
+
+    @cached_property
+    def label_of(self) -> Integers:
+        """The label of each of these, shape (K,)."""
+        label = np.zeros(self.mixed.size, dtype=np.int64)
+        label[self.unit] = self.label
+        return label[self.whole]
+
+    @cached_property
+    def block(self) -> Integers:
+        """What each of these changes places within, shape (K,): its stratum, or -1 for several."""
+        block = np.zeros(self.mixed.size, dtype=np.int64)
+        if self.stratum is not None:
+            block[self.unit] = self.stratum
+            block[several_in(self.unit, self.stratum)] = -1
+        return block[self.whole]
+
+    @cached_property
+    def inside(self) -> Integers:
+        """Rows of units of several labels, sorted by unit and stratum, shape (M,)."""
+        return self._inside[0]
+
+    @cached_property
+    def inside_block(self) -> Integers:
+        """Codes of (unit, stratum) of these rows, ascending, shape (M,)."""
+        return self._inside[1]
+
+    @cached_property
+    def _inside(self) -> tuple[Integers, Integers]:
+        rows = np.flatnonzero(self.mixed[self.unit])
+        key = self.unit[rows]
+        if self.stratum is not None:
+            key = key * (int(self.stratum.max(initial=0)) + 1) + self.stratum[rows]
+        order = np.argsort(key, kind="stable")
+        return rows[order], np.unique(key[order], return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing says how units vary: none is mixed, and no stratum has two units of a label.
+
+        Neither does a draw that can change nothing, because all units of each stratum have one label.
+        """
+        if self.mixed.any():
+            return False
+        _, block = np.unique(self.block, return_inverse=True)
+        labels = np.unique(np.stack([block, self.label_of]), axis=1)[0]
+        return bool((np.bincount(block) <= np.bincount(labels)).all() or not self.movable.any())
+
+    @property
+    def movable(self) -> Mask:
+        """Which of the units that are wholes have one of another label in their stratum, shape (K,)."""
+        _, block = np.unique(self.block, return_inverse=True)
+        return np.asarray(several_in(block, self.label_of)[block])
+
+    def wholes(self, rng: np.random.Generator, size: int) -> Integers:
+        """Labels of the units that are wholes, in so many draws, shape (size, K)."""
+        return shuffled(rng, self.label_of, self.block, size)
+
+    def insides(self, rng: np.random.Generator, size: int) -> Integers:
+        """Labels of the rows of the others, shape (size, M)."""
+        return shuffled(rng, self.label[self.inside], self.inside_block, size)
+
+    def drawn(self, rng: np.random.Generator, size: int) -> Integers:
+        """Labels of all rows, shape (size, N)."""
+        labels = np.repeat(self.label[None], size, axis=0)
+        if self.whole.size:
+            of_unit = np.zeros((size, self.mixed.size), dtype=np.int64)
+            of_unit[:, self.whole] = self.wholes(rng, size)
+            some = ~self.mixed[self.unit]
+            labels[:, some] = of_unit[:, self.unit[some]]
+        if self.inside.size:
+            labels[:, self.inside] = self.insides(rng, size)
+        return labels
 
 
-def top_kernels(cuts: Sequence[int]) -> dict[str, tuple[int, Kernel]]:
-    """Figures of the first places of pools of two groups: ``bias_at_k`` and ``max_skew_at_k``.
+def several_in(unit: Integers, label: Integers) -> Mask:
+    """Which units have rows of several labels, shape (units,)."""
+    count = int(unit.max(initial=-1)) + 1
+    lowest, highest = np.full(count, int(label.max(initial=0)) + 1), np.full(count, -1)
+    np.minimum.at(lowest, unit, label)
+    np.maximum.at(highest, unit, label)
+    return np.asarray(lowest < highest)
 
-    Args:
-        cuts: Values of k.
 
-    Returns:
-        Name, such as ``bias_at_5``, to k and the function of counts (M, 2) and pools (M, 2).
+def units_in(unit: Integers, label: Integers, labels: int) -> Integers:
+    """How many units have rows of each label, shape (labels,)."""
+    return np.bincount(np.unique(np.stack([unit, label]), axis=1)[1], minlength=labels)
+
+
+def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: int) -> Integers:
+    """Labels in random order within blocks, shape (size, N); blocks are any codes, shape (N,)."""
+    order = np.argsort(block, kind="stable")
+    edges = np.flatnonzero(np.diff(block[order])) + 1
+    drawn = np.repeat(label[None], size, axis=0)
+    if edges.size < max(1, label.size // _LARGE):
+        for some in np.split(order, edges):
+            drawn[:, some] = rng.permuted(drawn[:, some], axis=1)
+        return drawn
+    code = np.repeat(np.arange(edges.size + 1), np.diff(edges, prepend=0, append=label.size))
+    drawn[:, order] = label[order][np.argsort(code + rng.random((size, label.size)), axis=1)]
+    return drawn
+
+
+def exceeded(observed: float, drawn: Floats) -> float:
+    """``(1 + b) / (1 + B)`` where b of B draws are as large as what was observed."""
+    return float(each_exceeded(np.array([observed]), drawn[:, None])[0])
+
+
+def each_exceeded(observed: Floats, drawn: Floats) -> Floats:
+    """The same of several numbers at once, shape (K,), from draws of shape (B, K)."""
+    slack = _ROUNDING * np.maximum(1.0, np.abs(observed))
+    return np.asarray((1 + (drawn >= observed - slack).sum(axis=0)) / (1 + len(drawn)))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Exchanges in blocks of few different values: only how often a label gets each has to be drawn.
+
+    Attributes:
+        moments: Of each value, shape (blocks, L, moments).
+        counts: How often it occurs, shape (blocks, L).
+        sizes: Members of each label, shape (labels, blocks).
     """
-    made: dict[str, tuple[int, Kernel]] = {}
-    for k in cuts:
-        made[f"bias_at_{k}"] = (k, _difference)
-        made[f"max_skew_at_{k}"] = (k, _max_skew(k))
-    return made
 
+    moments: Floats
+    counts: Integers
+    sizes: Integers
 
-def chances(pool: Sequence[int], cuts: Sequence[int], rng: np.random.Generator) -> dict[str, Chance]:
-    """The null of every figure of one pool, over all its rankings.
+    @classmethod
+    def of(cls, block: Integers, moments: Floats, label: Integers, labels: int) -> Levels | None:
+        """From blocks of any codes, shape (N,), and moments, shape (N, M); None where nothing is saved."""
+        _, code = np.unique(block, return_inverse=True)
+        size = float(np.abs(moments[:, 0]).max(initial=0)) or 1.0
+        place = np.round(moments[:, 0] / size, 12)
+        pairs, here, counts = np.unique(
+            np.stack([code, place], axis=1), axis=0, return_index=True, return_counts=True
+        )
+        start = np.flatnonzero(np.append(True, np.diff(pairs[:, 0]) > 0))
+        rank = np.arange(len(pairs)) - np.repeat(start, np.diff(np.append(start, len(pairs))))
+        blocks, deepest = start.size, int(rank.max()) + 1
+        if deepest > _MOST_LEVELS or blocks * (deepest - 1) * (labels - 1) > code.size:
+            return None
+        at = pairs[:, 0].astype(np.int64), rank
+        levels, number = np.zeros((blocks, deepest, moments.shape[1])), np.zeros((blocks, deepest), np.int64)
+        levels[at], number[at] = moments[here], counts
+        sizes = np.bincount(label * blocks + code, minlength=labels * blocks).reshape(labels, blocks)
+        return cls(levels, number, sizes)
 
-    Args:
-        pool: Samples of the two groups.
-        cuts: Values of k.
-        rng: Used only for pools with too many rankings to list.
-
-    Returns:
-        Name (``bias_at_5``, ``max_skew_at_5``, ..., ``ndkl``) to distribution.
-    """
-    sizes = np.array(pool, dtype=np.int64)
-    made: dict[str, Chance] = {}
-    for name, (k, kernel) in top_kernels(cuts).items():
-
-        def values_of(counts: Ints, kernel: Kernel = kernel) -> Floats:
-            return kernel(counts, np.broadcast_to(sizes, counts.shape))
-
-        made[name] = null_of_top(pool, k, values_of, rng)
-    made["ndkl"] = null_of_ndkl(pool, rankings.target_shares(sizes[None], "pool")[0], rng)
-    return made
-
-
-def exact_moments(nulls: Sequence[Chance], rng: np.random.Generator, draws: int = DRAWS) -> Moments:
-    """Moments over independent rankings, each with its own null.
-
-    Mean and standard deviation of the mean are exact. Those of sigma, a root, are means over draws from the
-    exact distributions.
-
-    Args:
-        nulls: One for each query; the same object may stand for several.
-        rng: Source of the draws.
-        draws: How many benchmarks are drawn.
-    """
-    n = len(nulls)
-    mean = float(np.mean([null.mean for null in nulls]))
-    variances = np.array([null.variance for null in nulls])
-    sigmas = np.concatenate(
-        [
-            drawn_values(nulls, rng, min(_ROWS, draws - start)).std(axis=1, ddof=1)
-            for start in range(0, draws, _ROWS)
-        ]
-    )
-    spread = float(np.sqrt(variances.sum())) / n
-    return Moments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
-
-
-def drawn_moments(
-    pools: Sequence[Sequence[int]], cuts: Sequence[int], repeats: int, rng: np.random.Generator
-) -> Mapping[str, Moments]:
-    """The same with nothing but shuffled labels: the paper's way, and a check of the other.
-
-    Args:
-        pools: Samples of the two groups, for each query.
-        cuts: Values of k.
-        repeats: How many benchmarks are drawn.
-        rng: Source of the draws.
-
-    Returns:
-        Name of the figure to its moments.
-    """
-    values: dict[str, list[Floats]] = {}
-    for pool in pools:
-        labels = np.repeat(np.arange(2, dtype=np.int32), pool)
-        codes = rng.permuted(np.tile(labels, (repeats, 1)), axis=1)
-        sizes = np.broadcast_to(np.array(pool, dtype=np.int64), (repeats, 2))
-        for name, (k, kernel) in top_kernels(cuts).items():
-            second = codes[:, :k].sum(axis=1)
-            counts = np.stack([min(k, labels.size) - second, second], axis=1).astype(np.int64)
-            enough = np.where(labels.size >= k, 1.0, np.nan)
-            values.setdefault(name, []).append(kernel(counts, sizes) * enough)
-        places = np.broadcast_to(np.arange(labels.size), codes.shape)
-        ranked = RankedPools(codes, places, places + 1, 2)
-        found = rankings.ndkl(ranked, rankings.target_shares(sizes, "pool"))
-        values.setdefault("ndkl", []).append(found)
-    return {name: _moments(np.stack(columns, axis=1)) for name, columns in values.items()}
-
-
-def _moments(values: Floats) -> Moments:
-    means, sigmas = values.mean(axis=1), values.std(axis=1, ddof=1)
-    return Moments(
-        float(means.mean()), float(means.std(ddof=1)), float(sigmas.mean()), float(sigmas.std(ddof=1))
-    )
-
-
-def _difference(counts: Ints, pools: Ints) -> Floats:
-    return rankings.difference(counts[:, 0], counts[:, 1])
-
-
-def _max_skew(k: int) -> Kernel:
-    def kernel(counts: Ints, pools: Ints) -> Floats:
-        return rankings.max_skews(counts, pools, rankings.target_shares(pools, "pool"), k, "floor")
-
-    return kernel
+    def drawn(self, rng: np.random.Generator, size: int) -> Integers:
+        """How many of each value each label gets, shape (size, labels, blocks, L): hypergeometric in turn."""
+        drawn = np.zeros((size, len(self.sizes), *self.counts.shape), dtype=np.int64)
+        left = np.repeat(self.counts[None], size, axis=0)
+        for label, members in enumerate(self.sizes[:-1]):
+            wanted = np.repeat(members[None], size, axis=0)
+            rest = left.sum(axis=2)
+            for level in range(self.counts.shape[1] - 1):
+                rest = rest - left[..., level]
+                drawn[:, label, :, level] = rng.hypergeometric(left[..., level], rest, wanted)
+                wanted -= drawn[:, label, :, level]
+            drawn[:, label, :, -1] = wanted
+            left -= drawn[:, label]
+        drawn[:, -1] = left
+        return drawn

@@ -62,18 +62,17 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     return np.asarray(found * size / (size + 2))
 
 
-def inverted_p(limits: Callable[[Floats], Ends], size: int = 1, reference: float = 0.0) -> Floats:
-    """The p at which limits of the level 1 - p just leave the reference out, in [1e-6, 1], shape (size,).
+def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
+    """The p at which limits of the level 1 - p just leave 0 out, in [1e-6, 1], shape (size,).
 
     Args:
         limits: From a level for each difference to the limits at it.
         size: How many differences there are.
-        reference: Such as 0.
     """
 
     def leaves(p: Floats) -> npt.NDArray[np.bool_]:
         low, high = limits(1 - p)
-        return np.asarray((low > reference + _ROUNDING) | (high < reference - _ROUNDING))
+        return np.asarray((low > _ROUNDING) | (high < -_ROUNDING))
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)

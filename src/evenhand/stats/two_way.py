@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
-STATISTICS = ("d", "cohens_d", "difference")
+STATISTICS = ("d", "difference")
 _STEPS = 1001  # places on the edge of an ellipse
 _UNKNOWN = (float("nan"), float("nan"))
 _NOTHING = ROUNDING**2  # a variance that is rounding
@@ -103,7 +103,7 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estima
     Args:
         values: Similarities, shape (n + m, na + nb).
         sizes: Of the sets.
-        statistic: ``difference``, or ``d`` or ``cohens_d`` for the scale h.
+        statistic: ``difference``, or ``d`` for the scale h.
 
     Returns:
         None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
@@ -119,7 +119,7 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estima
         return plain
     h, slope = _scaled(table, sizes)
     parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes)]
-    together = [_interaction(table, sizes)] if not sizes.fixed else []
+    together = [] if sizes.fixed else _together(table, sizes)
     own = _crossed(parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together])
     if not np.isfinite(own):  # a set less one item has no spread, so that h without it is infinite
         return None
@@ -135,7 +135,7 @@ def two_way_interval(
     Args:
         values: Similarities, shape (n + m, na + nb).
         sizes: Of the sets.
-        statistic: ``d``, ``cohens_d`` or ``difference``.
+        statistic: ``d`` or ``difference``.
         level: Of the limits.
         ddof: Of d.
     """
@@ -186,9 +186,8 @@ def reduction_interval(
     *,
     level: float = 0.95,
     ddof: int = 1,
-    absolute: bool = True,
 ) -> Ends:
-    """Interval of a reduction: ``|d before| - |d after|``, or ``d before - d after``, on the same items.
+    """Interval of a reduction: ``|d before| - |d after|``, on the same items.
 
     The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes
     are the reaches of the two intervals on their scale h, tilted by the correlation r of the two h when items
@@ -201,7 +200,6 @@ def reduction_interval(
         sizes: Of the sets.
         level: Of the interval.
         ddof: Of d.
-        absolute: Whether it is |d| that is to be smaller.
 
     Returns:
         Low and high end; NaN where either d has no interval. Above 0 means that d was reduced.
@@ -215,8 +213,7 @@ def reduction_interval(
     r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
 
     def reduction(h: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-        pair = d_of(h, sizes, ddof), d_of(other, sizes, ddof)
-        return np.asarray(abs(pair[0]) - abs(pair[1]) if absolute else pair[0] - pair[1])
+        return np.asarray(abs(d_of(h, sizes, ddof)) - abs(d_of(other, sizes, ddof)))
 
     angle = np.linspace(0, 2 * np.pi, _STEPS)
     along = r * np.cos(angle) + np.sqrt(max(1 - r * r, 0)) * np.sin(angle)
@@ -224,7 +221,7 @@ def reduction_interval(
         first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
     )
     moves, centre = ends - reduction(first.value, second.value), [_d(table, sizes, ddof) for table in tables]
-    reduced = abs(centre[0]) - abs(centre[1]) if absolute else centre[0] - centre[1]
+    reduced = abs(centre[0]) - abs(centre[1])
     return reduced + float(moves.min()), reduced + float(moves.max())
 
 
@@ -278,9 +275,7 @@ def _d(table: Floats, sizes: Sizes, ddof: int) -> float:
 
 def _back(h: float, sizes: Sizes, statistic: str, ddof: int) -> float:
     """From the scale of an estimate to that of its statistic."""
-    if statistic == "difference":
-        return h
-    return float(np.sinh(h)) / sizes.unit if statistic == "cohens_d" else float(d_of(h, sizes, ddof))
+    return h if statistic == "difference" else float(d_of(h, sizes, ddof))
 
 
 def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
@@ -289,20 +284,14 @@ def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
     x, y = phi[: sizes.n], phi[sizes.n :]
     samples = [x, y] if sizes.fixed else [x, y, gain[: sizes.na], gain[sizes.na :]]
     found = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in samples]
-    blocks = [side[:, part] for side in (table[: sizes.n], table[sizes.n :]) for part in _columns(sizes)]
-    together = [] if sizes.fixed else [_apart(block) for block in blocks]
+    together = [] if sizes.fixed else _together(table, sizes)
     return _estimate(float(x.mean() - y.mean()), found[:2], found[2:], together)
 
 
-def _columns(sizes: Sizes) -> tuple[slice, slice]:
-    return slice(None, sizes.na), slice(sizes.na, None)
-
-
-def _interaction(table: Floats, sizes: Sizes) -> Component:
-    """The variance of the difference that targets and attributes have together."""
-    blocks = [side[:, part] for side in (table[: sizes.n], table[sizes.n :]) for part in _columns(sizes)]
-    found = [_apart(block) for block in blocks]
-    return sum(variance for variance, _ in found), min(freedom for _, freedom in found)
+def _together(table: Floats, sizes: Sizes) -> list[Component]:
+    """What the means of the four blocks of targets and attributes vary by beside rows and columns."""
+    columns = slice(None, sizes.na), slice(sizes.na, None)
+    return [_apart(side[:, part]) for side in (table[: sizes.n], table[sizes.n :]) for part in columns]
 
 
 def _apart(block: Floats) -> Component:

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import FEWEST
+from evenhand.stats.clustered import LeftOut
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
+from evenhand.stats.relabelling import Relabelling, units_in
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -49,18 +50,24 @@ class UnitRates:
     _alike: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
 
     @cached_property
+    def relabelling(self) -> Relabelling:
+        """How groups are exchanged among all units."""
+        return Relabelling(self.group, self.unit)
+
+    @cached_property
+    def relabelling_within(self) -> Relabelling:
+        """The same among the units, or rows of a unit, of one truth."""
+        return Relabelling(self.group, self.unit, self.truth)
+
+    @property
     def mixed(self) -> npt.NDArray[np.bool_]:
         """Which units lie in several groups."""
-        count = int(self.unit.max()) + 1
-        lowest, highest = np.full(count, self.groups), np.full(count, -1)
-        np.minimum.at(lowest, self.unit, self.group)
-        np.maximum.at(highest, self.unit, self.group)
-        return np.asarray(lowest < highest)
+        return self.relabelling.mixed
 
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return not self.mixed.any() and self.mixed.size <= self.groups
+        return self.relabelling.fixed
 
     def ungrouped(self) -> UnitRates:
         """The same rows as one group."""
@@ -69,9 +76,7 @@ class UnitRates:
     @cached_property
     def sizes(self) -> Integers:
         """Units of each group, shape (G,)."""
-        return np.bincount(
-            np.unique(self.unit * self.groups + self.group) % self.groups, minlength=self.groups
-        )
+        return units_in(self.unit, self.group, self.groups)
 
     def rates(self, kind: str) -> Rates:
         """Rates of each label and group, shape (L, G), or (1, G) of ``hit``; sizes as of ``ClusterMean``."""
@@ -95,28 +100,10 @@ class UnitRates:
         group = key % self.groups
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        lengths = np.diff(np.append(starts, order.size))
         hits, trials = (one[order] for one in self._sums(kind, piece, key.size, first, stop))
         rows = (np.bincount(piece) / np.bincount(piece, self.weight))[order, None]
-
-        def total(values: Floats) -> Floats:
-            return np.asarray(np.add.reduceat(values, starts, axis=0))
-
-        with np.errstate(divide="ignore", invalid="ignore"):
-            whole, count = total(trials), total((trials > 0).astype(np.float64))
-            value = total(hits) / np.where(whole > 0, whole, np.nan)
-            mean, sums, units = (np.repeat(one, lengths, axis=0) for one in (value, whole, count))
-            share = trials / sums
-            shift = (hits - mean * trials) / sums / np.maximum(1 - share, 1e-12)
-            shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
-            variance, effective = total(shift**2), 1 / total(share**2)
-            most = 1 / total(share**2 / np.where(trials > 0, trials * rows, 1))
-            noise = value * (1 - value)
-            size = np.where((variance > 1e-15) & (noise > 0), noise / variance, effective)
-        size = np.where(count < FEWEST, 0.0, np.minimum(size, most))
-        freedom = np.maximum(np.nan_to_num(effective, nan=1.0) - 1, 1.0)
-        covariance = self._covariance(shift, key[order])
-        return Rates(value.T, np.nan_to_num(size.T), freedom.T, covariance)
+        found = LeftOut.of(hits, trials, trials * rows, starts)
+        return Rates(found.value.T, found.size.T, found.freedom.T, self._covariance(found.shift, key[order]))
 
     def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> tuple[Floats, Floats]:
         """Hits and trials by key and label, shape (count, labels) each."""
@@ -166,39 +153,16 @@ class UnitRates:
             within: Only among units, or rows of a unit, of one truth; a unit of several changes places with
                 any other such.
         """
+        labels = self.relabelling_within if within else self.relabelling
         step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
         for start in range(0, replicates, step):
-            drawn = self._exchanged(rng, min(step, replicates - start), within)
+            drawn = labels.drawn(rng, min(step, replicates - start))
             yield {kind: self._tally(kind, drawn) for kind in kinds}
 
     @cached_property
     def _atoms(self) -> Integers:
         """What changes places with each row: its unit or, where units lie in several groups, it alone."""
         return np.arange(self.unit.size) if self.mixed.any() else self.unit
-
-    def _exchanged(self, rng: np.random.Generator, size: int, within: bool) -> Integers:
-        """Groups of rows, shape (size, N)."""
-        drawn = np.repeat(self.group[None], size, axis=0)
-        mixed = self.mixed[self.unit]
-        whole = np.flatnonzero(~self.mixed)
-        if whole.size:
-            of_unit, block = np.zeros((2, self.mixed.size), dtype=np.int64)
-            of_unit[self.unit] = self.group
-            if within:
-                block[self.unit] = self.truth
-                block[self.unit[block[self.unit] != self.truth]] = -1
-            label = np.repeat(of_unit[None], size, axis=0)
-            for code in np.unique(block[whole]):
-                here = whole[block[whole] == code]
-                label[:, here] = rng.permuted(label[:, here], axis=1)
-            drawn[:, ~mixed] = label[:, self.unit[~mixed]]
-        if mixed.any():
-            rows = np.flatnonzero(mixed)
-            key = self.unit[rows] * self.labels + self.truth[rows] if within else self.unit[rows]
-            rows = rows[np.argsort(key, kind="stable")]
-            order = np.argsort(np.sort(key) + rng.random((size, rows.size)), axis=1)
-            drawn[:, rows] = self.group[rows[order]]
-        return drawn
 
     def _tally(self, kind: str, drawn: Integers) -> Tally:
         """The tally of drawn groups of rows, shape (R, N)."""

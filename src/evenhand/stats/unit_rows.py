@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.relabelling import Relabelling
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -48,19 +50,20 @@ class UnitRows:
         """The rate of all rows."""
         return float(self.weights @ self.value / self.weights.sum())
 
+    def relabelling(self, stratum: Integers | None = None) -> Relabelling:
+        """How groups are exchanged, within strata of any codes where there are any."""
+        code = None if stratum is None else np.unique(stratum, return_inverse=True)[1].astype(np.int64)
+        return Relabelling(self.group, self.units, code)
+
     @cached_property
     def mixed(self) -> Mask:
         """Which units lie in several groups."""
-        count = int(self.units.max(initial=-1)) + 1
-        lowest, highest = np.full(count, self.groups), np.full(count, -1)
-        np.minimum.at(lowest, self.units, self.group)
-        np.maximum.at(highest, self.units, self.group)
-        return np.asarray(lowest < highest)
+        return self.relabelling().mixed
 
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return not self.mixed.any() and self.mixed.size <= self.groups
+        return self.relabelling().fixed
 
     def within(self, stratum: Integers) -> UnitRows:
         """The same without what strata (topics, classes) make of it: values less their stratum's mean.

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from evenhand.stats.contingency import Association, TableBatch, sum_by
 from evenhand.stats.effect_intervals import PhiSquared, blended, phi_squared
+from evenhand.stats.relabelling import Relabelling
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -77,20 +78,15 @@ class UnitTables:
         return f"Rao and Scott's null, signs of {what} drawn"
 
     @cached_property
-    def _group_of(self) -> Integers:
-        """Group of each unit; -1 where a unit lies in several."""
-        group = self.batch.row[self.cell]
-        count = int(self.unit.max(initial=-1)) + 1
-        least, most = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
-        np.minimum.at(least, self.unit, group)
-        np.maximum.at(most, self.unit, group)
-        return np.where(least == most, most, -1)
+    def _labels(self) -> Relabelling:
+        """How groups are exchanged."""
+        return Relabelling(self.batch.row[self.cell].astype(np.int64), self.unit)
 
     @property
     def exchanged(self) -> bool:
         """Whether units change places as wholes."""
-        few = self.spread is None and 0 < self._group_of.size <= _EXCHANGED
-        return bool(few and (self._group_of >= 0).all())
+        few = self.spread is None and 0 < self._labels.mixed.size <= _EXCHANGED
+        return bool(few and not self._labels.mixed.any())
 
     @property
     def few(self) -> npt.NDArray[np.bool_]:
@@ -100,10 +96,7 @@ class UnitTables:
     @property
     def fixed(self) -> bool:
         """Whether each group is one unit, so that nothing says how units differ."""
-        if self.spread is not None:
-            return False
-        groups = np.unique(self.batch.row[self.cell]).size
-        return bool((self._group_of >= 0).all() and self._group_of.size <= groups)
+        return self.spread is None and self._labels.fixed
 
     @cached_property
     def expected(self) -> Floats:
@@ -135,12 +128,12 @@ class UnitTables:
 
     def _exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Groups of whole units exchanged; each draw on the scale of the observed groups."""
-        drawn = rng.permuted(np.tile(self._group_of, (replicates, 1)), axis=1)
+        drawn = self._labels.wholes(rng, replicates)
         table, column = self.batch.table[self.cell], self._column[self.cell]
         pairs, place = np.unique(column, return_inverse=True)
         owner = np.zeros(pairs.size, dtype=np.int64)
         owner[place] = table
-        units, tables = self._group_of.size, self.batch.n_tables
+        units, tables = self._labels.mixed.size, self.batch.n_tables
         share = self._column_share[pairs]
         sizes = sum_by(self.unit * tables + table, self.n, units * tables).reshape(units, tables)
         apart = sum_by(self.unit * pairs.size + place, self.n, units * pairs.size).reshape(units, -1)
@@ -148,7 +141,7 @@ class UnitTables:
         total = np.eye(tables)[owner]
         own = apart**2 @ total
         chi2, mean = np.zeros((2, replicates, tables))
-        for group in np.unique(self._group_of):
+        for group in np.unique(self._labels.label_of):
             member = (drawn == group).astype(np.float64)
             rows = member @ sizes
             rows = np.where(rows > 0, rows, np.inf)

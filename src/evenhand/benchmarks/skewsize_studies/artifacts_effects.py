@@ -36,8 +36,7 @@ from evenhand.evidence.run_folder import Run
 from evenhand.metrics import group_accuracy, parity
 from evenhand.metrics.class_effects import class_effects
 from evenhand.metrics.effect_options import EffectOptions
-from evenhand.stats.correlation import pearson
-from evenhand.stats.correlation_intervals import fisher_interval
+from evenhand.stats.correlation import fisher_interval, pearson
 from evenhand.stats.multiplicity import adjust
 
 Floats = npt.NDArray[np.float64]
