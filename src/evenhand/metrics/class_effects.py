@@ -29,6 +29,9 @@ from evenhand.stats.summary_intervals import Squares, class_ends, squares, summa
 from evenhand.stats.unit_tables import UnitTables
 
 Floats = npt.NDArray[np.float64]
+
+_RESAMPLED = 20_000_000  # cells x replicates that are resampled: a spread needs no more
+_FEWEST = 400
 SummaryEnds = Callable[[float, float], tuple[float, float, str]]
 
 _SCORES, _SCORED = 60_000, (60, 400)  # classes x draws of a summary, and the least and most of these
@@ -383,13 +386,14 @@ def _scale(options: EffectOptions, effects: ClassEffects) -> Floats:
 
 def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
     batch, tables = effects.batch, effects.tables
-    chi2 = np.full((REPLICATES, effects.values.size), np.nan)
+    replicates = int(np.clip(_RESAMPLED // batch.table.size, _FEWEST, REPLICATES))
+    chi2 = np.full((replicates, effects.values.size), np.nan)
     starts = np.searchsorted(batch.table, np.arange(batch.n_tables + 1))
     for table in np.flatnonzero(tables.dof > 0).tolist():
         cut = slice(starts[table], starts[table + 1])
         cells = resampling.ClassCells(table, batch.row[cut], batch.column[cut], batch.n[cut])
         rng = prepared.stream("effect bootstrap", options.form, _key(prepared, options, effects, table))
-        values, columns = resampling.bootstrap_chi2(cells, resampling.bootstrap_cells(rng, cells, REPLICATES))
+        values, columns = resampling.bootstrap_chi2(cells, resampling.bootstrap_cells(rng, cells, replicates))
         dof = np.minimum(tables.n_rows[table], columns) - 1
         usable = dof > 0
         # a replicate may lose columns: rescale so that the observed divisor of V gives the replicate's V
