@@ -30,8 +30,6 @@ from evenhand.stats.unit_tables import UnitTables
 
 Floats = npt.NDArray[np.float64]
 
-_RESAMPLED = 20_000_000  # cells x replicates that are resampled: a spread needs no more
-_FEWEST = 400
 SummaryEnds = Callable[[float, float], tuple[float, float, str]]
 
 _SCORES, _SCORED = 60_000, (60, 400)  # classes x draws of a summary, and the least and most of these
@@ -386,7 +384,7 @@ def _scale(options: EffectOptions, effects: ClassEffects) -> Floats:
 
 def _resampled(prepared: Prepared, options: EffectOptions, effects: ClassEffects) -> tuple[Floats, str]:
     batch, tables = effects.batch, effects.tables
-    replicates = int(np.clip(_RESAMPLED // batch.table.size, _FEWEST, REPLICATES))
+    replicates = resampling.enough(batch.table.size, REPLICATES)
     chi2 = np.full((replicates, effects.values.size), np.nan)
     starts = np.searchsorted(batch.table, np.arange(batch.n_tables + 1))
     for table in np.flatnonzero(tables.dof > 0).tolist():

@@ -18,6 +18,8 @@ Streams = Callable[[object], np.random.Generator]
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
 _HYPERGEOMETRIC = 1_000_000_000
 _ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by one
+_RESAMPLED = 20_000_000  # cells x replicates that are resampled: a spread needs no more
+_FEWEST = 400
 _CHUNK = 300_000  # numbers of one array of replicates held at a time
 
 
@@ -44,6 +46,11 @@ class ClassCells:
         table = np.zeros((groups.size, labels.size))
         np.add.at(table, (rows, columns), self.n)
         return table, groups, labels
+
+
+def enough(cells: int, most: int) -> int:
+    """How many resamples tell the spread of what so many cells make: ``most``, fewer of very many cells."""
+    return int(np.clip(_RESAMPLED // max(cells, 1), min(_FEWEST, most), most))
 
 
 def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int) -> Floats:
