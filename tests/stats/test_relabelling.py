@@ -79,3 +79,7 @@ def test_p_counts_the_observed_and_what_is_as_large():
 
 def test_units_count_in_each_group_they_lie_in():
     assert units_in(UNIT, LABEL, 4).tolist() == [2, 2, 2, 0]
+
+
+def test_what_has_no_error_is_exceeded_by_draws_without_one():
+    assert exceeded(np.inf, np.array([1.0, np.inf])) == pytest.approx(2 / 3)

@@ -156,7 +156,7 @@ def exceeded(observed: float, drawn: Floats) -> float:
 
 def each_exceeded(observed: Floats, drawn: Floats) -> Floats:
     """The same of several numbers at once, shape (K,), from draws of shape (B, K)."""
-    slack = _ROUNDING * np.maximum(1.0, np.abs(observed))
+    slack = np.where(np.isfinite(observed), _ROUNDING * np.maximum(1.0, np.abs(observed)), 0.0)
     return np.asarray((1 + (drawn >= observed - slack).sum(axis=0)) / (1 + len(drawn)))
 
 
