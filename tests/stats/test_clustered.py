@@ -190,3 +190,9 @@ def test_a_planted_gap_is_held_by_household_and_not_by_image():
     print(f"by household {by_household:.3f}, by image {by_image:.3f}")
     assert 0.925 <= by_household <= 0.975
     assert by_image < 0.6
+
+
+def test_rates_that_move_together_leave_a_difference_of_some_width() -> None:
+    alike = Rates(np.array([0.6, 0.5]), np.full(2, 40.0), np.full(2, 20.0), np.full((2, 2), 0.006))
+    low, high = pair_limits(alike)
+    assert low < 0.1 < high
