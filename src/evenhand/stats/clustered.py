@@ -19,8 +19,6 @@ Ends = tuple[float, float]
 _PRIOR = 4.0
 FEWEST = 2
 """Clusters that an interval needs."""
-LEFT = 0.1
-"""Share of the variance of a difference that a covariance, estimated from few clusters, always leaves."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import LEFT
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
@@ -75,8 +74,8 @@ def _reach(first: Floats, second: Floats, correlation: Floats | None) -> Floats:
     a, b = first[..., :, None], second[..., None, :]
     square = a**2 + b**2
     if correlation is not None:
-        square = np.maximum(square - 2 * correlation * a * b, LEFT * square)
-    return np.sqrt(square)
+        square = square - 2 * correlation * a * b
+    return np.sqrt(np.maximum(square, 0))
 
 
 def pair_limits(rates: Rates, level: float = 0.95) -> tuple[float, float]:

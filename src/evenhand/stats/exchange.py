@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.clustered import LEFT, blended, ratio_variance
+from evenhand.stats.clustered import blended, ratio_variance
 from evenhand.stats.relabelling import Levels, Relabelling, each_exceeded, exceeded
 from evenhand.stats.unit_rows import UnitRows, expected_variance, likeness
 
@@ -131,7 +131,8 @@ def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Flo
     if covariance is None:
         return np.asarray(own)
     together = np.einsum("rgh,kg,kh->rk", covariance, contrast, contrast, optimize=True)
-    return np.asarray(np.maximum(own + together, LEFT * own))
+    # a covariance may eat up what little variance there is; a tenth of it always stays
+    return np.asarray(np.maximum(own + together, 0.1 * own))
 
 
 def pairs_of(groups: int) -> Floats:

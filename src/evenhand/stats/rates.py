@@ -20,6 +20,7 @@ Ends = tuple[Floats, Floats]
 
 _MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
 _MOST = 1e12
+_MOST_ALIKE = 0.99  # an estimated correlation of 1 would leave a difference no width
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +127,7 @@ class Rates:
         spread = np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
         scale = spread[..., :, None] * spread[..., None, :]
         found = np.divide(self.covariance, scale, out=np.full(scale.shape, float(hidden)), where=scale > 0)
+        found = np.clip(found, -_MOST_ALIKE, _MOST_ALIKE)
         same = np.arange(found.shape[-1])
         found[..., same, same] = 1.0
         return np.asarray(found)
