@@ -145,6 +145,31 @@ class Margins:
         own = of_truth.reshape(shape)
         return own if kind == "true" else whole - own
 
+    def weight_noise(self, kind: str) -> Floats:
+        """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
+
+        Each cell's weight moves by a normal number with the variance of its squared weights, and rates by
+        what that adds to them (linearised), so that labels which exclude each other move against each other.
+        """
+        from scipy import sparse
+
+        g, (groups, labels) = self.prepared.grouped, self.confusion.support.shape
+        squares = np.zeros(g.truth.size) if g.moments is None else g.moments[1]
+        draws = int(np.clip(_KEPT // max(squares.size, groups * labels), 60, _USUAL))
+        moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
+
+        def by(label: npt.NDArray[np.integer], some: npt.NDArray[np.bool_]) -> Floats:
+            place = g.group[some].astype(np.int64) * labels + label[some]
+            where = (np.flatnonzero(some), place)
+            add = sparse.csr_array((np.ones(place.size), where), shape=(squares.size, groups * labels))
+            return np.asarray(moved @ add).reshape(draws, groups, labels)
+
+        every = np.ones(squares.size, dtype=bool)
+        noise = Confusion(by(g.truth, every), by(g.truth, g.truth == g.prediction), by(g.prediction, every))
+        hits, trials = _sums(noise, kind)
+        rates, whole = self.rates(kind).value.T, _sums(self.confusion, kind)[1]
+        return np.asarray((hits - rates * trials) / np.where(whole > 0, whole, np.nan))
+
     def tally(self, kind: str) -> Tally:
         """Hits and trials as observed, R = 1."""
         if self.tables is not None:

@@ -21,7 +21,6 @@ from evenhand.stats.relabelling import exceeded
 Floats = npt.NDArray[np.float64]
 
 _HELD = 4_000_000  # labels x groups x groups held at a time
-_NOISE = 1_000_000  # groups x labels x draws of normal noise
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,9 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
     elif margins.tables is not None:
         return explain("one_cluster")
     else:
-        noise = [
-            _normal(margins, one.variance[0], kind) for one, kind in zip(tallies, question.kinds, strict=True)
-        ]
+        noise = [margins.weight_noise(kind) for kind in question.kinds]
         draws = question.combined(*(range_over_groups(one, 2) for one in noise))
-        exchanged, notes = "normal noise of Kish's effective sizes", [_NORMAL]
+        exchanged, notes = "normal noise of weighted rows", [_NORMAL]
     away, variance = [one.away[0] for one in tallies], [one.variance[0] for one in tallies]
     wider = [one.wider[0] for one in tallies]
     found = mean_range(value, away, variance, noise, wider, question.combined)
@@ -139,14 +136,7 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
     )  # fmt: skip
 
 
-_NORMAL = "p by normal noise of Kish's effective sizes: weighted rows are not exchanged"
-
-
-def _normal(margins: Margins, variance: Floats, kind: str) -> Floats:
-    """Noise of rates that have this variance and no differences, shape (K, G, L)."""
-    rng = margins.prepared.stream("normal noise", kind)
-    draws = int(np.clip(_NOISE // variance.size, 60, 999))
-    return np.asarray(np.sqrt(variance) * rng.standard_normal((draws, *variance.shape)))
+_NORMAL = "p by normal noise of the weights: weighted rows are not exchanged"
 
 
 def _observed(margins: Margins, question: Question) -> float:
