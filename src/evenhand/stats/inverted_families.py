@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -75,9 +76,18 @@ class Inverted:
         """A summary near 0, for limits above it."""
         return float(self.population[:, 1].min()) / _STEPS
 
+    @cached_property
+    def _ordered(self) -> Floats:
+        """Draws in ascending order, NaN last: quantiles are read from them again and again."""
+        return np.sort(self.draws, axis=2)
+
     def _where(self, quantile: float) -> list[float]:
         """The populations of which the observed summary is this quantile; 0 where noise alone gives more."""
-        middle = np.maximum.accumulate(np.nanquantile(self.draws, quantile, axis=2), axis=1)
+        last = np.maximum((~np.isnan(self._ordered)).sum(axis=2) - 1, 0)
+        place = quantile * last
+        ends = np.floor(place), np.ceil(place)
+        low, high = (np.take_along_axis(self._ordered, end[..., None].astype(int), 2)[..., 0] for end in ends)
+        middle = np.maximum.accumulate(low + (high - low) * (place - ends[0]), axis=1)
         return [
             float(np.interp(self.observed, drawn, means)) if drawn[-1] > drawn[0] else 0.0
             for drawn, means in zip(middle, self.population, strict=True)
