@@ -49,7 +49,7 @@ def build(folder: Path, told: Callable[[str], object] = lambda line: None) -> No
         "VisoGender": lambda: words.pronouns(data / "visogender", runs),
         "MMBias": lambda: words.associations(data / "mmbias", runs),
     }
-    with _own_home(folder / "home"):
+    with home(folder / "home"):
         for name, make in parts.items():
             start = time.monotonic()
             make()
@@ -68,10 +68,10 @@ def make(name: str, folder: Path) -> MadeArtifact:
 
 
 @contextmanager
-def _own_home(home: Path) -> Iterator[None]:
+def home(folder: Path) -> Iterator[None]:
     """Answers are kept in a place of their own, and not asked of another one."""
     before = os.environ.get("EVENHAND_HOME")
-    os.environ["EVENHAND_HOME"] = str(home)
+    os.environ["EVENHAND_HOME"] = str(folder)
     try:
         yield
     finally:
