@@ -41,46 +41,27 @@ class Pairs(Protocol):
 
 @dataclass(frozen=True)
 class PartOf:
-    """A part of which the difference is wanted too.
+    """A part of which the difference is wanted too."""
 
-    Attributes:
-        kind: As parts of findings have it.
-        key: Its group.
-        n: Samples in it.
-    """
-
-    kind: str
-    key: Key
-    n: int
+    kind: str  # as parts of findings have it
+    key: Key  # its group
+    n: int  # samples in it
 
 
 @dataclass(frozen=True, eq=False)
 class AnsweredBoth:
-    """What two models answered about the same samples, under one finding.
+    """What two models answered about the same samples, under one finding."""
 
-    Attributes:
-        of: The finding of the first model: which metric, grouping and parameters.
-        whole: Its value, S = 1.
-        unit: What ``whole`` counts as one, such as ``household``.
-        n: Samples that both answered.
-        parts: The parts.
-        inner: Their values, S = number of parts; None where there are none.
-        inner_unit: What ``inner`` counts as one.
-        groups: Samples of each group.
-        dropped: Samples left out, by reason.
-        notes: What else is to be known.
-    """
-
-    of: Finding
-    whole: Pairs
-    unit: str
-    n: int
-    parts: tuple[PartOf, ...] = ()
-    inner: Pairs | None = None
-    inner_unit: str = ""
-    groups: tuple[GroupSize, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    notes: tuple[str, ...] = ()
+    of: Finding  # the finding of the first model: which metric, grouping and parameters
+    whole: Pairs  # its value, S = 1
+    unit: str  # what `whole` counts as one, such as `household`
+    n: int  # samples that both answered
+    parts: tuple[PartOf, ...] = ()  # the parts
+    inner: Pairs | None = None  # their values, S = number of parts; None where there are none
+    inner_unit: str = ""  # what `inner` counts as one
+    groups: tuple[GroupSize, ...] = ()  # samples of each group
+    dropped: tuple[Dropped, ...] = ()  # samples left out, by reason
+    notes: tuple[str, ...] = ()  # what else is to be known
 
 
 def answer_difference(

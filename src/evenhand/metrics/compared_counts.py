@@ -30,19 +30,12 @@ _SAME_MIX = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Two or more models over one grouping, bound to a seed.
+    """Two or more models over one grouping, bound to a seed."""
 
-    Attributes:
-        aligned: Their usable rows.
-        singles: Counts of each model over these rows.
-        names: What the models are called.
-        seed: The user's one seed.
-    """
-
-    aligned: Aligned
-    singles: tuple[Counts, ...]
-    names: tuple[str, ...]
-    seed: int = 0
+    aligned: Aligned  # their usable rows
+    singles: tuple[Counts, ...]  # counts of each model over these rows
+    names: tuple[str, ...]  # what the models are called
+    seed: int = 0  # the user's one seed
 
     @classmethod
     def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> Compared:

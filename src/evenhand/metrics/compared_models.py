@@ -116,19 +116,12 @@ def _clusters(evidence: Both) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Inferred:
-    """What limits and p of a difference are made of.
+    """What limits and p of a difference are made of."""
 
-    Attributes:
-        limits: From a level to the limits; NaN where there are none.
-        middle: What they are limits of: the corrected difference, or the value itself.
-        method: How they are made.
-        p: None: that of the limits.
-    """
-
-    limits: Callable[[float], tuple[float, float]]
-    middle: float
-    method: str
-    p: float | None = None
+    limits: Callable[[float], tuple[float, float]]  # from a level to the limits; NaN where there are none
+    middle: float  # what they are limits of: the corrected difference, or the value itself
+    method: str  # how they are made
+    p: float | None = None  # none: that of the limits
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,19 +34,12 @@ OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER
 
 @dataclass(frozen=True, eq=False)
 class PairOfModels:
-    """Two models over one grouping, as ``model_differences`` compares them.
+    """Two models over one grouping, as ``model_differences`` compares them."""
 
-    Attributes:
-        aligned: Their usable rows.
-        classes: The true classes, in the common mix.
-        singles: Counts of each model over these rows.
-        seed: The user's one seed.
-    """
-
-    aligned: Aligned
-    classes: Sequence[ComparedClass]
-    singles: Sequence[Counts]
-    seed: int
+    aligned: Aligned  # their usable rows
+    classes: Sequence[ComparedClass]  # the true classes, in the common mix
+    singles: Sequence[Counts]  # counts of each model over these rows
+    seed: int  # the user's one seed
 
     @property
     def labels(self) -> list[str]:
@@ -114,17 +107,11 @@ def shares_of(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Sh
 
 @dataclass(frozen=True, eq=False)
 class Accuracies:
-    """Accuracies of two models in k classes or groups, with test and limits of their differences.
+    """Accuracies of two models in k classes or groups, with test and limits of their differences."""
 
-    Attributes:
-        aligned: The rows.
-        unit: Class or group of each cell of ``aligned``.
-        units: How many there are.
-    """
-
-    aligned: Aligned
-    unit: npt.NDArray[np.integer]
-    units: int
+    aligned: Aligned  # the rows
+    unit: npt.NDArray[np.integer]  # class or group of each cell of `aligned`
+    units: int  # how many there are
 
     @property
     def _of(self) -> Flips | Shares:

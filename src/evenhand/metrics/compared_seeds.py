@@ -33,23 +33,15 @@ NO_SPREAD = "all seeds gave one value, so that there is no spread to measure a d
 
 @dataclass(frozen=True)
 class SeedGroup:
-    """Runs of one recipe that differ in the seed only; or a single run.
+    """Runs of one recipe that differ in the seed only; or a single run."""
 
-    Attributes:
-        name: What they are called together.
-        places: Their places among the runs compared.
-        seeds: What the seed of each is.
-        told: Whether the runs say their seeds; if not, seeds are numbers of runs, and not paired by them.
-        own_samples: Whether each seed was asked about samples of its own.
-        asked: Whether the user made the group.
-    """
-
-    name: str
-    places: tuple[int, ...]
-    seeds: tuple[str, ...]
+    name: str  # what they are called together
+    places: tuple[int, ...]  # their places among the runs compared
+    seeds: tuple[str, ...]  # what the seed of each is
+    # whether the runs say their seeds; if not, seeds are numbers of runs, and not paired by them
     told: bool = True
-    own_samples: bool = False
-    asked: bool = False
+    own_samples: bool = False  # whether each seed was asked about samples of its own
+    asked: bool = False  # whether the user made the group
 
     @property
     def several(self) -> bool:
@@ -59,19 +51,12 @@ class SeedGroup:
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """Values of every run by measure, and replicates of them with samples drawn again.
+    """Values of every run by measure, and replicates of them with samples drawn again."""
 
-    Attributes:
-        compared: The runs' usable rows.
-        values: Value of each run, shape (M,), by measure; NaN where there is none.
-        draws: Replicates of each run's value, shape (M, R), by measure.
-        dropped: Samples left out of all.
-    """
-
-    compared: Compared
-    values: Mapping[str, Floats]
-    draws: Mapping[str, Floats]
-    dropped: Sequence[Dropped] = ()
+    compared: Compared  # the runs' usable rows
+    values: Mapping[str, Floats]  # value of each run, shape (M,), by measure; NaN where there is none
+    draws: Mapping[str, Floats]  # replicates of each run's value, shape (M, R), by measure
+    dropped: Sequence[Dropped] = ()  # samples left out of all
 
     @classmethod
     def of(cls, compared: Compared, dropped: Sequence[Dropped] = ()) -> OverSeeds:

@@ -33,42 +33,25 @@ ONE_CLUSTER = "one_cluster"
 
 @dataclass(frozen=True, eq=False)
 class GapTest:
-    """What is known of a gap.
+    """What is known of a gap."""
 
-    Attributes:
-        p_value: Of the gap of groups that are exchanged.
-        draws: Gaps of groups that were exchanged.
-        limits: From a level to low and high limit of the gap.
-        method: How limits are made.
-        chance_at: The gap that chance alone leads to expect, where that is not 0.
-    """
-
-    p_value: float
-    draws: Floats
-    limits: Callable[[float], Ends]
-    method: str
-    chance_at: float | None = None
+    p_value: float  # of the gap of groups that are exchanged
+    draws: Floats  # gaps of groups that were exchanged
+    limits: Callable[[float], Ends]  # from a level to low and high limit of the gap
+    method: str  # how limits are made
+    chance_at: float | None = None  # the gap that chance alone leads to expect, where that is not 0
 
 
 @dataclass(frozen=True, eq=False)
 class GroupQuestion(ABC):
-    """What one metric asks of evidence that is bound to a grouping.
+    """What one metric asks of evidence that is bound to a grouping."""
 
-    Attributes:
-        bound: The samples or queries by group.
-        name: Name of the metric.
-        unknown: ``keep`` or ``exclude`` those whose annotators could not tell.
-        mode: ``default`` or ``paper``.
-        infers: Whether intervals, null bands and p are wanted.
-        seed: Of the exchanges.
-    """
-
-    bound: LabelGroups | QueryGroups
-    name: str
-    unknown: str
-    mode: str
-    infers: bool
-    seed: int
+    bound: LabelGroups | QueryGroups  # the samples or queries by group
+    name: str  # name of the metric
+    unknown: str  # `keep` or `exclude` those whose annotators could not tell
+    mode: str  # `default` or `paper`
+    infers: bool  # whether intervals, null bands and p are wanted
+    seed: int  # of the exchanges
 
     @property
     @abstractmethod

@@ -27,33 +27,19 @@ _Z_LEVEL = 1.959963984540054
 
 @dataclass(frozen=True)
 class Inference:
-    """What is known of a value beyond itself.
+    """What is known of a value beyond itself."""
 
-    Attributes:
-        ends: From a level to the limits.
-        method: How these are made.
-        p_value: Of the test that groups make no difference.
-        reference: Where the value stands then; None where nothing says so.
-        draws: The value with exchanged groups, shape (R,).
-        exchanged: What was exchanged.
-        side: Which side of the draws is unfair: ``high`` or ``low``.
-        corrected: The value without what noise adds.
-        deciding: Units of each group that decides the value.
-        details: Further numbers.
-        notes: What a reader has to know.
-    """
-
-    ends: Callable[[float], Ends]
-    method: str
-    p_value: float | None = None
-    reference: float | None = None
-    draws: Floats | None = None
-    exchanged: str = ""
-    side: str = "high"
-    corrected: float | None = None
-    deciding: Mapping[str, int] = field(default_factory=dict)
-    details: Mapping[str, float | None] = field(default_factory=dict)
-    notes: Sequence[str] = ()
+    ends: Callable[[float], Ends]  # from a level to the limits
+    method: str  # how these are made
+    p_value: float | None = None  # of the test that groups make no difference
+    reference: float | None = None  # where the value stands then; None where nothing says so
+    draws: Floats | None = None  # the value with exchanged groups, shape (R,)
+    exchanged: str = ""  # what was exchanged
+    side: str = "high"  # which side of the draws is unfair: `high` or `low`
+    corrected: float | None = None  # the value without what noise adds
+    deciding: Mapping[str, int] = field(default_factory=dict)  # units of each group that decides the value
+    details: Mapping[str, float | None] = field(default_factory=dict)  # further numbers
+    notes: Sequence[str] = ()  # what a reader has to know
 
 
 def observed(prepared: Prepared, mode: str) -> Confusion:

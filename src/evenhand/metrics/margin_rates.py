@@ -32,20 +32,15 @@ _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """Draws with exchanged groups.
+    """Draws with exchanged groups."""
 
-    Attributes:
-        values: Scalars in each draw, shape (R,): within the truth those of ``summaries``, over all the parity
-            of labels by how it is aggregated.
-        largest: The largest difference of two groups in each draw, in standard errors, by kind of rate.
-        noise: Rates less what is expected of them, of some draws, by kind, shape (K, G, L).
-        method: What was exchanged.
-    """
-
+    # scalars in each draw, shape (R,): within the truth those of `summaries`, over all the parity of labels
+    # by how it is aggregated
     values: dict[str, Floats]
+    # the largest difference of two groups in each draw, in standard errors, by kind of rate
     largest: dict[str, Floats]
-    noise: dict[str, Floats]
-    method: str
+    noise: dict[str, Floats]  # rates less what is expected of them, of some draws, by kind, shape (K, G, L)
+    method: str  # what was exchanged
 
 
 @dataclass(frozen=True, eq=False)

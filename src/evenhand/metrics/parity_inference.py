@@ -25,19 +25,12 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
 
 @dataclass(frozen=True)
 class Question:
-    """Which rates are compared, and what is made of their ranges.
+    """Which rates are compared, and what is made of their ranges."""
 
-    Attributes:
-        kinds: Of rates: ``predicted``, or ``true`` and ``false``.
-        key: Of the value among those of ``Chance``.
-        how: ``max`` or ``avg`` of the ranges of two kinds.
-        aggregate: ``max`` or ``mean`` over labels.
-    """
-
-    kinds: tuple[str, ...]
-    key: str
-    how: str
-    aggregate: str
+    kinds: tuple[str, ...]  # of rates: `predicted`, or `true` and `false`
+    key: str  # of the value among those of `Chance`
+    how: str  # `max` or `avg` of the ranges of two kinds
+    aggregate: str  # `max` or `mean` over labels
 
     def of_labels(self, ranges: Sequence[Floats]) -> Floats:
         """The value of each label from the ranges of each kind, shape (..., L)."""

@@ -38,17 +38,11 @@ def names_of(by: By) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Counts bound to a grouping, with tables and margins on demand.
+    """Counts bound to a grouping, with tables and margins on demand."""
 
-    Attributes:
-        grouped: The usable rows.
-        seed: The user's one seed.
-        memo: Results shared between metrics, by what they are.
-    """
-
-    grouped: Grouped
-    seed: int = 0
-    memo: dict[Any, Any] = field(default_factory=dict)
+    grouped: Grouped  # the usable rows
+    seed: int = 0  # the user's one seed
+    memo: dict[Any, Any] = field(default_factory=dict)  # results shared between metrics, by what they are
 
     @classmethod
     def of(cls, evidence: Evidence, by: By, seed: int = 0) -> Prepared:

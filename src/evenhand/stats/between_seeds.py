@@ -17,40 +17,24 @@ _NODES, _HALVINGS = 64, 40
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of seeds, and its interval.
+    """The standard deviation of seeds, and its interval."""
 
-    Attributes:
-        sd: With ``n - 1``; 0 where all seeds gave one value.
-        low: Lower end.
-        high: Upper end; where ``sd`` is 0 both ends are 0, and say nothing.
-    """
-
-    sd: float
-    low: float
-    high: float
+    sd: float  # with `n - 1`; 0 where all seeds gave one value
+    low: float  # lower end
+    high: float  # upper end; where `sd` is 0 both ends are 0, and say nothing
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean or a difference of means, and how sure it is.
+    """A mean or a difference of means, and how sure it is."""
 
-    Attributes:
-        value: The estimate.
-        error: Its standard error, of seeds and shared samples together.
-        seed_error: The part of the seeds.
-        df: Degrees of freedom of the seeds (Satterthwaite); infinite where only shared samples count.
-        low: Lower end of the interval.
-        high: Upper end.
-        p_value: Of a value of 0, two-sided; None where nothing varies.
-    """
-
-    value: float
-    error: float
-    seed_error: float
-    df: float
-    low: float
-    high: float
-    p_value: float | None
+    value: float  # the estimate
+    error: float  # its standard error, of seeds and shared samples together
+    seed_error: float  # the part of the seeds
+    df: float  # degrees of freedom of the seeds (Satterthwaite); infinite where only shared samples count
+    low: float  # lower end of the interval
+    high: float  # upper end
+    p_value: float | None  # of a value of 0, two-sided; None where nothing varies
 
     def quantile(self, share: float) -> float:
         """Where a share above one half of what chance gives lies, in standard errors."""

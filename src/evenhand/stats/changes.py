@@ -20,17 +20,11 @@ _EXACT_UP_TO = 100.0  # variance of a count above which it is normal for all pur
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """Samples of k classes or groups on which two models differ in being right, arrays of shape (k,).
+    """Samples of k classes or groups on which two models differ in being right, arrays of shape (k,)."""
 
-    Attributes:
-        n: Samples.
-        gained: Right by the first model only.
-        lost: Right by the second model only.
-    """
-
-    n: Floats
-    gained: Floats
-    lost: Floats
+    n: Floats  # samples
+    gained: Floats  # right by the first model only
+    lost: Floats  # right by the second model only
 
     @property
     def value(self) -> Floats:
@@ -63,19 +57,12 @@ class Flips:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Right answers of two models in strata of k classes or groups, in the mix of both.
+    """Right answers of two models in strata of k classes or groups, in the mix of both."""
 
-    Attributes:
-        unit: Class or group of each stratum, shape (s,), in [0, k).
-        right: Right answers of each model in each stratum, shape (2, s).
-        rows: Rows of each model in each stratum, shape (2, s), above 0.
-        units: How many classes or groups there are.
-    """
-
-    unit: Integers
-    right: Floats
-    rows: Floats
-    units: int
+    unit: Integers  # class or group of each stratum, shape (s,), in [0, k)
+    right: Floats  # right answers of each model in each stratum, shape (2, s)
+    rows: Floats  # rows of each model in each stratum, shape (2, s), above 0
+    units: int  # how many classes or groups there are
 
     @property
     def weight(self) -> Floats:

@@ -23,23 +23,14 @@ FEWEST = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterMean:
-    """The mean of one group's clusters.
+    """The mean of one group's clusters."""
 
-    Attributes:
-        value: In [0, 1]; NaN without clusters.
-        clusters: How many there are.
-        effective: How many of equal weight would say as much (Kish): ``(sum w)^2 / sum w^2``.
-        variance: Of the mean, from how far each cluster is from it; NaN below two clusters.
-        rows: How many independent rows of equal weight would say as much if clusters were all alike.
-        shifts: What each cluster adds to the deviation of the mean, by cluster code.
-    """
-
-    value: float
-    clusters: int
-    effective: float
-    variance: float
-    rows: float
-    shifts: Floats
+    value: float  # in [0, 1]; NaN without clusters
+    clusters: int  # how many there are
+    effective: float  # how many of equal weight would say as much (Kish): `(sum w)^2 / sum w^2`
+    variance: float  # of the mean, from how far each cluster is from it; NaN below two clusters
+    rows: float  # how many independent rows of equal weight would say as much if clusters were all alike
+    shifts: Floats  # what each cluster adds to the deviation of the mean, by cluster code
 
     @classmethod
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
@@ -77,22 +68,14 @@ class LeftOut:
     A cluster adds ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` its share of the weight and
     ``u_c = (s_c - mean w_c) / sum w``; the sum of their squares is the variance. With equal weights it is the
     sample variance over C.
-
-    Attributes:
-        value: Shape (G, L); NaN without weight.
-        clusters: How many have weight.
-        effective: How many of equal weight would say as much (Kish), shape (G, L).
-        variance: Shape (G, L); 0 of one cluster.
-        rows: As of ``ClusterMean``, shape (G, L).
-        shift: What each cluster adds to the deviation of its group's mean, shape (C, L).
     """
 
-    value: Floats
-    clusters: Floats
-    effective: Floats
-    variance: Floats
-    rows: Floats
-    shift: Floats
+    value: Floats  # shape (G, L); NaN without weight
+    clusters: Floats  # how many have weight
+    effective: Floats  # how many of equal weight would say as much (Kish), shape (G, L)
+    variance: Floats  # shape (G, L); 0 of one cluster
+    rows: Floats  # as of `ClusterMean`, shape (G, L)
+    shift: Floats  # what each cluster adds to the deviation of its group's mean, shape (C, L)
 
     @classmethod
     def of(
@@ -188,23 +171,14 @@ def _apart(one: float, other: float, first: ClusterMean, second: ClusterMean) ->
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What each cluster adds to each group it has rows in.
+    """What each cluster adds to each group it has rows in."""
 
-    Attributes:
-        sums: Shape (cells,).
-        weights: Above 0, shape (cells,).
-        sizes: Rows, shape (cells,).
-        cluster: Codes, shape (cells,).
-        group: Codes below ``groups``, shape (cells,); each occurs.
-        groups: How many groups there are.
-    """
-
-    sums: Floats
-    weights: Floats
-    sizes: Floats
-    cluster: Integers
-    group: Integers
-    groups: int
+    sums: Floats  # shape (cells,)
+    weights: Floats  # above 0, shape (cells,)
+    sizes: Floats  # rows, shape (cells,)
+    cluster: Integers  # codes, shape (cells,)
+    group: Integers  # codes below `groups`, shape (cells,); each occurs
+    groups: int  # how many groups there are
 
     @classmethod
     def of_rows(cls, value: Floats, group: Integers, groups: int, cluster: Integers) -> Cells:

@@ -15,19 +15,13 @@ _FEW_CLASSES = 32  # below so many a reduction over groups is quicker with group
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """The margins of truth x group x prediction on which accuracy, parity and odds depend.
+    """The margins of truth x group x prediction on which accuracy, parity and odds depend."""
 
-    Attributes:
-        support: Rows of group z with true label l, shape (Z, L), or (..., Z, L) where draws differ in it.
-        correct: Those predicted as l, shape (..., Z, L).
-        predicted: Rows of group z predicted as l, whatever the truth, shape (..., Z, L).
-        fewest: Groups that a difference between groups needs; 1 makes it 0 for a single group.
-    """
-
+    # rows of group z with true label l, shape (Z, L), or (..., Z, L) where draws differ in it
     support: Floats
-    correct: Floats
-    predicted: Floats
-    fewest: int = 2
+    correct: Floats  # those predicted as l, shape (..., Z, L)
+    predicted: Floats  # rows of group z predicted as l, whatever the truth, shape (..., Z, L)
+    fewest: int = 2  # groups that a difference between groups needs; 1 makes it 0 for a single group
 
     @property
     def group_size(self) -> Floats:

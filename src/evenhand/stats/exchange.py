@@ -33,16 +33,11 @@ _NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed.
+    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed."""
 
-    Attributes:
-        rates: Shape (R, G).
-        variance: Shape (R, G).
-        covariance: Shape (R, G, G), zero on the diagonal; None where no unit lies in several groups.
-    """
-
-    rates: Floats
-    variance: Floats
+    rates: Floats  # shape (R, G)
+    variance: Floats  # shape (R, G)
+    # shape (R, G, G), zero on the diagonal; None where no unit lies in several groups
     covariance: Floats | None
 
     def t(self, contrast: Floats) -> Floats:
@@ -59,19 +54,12 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """A comparison as observed, and in every draw.
+    """A comparison as observed, and in every draw."""
 
-    Attributes:
-        observed: R = 1.
-        drawn: R draws.
-        share: Of the weight in each group, shape (G,).
-        rescaled: Whether draws have units of other sizes than the groups, so that bands are rescaled.
-    """
-
-    observed: Compared
-    drawn: Compared
-    share: Floats
-    rescaled: bool
+    observed: Compared  # R = 1
+    drawn: Compared  # R draws
+    share: Floats  # of the weight in each group, shape (G,)
+    rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
 
     @property
     def replicates(self) -> int:
@@ -186,17 +174,12 @@ def exchange(
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """Units by what can happen to them.
+    """Units by what can happen to them."""
 
-    Attributes:
-        rows: The rows.
-        labels: How their groups are exchanged.
-        whole: Moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the
-            variance that is expected of the sum.
-    """
-
-    rows: UnitRows
-    labels: Relabelling
+    rows: UnitRows  # the rows
+    labels: Relabelling  # how their groups are exchanged
+    # moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the variance
+    # that is expected of the sum
     whole: Floats
 
     @classmethod

@@ -24,40 +24,26 @@ _HELD = 4_000_000  # numbers of one array held at a time
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over the units of a group, of the hits s and trials w of each unit; shapes broadcast to (R, G, L).
+    """Sums over the units of a group, of the hits s and trials w of each unit; shapes broadcast to (R, G, L)."""
 
-    Attributes:
-        hits: Of ``s^2``.
-        both: Of ``s w``.
-        trials: Of ``w^2``.
-        units: How many have trials.
-        alike: How alike the rows of a unit are, in [0, 1], shape (L,).
-    """
-
-    hits: Floats
-    both: Floats
-    trials: Floats
-    units: Floats
-    alike: Floats
+    hits: Floats  # of `s^2`
+    both: Floats  # of `s w`
+    trials: Floats  # of `w^2`
+    units: Floats  # how many have trials
+    alike: Floats  # how alike the rows of a unit are, in [0, 1], shape (L,)
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Hits and trials of L rates in G groups, as observed (R = 1) or in R draws.
+    """Hits and trials of L rates in G groups, as observed (R = 1) or in R draws."""
 
-    Attributes:
-        hits: Shape (R, G, L).
-        trials: The same, or what broadcasts to it.
-        expected: The rates that strata (truths) lead to expect of each group; None where there are none.
-        moments: Of units that are drawn as a whole; None where rows are.
-        inflated: How much more a rate varies than that of independent rows, shape (L,), for units that lie in
-            several groups, whose moments are not taken.
-    """
-
-    hits: Floats
-    trials: Floats
+    hits: Floats  # shape (R, G, L)
+    trials: Floats  # the same, or what broadcasts to it
+    # the rates that strata (truths) lead to expect of each group; None where there are none
     expected: Floats | None = None
-    moments: Moments | None = None
+    moments: Moments | None = None  # of units that are drawn as a whole; None where rows are
+    # how much more a rate varies than that of independent rows, shape (L,), for units that lie in several
+    # groups, whose moments are not taken
     inflated: Floats | None = None
 
     @cached_property

@@ -35,19 +35,12 @@ _NOTHING = 1e-12  # phi-squared below it is rounding
 
 @dataclass(frozen=True, eq=False)
 class TableCells:
-    """The cells (group, label) that any of M models fills in one class, sorted by label, then group.
+    """The cells (group, label) that any of M models fills in one class, sorted by label, then group."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each cell, shape (S,).
-        prediction: Predicted label of each cell, shape (S,).
-        rows: Rows of the class in each cell's group, for each model, shape (M, S).
-    """
-
-    label: int
-    group: Ints
-    prediction: Ints
-    rows: Floats
+    label: int  # index of the class among the labels
+    group: Ints  # group of each cell, shape (S,)
+    prediction: Ints  # predicted label of each cell, shape (S,)
+    rows: Floats  # rows of the class in each cell's group, for each model, shape (M, S)
 
     @cached_property
     def starts(self) -> Ints:
@@ -88,19 +81,12 @@ class TableCells:
 
 @dataclass(frozen=True, eq=False)
 class JointClass:
-    """A class whose samples every model answered: cells are combinations of answers.
+    """A class whose samples every model answered: cells are combinations of answers."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each combination, shape (K,), sorted.
-        predictions: Label that each model gave, shape (M, K).
-        n: Samples with this combination, shape (K,).
-    """
-
-    label: int
-    group: Ints
-    predictions: Ints
-    n: Floats
+    label: int  # index of the class among the labels
+    group: Ints  # group of each combination, shape (K,), sorted
+    predictions: Ints  # label that each model gave, shape (M, K)
+    n: Floats  # samples with this combination, shape (K,)
 
     @cached_property
     def _placed(self) -> tuple[TableCells, Ints]:
@@ -141,20 +127,13 @@ class JointClass:
 
 @dataclass(frozen=True, eq=False)
 class SeparateClass:
-    """A class that models answered on samples that cannot be paired.
+    """A class that models answered on samples that cannot be paired."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each cell, shape (S,).
-        prediction: Label of each cell, shape (S,), sorted; groups are sorted within a label.
-        n: Each model's rows, shape (M, S).
-        target: Rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given.
-    """
-
-    label: int
-    group: Ints
-    prediction: Ints
-    n: Floats
+    label: int  # index of the class among the labels
+    group: Ints  # group of each cell, shape (S,)
+    prediction: Ints  # label of each cell, shape (S,), sorted; groups are sorted within a label
+    n: Floats  # each model's rows, shape (M, S)
+    # rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given
     target: Floats | None = None
 
     @cached_property

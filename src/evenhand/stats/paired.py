@@ -19,19 +19,13 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """The distribution of a statistic under a null hypothesis.
+    """The distribution of a statistic under a null hypothesis."""
 
-    Attributes:
-        mean: Its mean.
-        sd: Its standard deviation.
-        values: The values it can take, ascending; empty where only moments are known (normal distribution).
-        weights: Their probabilities.
-    """
-
-    mean: float
-    sd: float
+    mean: float  # its mean
+    sd: float  # its standard deviation
+    # the values it can take, ascending; empty where only moments are known (normal distribution)
     values: Floats
-    weights: Floats
+    weights: Floats  # their probabilities
 
     @classmethod
     def exact(cls, values: Floats, weights: Floats) -> Chance:
@@ -77,25 +71,15 @@ class Chance:
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """A difference between two sets of answers.
+    """A difference between two sets of answers."""
 
-    Attributes:
-        value: First minus second.
-        low: Lower end of the interval; NaN where there is one unit.
-        high: Upper end.
-        units: How many clusters (or samples) were exchanged and vary independently.
-        clustered: Whether units are clusters.
-        chance: Distribution when the two sets are exchanged at random in each unit.
-        replicates: Draws behind ``chance``; None where it is exact or normal.
-    """
-
-    value: float
-    low: float
-    high: float
-    units: int
-    clustered: bool
-    chance: Chance
-    replicates: int | None
+    value: float  # first minus second
+    low: float  # lower end of the interval; NaN where there is one unit
+    high: float  # upper end
+    units: int  # how many clusters (or samples) were exchanged and vary independently
+    clustered: bool  # whether units are clusters
+    chance: Chance  # distribution when the two sets are exchanged at random in each unit
+    replicates: int | None  # draws behind `chance`; None where it is exact or normal
 
 
 def paired_difference(
@@ -129,19 +113,12 @@ def paired_difference(
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """Differences of samples in two groups, and how far clusters move them together.
+    """Differences of samples in two groups, and how far clusters move them together."""
 
-    Attributes:
-        difference: In [-1, 1], shape (N,).
-        second: Which belong to the second group, shape (N,).
-        weight: Of the means of both groups.
-        cluster: Codes, shape (N,), or None.
-    """
-
-    difference: Floats
-    second: Mask
-    weight: tuple[float, float]
-    cluster: Integers | None
+    difference: Floats  # in [-1, 1], shape (N,)
+    second: Mask  # which belong to the second group, shape (N,)
+    weight: tuple[float, float]  # of the means of both groups
+    cluster: Integers | None  # codes, shape (N,), or None
 
     @property
     def units(self) -> Integers:

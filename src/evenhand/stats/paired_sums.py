@@ -27,17 +27,11 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Summary:
-    """One number made of the rates of some columns.
+    """One number made of the rates of some columns."""
 
-    Attributes:
-        how: ``weights`` (their weighted sum), ``range`` (largest minus smallest) or ``least``.
-        columns: Which columns.
-        weights: One for each, where they are weighted.
-    """
-
-    how: str
-    columns: tuple[int, ...]
-    weights: tuple[float, ...] = ()
+    how: str  # `weights` (their weighted sum), `range` (largest minus smallest) or `least`
+    columns: tuple[int, ...]  # which columns
+    weights: tuple[float, ...] = ()  # one for each, where they are weighted
 
     def of(self, rates: Floats) -> Floats:
         """The number for every draw.
@@ -60,24 +54,16 @@ class PairedSums:
     """What each unit (a sample, or a cluster of them) adds to each column, for two models.
 
     Units that add the same are kept once with their number. A unit is always drawn as a whole.
-
-    Attributes:
-        first: Sums of the first model's values, shape (K, C).
-        second: Those of the second model, same shape.
-        size: What the unit counts for, same shape; the two models answered the same samples.
-        units: How many units are like this, shape (K,).
-        stratum: Codes within which units are drawn again, shape (K,).
-        summaries: What is made of the rates of the C columns.
-        samples: How many samples the unit has in each column, shape (K, C): more than ``size`` where it
-            counts once with their mean.
     """
 
-    first: Floats
-    second: Floats
-    size: Floats
-    units: Integers
-    stratum: Integers
-    summaries: tuple[Summary, ...]
+    first: Floats  # sums of the first model's values, shape (K, C)
+    second: Floats  # those of the second model, same shape
+    size: Floats  # what the unit counts for, same shape; the two models answered the same samples
+    units: Integers  # how many units are like this, shape (K,)
+    stratum: Integers  # codes within which units are drawn again, shape (K,)
+    summaries: tuple[Summary, ...]  # what is made of the rates of the C columns
+    # how many samples the unit has in each column, shape (K, C): more than `size` where it counts once with
+    # their mean
     samples: Floats
 
     @classmethod
@@ -266,18 +252,12 @@ class PairedEffects:
 
     Two models measure on scales of their own (one's cosines all lie near .2, another's spread widely), which
     d does not depend on.
-
-    Attributes:
-        first: The first model's associations, shape (N,).
-        second: The second model's, shape (N,).
-        in_x: Whether an item belongs to X, shape (N,).
-        ddof: Of d.
     """
 
-    first: Floats
-    second: Floats
-    in_x: npt.NDArray[np.bool_]
-    ddof: int = 1
+    first: Floats  # the first model's associations, shape (N,)
+    second: Floats  # the second model's, shape (N,)
+    in_x: npt.NDArray[np.bool_]  # whether an item belongs to X, shape (N,)
+    ddof: int = 1  # of d
 
     @property
     def count(self) -> int:

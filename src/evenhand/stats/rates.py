@@ -25,18 +25,12 @@ _MOST_ALIKE = 0.99  # an estimated correlation of 1 would leave a difference no 
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Rates of G groups; arrays have shape (..., G), and what belongs to several rates at once broadcasts.
+    """Rates of G groups; arrays have shape (..., G), and what belongs to several rates at once broadcasts."""
 
-    Attributes:
-        value: In [0, 1]; NaN where a group has nothing to say.
-        size: How many independent rows would vary as much; 0 where limits are 0 and 1.
-        freedom: Degrees of freedom of t; infinite where rows are their own units.
-        covariance: Of the rates, shape (..., G, G), from units that lie in several groups; None without any.
-    """
-
-    value: Floats
-    size: Floats
-    freedom: Floats
+    value: Floats  # in [0, 1]; NaN where a group has nothing to say
+    size: Floats  # how many independent rows would vary as much; 0 where limits are 0 and 1
+    freedom: Floats  # degrees of freedom of t; infinite where rows are their own units
+    # of the rates, shape (..., G, G), from units that lie in several groups; None without any
     covariance: Floats | None = None
 
     @classmethod

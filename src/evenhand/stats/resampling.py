@@ -25,19 +25,12 @@ _CHUNK = 300_000  # numbers of one array of replicates held at a time
 
 @dataclass(frozen=True, eq=False)
 class ClassCells:
-    """The occupied cells of one true class.
+    """The occupied cells of one true class."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each cell, shape (K,), sorted.
-        prediction: Predicted label of each cell, shape (K,).
-        n: Count of each cell, shape (K,).
-    """
-
-    label: int
-    group: Ints
-    prediction: Ints
-    n: Floats
+    label: int  # index of the class among the labels
+    group: Ints  # group of each cell, shape (K,), sorted
+    prediction: Ints  # predicted label of each cell, shape (K,)
+    n: Floats  # count of each cell, shape (K,)
 
     def dense(self) -> tuple[Floats, Ints, Ints]:
         """The group x prediction table without empty rows and columns, with its groups and labels."""

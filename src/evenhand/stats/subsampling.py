@@ -15,32 +15,20 @@ _HELD = 5_000_000  # numbers drawn at once
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """Samples that are alike in all that the data are balanced by.
+    """Samples that are alike in all that the data are balanced by."""
 
-    Attributes:
-        values: What is averaged, such as whether a sample was right; shape (n,), n at least 1.
-        second: Whether they belong to the second of the two genders.
-    """
-
-    values: Floats
-    second: bool
+    values: Floats  # what is averaged, such as whether a sample was right; shape (n,), n at least 1
+    second: bool  # whether they belong to the second of the two genders
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Mean and standard deviation of both figures.
+    """Mean and standard deviation of both figures."""
 
-    Attributes:
-        average: Of the mean of both genders' rates.
-        average_sd: Its standard deviation.
-        gap: Of the first gender's rate minus the second's.
-        gap_sd: Its standard deviation.
-    """
-
-    average: float
-    average_sd: float
-    gap: float
-    gap_sd: float
+    average: float  # of the mean of both genders' rates
+    average_sd: float  # its standard deviation
+    gap: float  # of the first gender's rate minus the second's
+    gap_sd: float  # its standard deviation
 
 
 def kept_spread(cells: Sequence[Cell], k: int) -> Spread:

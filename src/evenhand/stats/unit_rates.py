@@ -27,25 +27,15 @@ _SHARED = 20_000_000  # units x labels x groups up to which what groups share is
 
 @dataclass(frozen=True, eq=False)
 class UnitRates:
-    """Rows by unit.
+    """Rows by unit."""
 
-    Attributes:
-        truth: Of each row, shape (N,); codes below ``labels``.
-        group: Below ``groups``.
-        prediction: Below ``labels``.
-        unit: From 0, all of which occur.
-        weight: Of each row.
-        groups: How many groups there are.
-        labels: How many labels there are.
-    """
-
-    truth: Integers
-    group: Integers
-    prediction: Integers
-    unit: Integers
-    weight: Floats
-    groups: int
-    labels: int
+    truth: Integers  # of each row, shape (N,); codes below `labels`
+    group: Integers  # below `groups`
+    prediction: Integers  # below `labels`
+    unit: Integers  # from 0, all of which occur
+    weight: Floats  # of each row
+    groups: int  # how many groups there are
+    labels: int  # how many labels there are
     _kept: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
     _alike: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
 
@@ -254,19 +244,12 @@ class UnitRates:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A number of each atom and label: one that all labels share, and what some add to it.
+    """A number of each atom and label: one that all labels share, and what some add to it."""
 
-    Attributes:
-        labels: How many.
-        atoms: How many.
-        common: Shape (atoms,); None for 0.
-        cells: Sparse, shape (labels, atoms); None for 0.
-    """
-
-    labels: int
-    atoms: int
-    common: Floats | None
-    cells: object = None
+    labels: int  # how many
+    atoms: int  # how many
+    common: Floats | None  # shape (atoms,); None for 0
+    cells: object = None  # sparse, shape (labels, atoms); None for 0
 
     @classmethod
     def of(cls, labels: int, cells: Integers, values: Floats, atoms: int, common: Floats | None) -> _Column:

@@ -17,21 +17,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class UnitRows:
-    """Rows of one rate, by group and unit.
+    """Rows of one rate, by group and unit."""
 
-    Attributes:
-        value: In [0, 1], shape (N,).
-        group: Codes below ``groups``, shape (N,); each occurs.
-        groups: How many groups there are.
-        unit: Codes of what was sampled as a whole, shape (N,); None: each row is its own.
-        weight: Of each row, shape (N,); None: all count alike.
-    """
-
-    value: Floats
-    group: Integers
-    groups: int
+    value: Floats  # in [0, 1], shape (N,)
+    group: Integers  # codes below `groups`, shape (N,); each occurs
+    groups: int  # how many groups there are
+    # codes of what was sampled as a whole, shape (N,); None: each row is its own
     unit: Integers | None = None
-    weight: Floats | None = None
+    weight: Floats | None = None  # of each row, shape (N,); None: all count alike
 
     @cached_property
     def units(self) -> Integers:
