@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Part
 from evenhand.metrics.building import number
-from evenhand.metrics.margin_findings import Ends, Inference, null_of, wilson
+from evenhand.metrics.margin_findings import Inference, null_of, wilson
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, Prepared
+from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.differences import (
     MOST_PAIRED,
     gap_limits,
@@ -22,8 +22,6 @@ from evenhand.stats.differences import (
 )
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import exceeded
-
-Floats = npt.NDArray[np.float64]
 
 
 def mean_inference(margins: Margins, value: float) -> Inference:
@@ -93,7 +91,7 @@ def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
         return TOO_MANY if not margins.by_label else ""
     cells, whole = _cells(margins), margins.overall()
 
-    def ends(level: float) -> Ends:
+    def ends(level: float) -> Pair:
         worst, best = _pair(worst_limits(cells, level))
         low, high = (float(one[0, 0]) for one in whole.limits(normal_quantile(level)))
         middle = float(whole.value[0, 0])
@@ -232,5 +230,5 @@ def _draws(margins: Margins, value: Callable[[Floats], Floats]) -> tuple[Floats 
     return (None, "") if drawn is None else (value(drawn[0]), f"{margins.exchanged} exchanged")
 
 
-def _pair(ends: tuple[Floats, Floats]) -> Ends:
+def _pair(ends: Ends) -> Pair:
     return float(ends[0]), float(ends[1])

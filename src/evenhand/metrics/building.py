@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Band, Dropped, Finding, GroupSize, Interval, Null
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.relabelling import exceeded
-
-Floats = npt.NDArray[np.float64]
 
 _HALVINGS = 20  # a millionth of p
 
@@ -140,9 +138,7 @@ def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) 
     )
 
 
-def agreeing(
-    ends: tuple[float, float], p_value: float | None, reference: float, level: float = 0.95
-) -> tuple[float, float]:
+def agreeing(ends: Pair, p_value: float | None, reference: float, level: float = 0.95) -> Pair:
     """Limits that do not exclude a reference which the test of the same level does not reject.
 
     Limits and test are of different forms and may differ near the edge; the wider reading is shown.
@@ -158,9 +154,7 @@ def agreeing(
     return min(ends[0], reference), max(ends[1], reference)
 
 
-def joint_p(
-    p_value: float | None, reference: float, limits: Callable[[float], tuple[float, float]]
-) -> float | None:
+def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | None:
     """The p with which both a test and an interval leave a reference: the larger of the two.
 
     A test by exchange is about these very units, an interval about others like them; what is said to be

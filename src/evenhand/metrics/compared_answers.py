@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Key, Param, Part
 from evenhand.core.seeds import stream
@@ -15,8 +14,7 @@ from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.compared_inference import inferred, made_by
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.resolution_findings import corrected
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Limits
 
 SAME_SAMPLES = "same samples"
 ALIKE = "the models answered every unit alike, so that there is no spread to measure a difference in"
@@ -34,7 +32,7 @@ class Pairs(Protocol):
         """The numbers of both models, shape (2, S)."""
         ...
 
-    def limits(self, at: int, rng: np.random.Generator) -> Callable[[float], tuple[float, float]]:
+    def limits(self, at: int, rng: np.random.Generator) -> Limits:
         """From a level to the limits of one of the differences; NaN where nothing varies."""
         ...
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Dropped, GroupSize, key_of
@@ -18,10 +17,10 @@ from evenhand.evidence.counts import PREDICTIONS, Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.prepared import REPLICATES, By, names_of
 from evenhand.stats import model_summaries
+from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
 from evenhand.stats.two_figures import paired_correlation
 
-Floats = npt.NDArray[np.float64]
 Both = Counts | tuple[Counts, Counts]
 
 MOST_KEPT = 20_000_000  # effect sizes of single classes in resamples that are held at a time
@@ -67,7 +66,7 @@ class Compared:
         return self.aligned.joined
 
     @cached_property
-    def _mix(self) -> tuple[Floats, Floats]:
+    def _mix(self) -> Ends:
         """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
         a = self.aligned
         cell, place = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Interval, Null
 from evenhand.metrics.building import number
 from evenhand.metrics.prepared import LEVEL
+from evenhand.stats.arrays import Ends, Floats, Limits
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.two_figures import Ends, chance_band, inverted_p
-
-Floats = npt.NDArray[np.float64]
-Limits = Callable[[float], tuple[float, float]]
+from evenhand.stats.two_figures import chance_band, inverted_p
 
 POWER = 0.8  # of the minimum detectable difference
 BY_CHANCE = "where the interval would hold 0"

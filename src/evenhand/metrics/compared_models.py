@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import UnknownName
 from evenhand.core.results import Finding, Interval
@@ -28,11 +27,10 @@ from evenhand.metrics.compared_parts import (
 )
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.differences import gap_limits, worst_limits
 from evenhand.stats.model_summaries import SUMMARIES
 from evenhand.stats.two_figures import Figure, mover
-
-Floats = npt.NDArray[np.float64]
 
 _BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
@@ -118,10 +116,10 @@ def _clusters(evidence: Both) -> str:
 class _Inferred:
     """What limits and p of a difference are made of."""
 
-    limits: Callable[[float], tuple[float, float]]  # from a level to the limits; NaN where there are none
+    limits: Limits  # from a level to the limits; NaN where there are none
     middle: float  # what they are limits of: the corrected difference, or the value itself
     method: str  # how they are made
-    p: float | None = None  # none: that of the limits
+    p: float | None = None  # None: that of the limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +164,7 @@ class _Differences:
         if metric in _OF_EFFECTS:
             middle, method = float(first(LEVEL)[1] - second(LEVEL)[1]), OF_EFFECTS
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)
             return max(float(low), -1.0), min(float(high), 1.0)
 
@@ -177,7 +175,7 @@ class _Differences:
         found = Accuracies(aligned, np.zeros_like(aligned.truth), 1)
         p = found.p
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             low, high = found.limits(level, p)
             return min(float(low[0]), value), max(float(high[0]), value)
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Interval, Key, Null, Part, key_of
 from evenhand.evidence.counts import Counts
@@ -18,13 +17,13 @@ from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_s
 from evenhand.metrics.compared_inference import BY_CHANCE
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask
 from evenhand.stats.changes import Flips, Shares
 from evenhand.stats.model_summaries import ComparedClass
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.summary_intervals import Squares, class_ends
-from evenhand.stats.two_figures import Ends, chance_band, inverted_p, mover
+from evenhand.stats.two_figures import chance_band, inverted_p, mover
 
-Floats = npt.NDArray[np.float64]
 Details = dict[str, float | str | None]
 
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
@@ -79,11 +78,11 @@ def accuracy_changes(pair: PairOfModels) -> list[Part]:
     return by_class + _accuracies(pair, "group", [key_of(key) for key in a.groups], a.group)
 
 
-def flips_of(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Flips:
+def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:
     """Samples that one of two joined models alone got right, by the unit of each cell, shape (units,)."""
     right = aligned.answers == aligned.truth
 
-    def summed(some: npt.NDArray[np.bool_]) -> Floats:
+    def summed(some: Mask) -> Floats:
         return np.bincount(unit, aligned.n * some, units).astype(np.float64)
 
     return Flips(
@@ -91,7 +90,7 @@ def flips_of(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Fli
     )
 
 
-def shares_of(aligned: Aligned, unit: npt.NDArray[np.integer], units: int) -> Shares:
+def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
     """Right answers of two models in each class and group, as strata of the units."""
     cell, first, place = np.unique(
         aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
@@ -110,7 +109,7 @@ class Accuracies:
     """Accuracies of two models in k classes or groups, with test and limits of their differences."""
 
     aligned: Aligned  # the rows
-    unit: npt.NDArray[np.integer]  # class or group of each cell of `aligned`
+    unit: Codes  # class or group of each cell of `aligned`
     units: int  # how many there are
 
     @property
@@ -194,7 +193,7 @@ def _classes_of(
     return np.stack(values), own, reasons
 
 
-def _taken(chosen: npt.NDArray[np.integer], array: Floats) -> Floats:
+def _taken(chosen: Codes, array: Floats) -> Floats:
     return np.asarray(array[chosen])
 
 
@@ -210,9 +209,7 @@ def _rows(pair: PairOfModels, labels: Sequence[int]) -> list[float]:
     return [float(rows[label]) for label in labels]
 
 
-def _accuracies(
-    pair: PairOfModels, kind: str, keys: Sequence[Key], unit: npt.NDArray[np.integer]
-) -> list[Part]:
+def _accuracies(pair: PairOfModels, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
     a, found = pair.aligned, Accuracies(pair.aligned, unit, len(keys))
     first, second = (rates.value for rates in shares_of(a, unit, len(keys)).rates())
     rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)

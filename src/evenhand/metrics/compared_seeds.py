@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Dropped, Finding, Interval, Null, Param, Part
 from evenhand.metrics.building import as_finding, number
@@ -17,9 +16,9 @@ from evenhand.metrics.compared_counts import Compared, compared_rows
 from evenhand.metrics.compared_inference import POWER
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats import between_seeds
+from evenhand.stats.arrays import Floats
 from evenhand.stats.between_seeds import Estimate
 
-Floats = npt.NDArray[np.float64]
 Ends = tuple[float | None, float | None]
 
 SPREAD = "_seed_spread"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
@@ -18,13 +17,11 @@ from evenhand.metrics.label_groups import LabelGroups
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.query_groups import QueryGroups
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import units_in
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Ends = tuple[float, float]
 Details = dict[str, float | str | None]
 
 ONE_CLUSTER = "one_cluster"
@@ -37,7 +34,7 @@ class GapTest:
 
     p_value: float  # of the gap of groups that are exchanged
     draws: Floats  # gaps of groups that were exchanged
-    limits: Callable[[float], Ends]  # from a level to low and high limit of the gap
+    limits: Limits  # from a level to low and high limit of the gap
     method: str  # how limits are made
     chance_at: float | None = None  # the gap that chance alone leads to expect, where that is not 0
 
@@ -78,7 +75,7 @@ class GroupQuestion(ABC):
         """How intervals of rates are made."""
 
     @cached_property
-    def limits(self) -> tuple[Floats, Floats]:
+    def limits(self) -> Ends:
         """Of the rate of each group."""
         return self.grouped.limits(normal_quantile(LEVEL))
 
@@ -114,7 +111,7 @@ class GroupQuestion(ABC):
             return self.bound.sizes
         return units_in(cluster, group, len(self.bound.groups))
 
-    def interval(self, ends: Ends, value: float, level: float, method: str) -> Interval:
+    def interval(self, ends: Pair, value: float, level: float, method: str) -> Interval:
         """An interval that holds its value, which paper mode may have rounded."""
         return Interval(low=min(ends[0], value), high=max(ends[1], value), level=level, method=method)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Interval, Null, Part
@@ -15,10 +14,8 @@ from evenhand.metrics.building import agreeing, build, number
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, Prepared, check_common
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Floats, Limits
 from evenhand.stats.confusion import Confusion, summaries
-
-Floats = npt.NDArray[np.float64]
-Ends = tuple[float, float]
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _HALVINGS = 8
@@ -29,7 +26,7 @@ _Z_LEVEL = 1.959963984540054
 class Inference:
     """What is known of a value beyond itself."""
 
-    ends: Callable[[float], Ends]  # from a level to the limits
+    ends: Limits  # from a level to the limits
     method: str  # how these are made
     p_value: float | None = None  # of the test that groups make no difference
     reference: float | None = None  # where the value stands then; None where nothing says so

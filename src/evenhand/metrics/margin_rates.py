@@ -8,19 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.metrics.prepared import Prepared
 from evenhand.stats import resampling
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.confusion import Confusion, over_classes, range_over_groups, summaries
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Tally
 from evenhand.stats.null_tables import draw_tables
 from evenhand.stats.rates import Rates
 from evenhand.stats.unit_rates import UnitRates
-
-Floats = npt.NDArray[np.float64]
 
 LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
 _PAIR_BUDGET = 300_000_000  # groups x groups x labels, the same
@@ -98,7 +96,7 @@ class Margins:
         return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
 
     @cached_property
-    def units(self) -> npt.NDArray[np.int64]:
+    def units(self) -> Integers:
         """Rows or clusters of each group, shape (G,)."""
         return self.prepared.grouped.group_sizes if self.tables is None else self.tables.sizes
 
@@ -153,7 +151,7 @@ class Margins:
         draws = int(np.clip(_KEPT // max(squares.size, groups * labels), 60, _USUAL))
         moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
 
-        def by(label: npt.NDArray[np.integer], some: npt.NDArray[np.bool_]) -> Floats:
+        def by(label: Codes, some: Mask) -> Floats:
             place = g.group[some].astype(np.int64) * labels + label[some]
             where = (np.flatnonzero(some), place)
             add = sparse.csr_array((np.ones(place.size), where), shape=(squares.size, groups * labels))
@@ -290,7 +288,7 @@ class Margins:
         return away[: max(most, 0)]
 
 
-def _sums(confusion: Confusion, kind: str) -> tuple[Floats, Floats]:
+def _sums(confusion: Confusion, kind: str) -> Ends:
     """Hits and trials of a kind of rate, shape (..., G, L); of ``hit`` one label."""
     size = confusion.group_size[..., None]
     if kind == "hit":

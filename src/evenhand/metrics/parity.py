@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
 from evenhand.core.results import Finding, Part
@@ -12,6 +11,7 @@ from evenhand.metrics.margin_findings import margin_finding, observed
 from evenhand.metrics.parity_inference import inference_of, odds
 from evenhand.metrics.parity_inference import parity as rates_of_predictions
 from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
+from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import over_classes
 from evenhand.stats.contingency import range_by_column
 
@@ -139,7 +139,7 @@ def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) ->
     )
 
 
-def _label_parts(prepared: Prepared, values: npt.NDArray[np.float64]) -> list[Part]:
+def _label_parts(prepared: Prepared, values: Floats) -> list[Part]:
     grouped = prepared.grouped
     support = np.bincount(grouped.truth, grouped.rows, grouped.n_used)
     return [

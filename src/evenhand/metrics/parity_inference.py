@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.metrics.accuracy_inference import ASYMPTOTIC, TOO_MANY, deciding, point, together, tukey_kramer
-from evenhand.metrics.margin_findings import Ends, Inference
+from evenhand.metrics.margin_findings import Inference
 from evenhand.metrics.margin_rates import Chance, Margins
+from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.confusion import odds_of, over_classes, range_over_groups
 from evenhand.stats.differences import range_limits
 from evenhand.stats.mean_range import mean_range
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import exceeded
-
-Floats = npt.NDArray[np.float64]
 
 _HELD = 4_000_000  # labels x groups x groups held at a time
 
@@ -85,7 +83,7 @@ def _largest(margins: Margins, value: float, question: Question) -> Inference:
         p = tukey_kramer(_observed(margins, question), groups, labels * len(rates))
         notes = [ASYMPTOTIC]
 
-    def ends(level: float) -> Ends:
+    def ends(level: float) -> Pair:
         limits = [_label_limits(one, level, point(largest, level), labels * len(rates)) for one in rates]
         lows = question.of_labels([low for low, _ in limits])
         highs = question.of_labels([high for _, high in limits])
@@ -149,7 +147,7 @@ def _ranges(rates: Rates) -> Floats:
     return range_over_groups(rates.value.T, 2)
 
 
-def _label_limits(rates: Rates, level: float, quantile: float | None, families: int) -> tuple[Floats, Floats]:
+def _label_limits(rates: Rates, level: float, quantile: float | None, families: int) -> Ends:
     """Limits of the range of each label, shape (L,) each."""
     labels, groups = rates.value.shape
     step = max(1, _HELD // groups**2)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.seeds import stream
@@ -16,10 +15,10 @@ from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions import Predictions
 from evenhand.stats import resampling
+from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import Confusion
 from evenhand.stats.contingency import TableBatch, sum_by
 
-Floats = npt.NDArray[np.float64]
 Evidence: TypeAlias = "Predictions | Counts | Prepared"
 By: TypeAlias = str | Sequence[str]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Ends, Floats, Pair
+
 USABLE = 0.9
 """The share of replicates that must be defined."""
 _NODES, _HALVINGS = 64, 40
@@ -145,13 +145,13 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
     return max(0.0, together - held)
 
 
-def _part(values: Floats) -> tuple[float, float]:
+def _part(values: Floats) -> Pair:
     """The variance of a mean, and its degrees of freedom."""
     variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
     return variance / values.size, float(values.size - 1)
 
 
-def _estimate(value: float, parts: Sequence[tuple[float, float]], shared: float, level: float) -> Estimate:
+def _estimate(value: float, parts: Sequence[Pair], shared: float, level: float) -> Estimate:
     seeds = sum(variance for variance, _ in parts)
     unsure = sum(variance**2 / df for variance, df in parts)
     df = seeds**2 / unsure if unsure > 0 else np.inf
@@ -184,7 +184,7 @@ def _beyond(at: float, held: float, df: float) -> float:
 
 
 @cache
-def _nodes() -> tuple[Floats, Floats]:
+def _nodes() -> Ends:
     """Places in (0, 1) and twice their weights."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return (nodes + 1) / 2, weights

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates import Rates
 from evenhand.stats.two_figures import mover
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
 
 _EXACT_UP_TO = 100.0  # variance of a count above which it is normal for all purposes
 
@@ -43,7 +40,7 @@ class Flips:
         below = stats.binom.cdf(np.minimum(self.gained, self.lost), self.gained + self.lost, 0.5)
         return np.minimum(1.0, 2 * below)
 
-    def interval(self, level: float) -> tuple[Floats, Floats]:
+    def interval(self, level: float) -> Ends:
         """Adjusted Wald interval of a difference of paired shares, cut at -1 and 1.
 
         One sample is added to each kind of flip, so that no flip at all still leaves a width (Bonett and
@@ -59,7 +56,7 @@ class Flips:
 class Shares:
     """Right answers of two models in strata of k classes or groups, in the mix of both."""
 
-    unit: Integers  # class or group of each stratum, shape (s,), in [0, k)
+    unit: Codes  # class or group of each stratum, shape (s,), in [0, k)
     right: Floats  # right answers of each model in each stratum, shape (2, s)
     rows: Floats  # rows of each model in each stratum, shape (2, s), above 0
     units: int  # how many classes or groups there are
@@ -96,7 +93,7 @@ class Shares:
         first, second = self.rates()
         return np.asarray(first.value - second.value)
 
-    def interval(self, level: float) -> tuple[Floats, Floats]:
+    def interval(self, level: float) -> Ends:
         """Newcombe's interval of the difference (1998, method 10), for models with samples of their own."""
         quantile = normal_quantile(level)
         ends = [(rates.limits(quantile), rates.value) for rates in self.rates()]
@@ -117,7 +114,7 @@ class Shares:
             found[self.unit[strata[0]]] = self._dealt(strata)
         return found
 
-    def _dealt(self, strata: Integers) -> float:
+    def _dealt(self, strata: Codes) -> float:
         right, rows = self.right[:, strata].sum(axis=0), self.rows[:, strata].sum(axis=0)
         mine, observed = self.rows[0, strata], float(self.right[0, strata].sum())
         spread = right * mine * (rows - mine) * (rows - right) / (rows**2 * np.maximum(rows - 1, 1))
@@ -127,9 +124,7 @@ class Shares:
         return np.bincount(self.unit, values, self.units).astype(np.float64)
 
 
-def _tails(
-    rows: Floats, right: Floats, mine: Floats, observed: float, variance: float
-) -> tuple[float, float]:
+def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance: float) -> Pair:
     """Tails of a sum of hypergeometric counts at what was observed."""
     from scipy import special
 

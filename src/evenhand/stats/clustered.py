@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Ends = tuple[float, float]
+from evenhand.stats.arrays import Codes, Floats, Integers, Pair
 
 _PRIOR = 4.0
 FEWEST = 2
@@ -78,9 +76,7 @@ class LeftOut:
     shift: Floats  # what each cluster adds to the deviation of its group's mean, shape (C, L)
 
     @classmethod
-    def of(
-        cls, sums: Floats, weights: Floats, sizes: Floats, starts: npt.NDArray[np.integer] | None = None
-    ) -> LeftOut:
+    def of(cls, sums: Floats, weights: Floats, sizes: Floats, starts: Codes | None = None) -> LeftOut:
         """From the clusters of each group, one group after the other.
 
         Args:
@@ -152,7 +148,7 @@ def difference_error(first: ClusterMean, second: ClusterMean) -> float:
     return float(np.sqrt(max(_apart(first.variance, second.variance, first, second), 0)))
 
 
-def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Ends | None:
+def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Pair | None:
     """Interval of ``first / second``, from the variance of its logarithm; None where either is 0."""
     from scipy import stats
 

@@ -6,9 +6,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 _FEW_CLASSES = 32  # below so many a reduction over groups is quicker with groups first in memory
 

@@ -14,10 +14,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.rates import Rates
-
-Floats = npt.NDArray[np.float64]
-Ends = tuple[Floats, Floats]
 
 MOST_PAIRED = 30
 """Groups up to which a largest difference is judged by its interval as well as by its p."""
@@ -78,7 +76,7 @@ def _reach(first: Floats, second: Floats, correlation: Floats | None) -> Floats:
     return np.sqrt(np.maximum(square, 0))
 
 
-def pair_limits(rates: Rates, level: float = 0.95) -> tuple[float, float]:
+def pair_limits(rates: Rates, level: float = 0.95) -> Pair:
     """MOVER limits of the first of two rates minus the second."""
     low, high = difference_limits(rates, normal_quantile(level))
     return float(low[..., 0, 1]), float(high[..., 0, 1])

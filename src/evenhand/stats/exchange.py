@@ -13,16 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats, Integers
 from evenhand.stats.clustered import blended, ratio_variance
 from evenhand.stats.relabelling import Levels, Relabelling, each_exceeded, exceeded
 from evenhand.stats.unit_rows import UnitRows, expected_variance, likeness
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Ends = tuple[Floats, Floats]
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _HELD = 2_000_000  # of which so many at a time

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.clustered import blended, ratio_variance
-
-Floats = npt.NDArray[np.float64]
 
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
 _HELD = 4_000_000  # numbers of one array held at a time
@@ -24,7 +22,7 @@ _HELD = 4_000_000  # numbers of one array held at a time
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over the units of a group, of the hits s and trials w of each unit; shapes broadcast to (R, G, L)."""
+    """Sums over the units of a group, of their hits s and trials w; shapes broadcast to (R, G, L)."""
 
     hits: Floats  # of `s^2`
     both: Floats  # of `s w`
@@ -122,7 +120,7 @@ class Tally:
         t = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
         return np.asarray(t.max(axis=-1))
 
-    def _scaled(self) -> tuple[Floats, Floats]:
+    def _scaled(self) -> Ends:
         """Distances from the middle in standard errors, and these; 0 and infinite without trials."""
         error = np.sqrt(self.variance)
         known = ~np.isnan(self.away) & (error > 0)

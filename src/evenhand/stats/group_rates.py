@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.clustered import Cells, LeftOut
 from evenhand.stats.rates import Rates
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _CELLS = 8_000_000  # clusters x thresholds that are held at a time
 

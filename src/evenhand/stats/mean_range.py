@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import range_over_groups
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 
-Floats = npt.NDArray[np.float64]
 Combine = Callable[..., Floats]
 
 

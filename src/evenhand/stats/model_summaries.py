@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.resampling import ClassCells, bootstrap_cells
 from evenhand.stats.skewness import skewness
 
-Ints = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
 Streams = Callable[[int, int], np.random.Generator]
 Drawn = dict[str, Floats]
 Adder = Callable[[Floats], Floats]
@@ -38,12 +36,12 @@ class TableCells:
     """The cells (group, label) that any of M models fills in one class, sorted by label, then group."""
 
     label: int  # index of the class among the labels
-    group: Ints  # group of each cell, shape (S,)
-    prediction: Ints  # predicted label of each cell, shape (S,)
+    group: Codes  # group of each cell, shape (S,)
+    prediction: Codes  # predicted label of each cell, shape (S,)
     rows: Floats  # rows of the class in each cell's group, for each model, shape (M, S)
 
     @cached_property
-    def starts(self) -> Ints:
+    def starts(self) -> Codes:
         """First cell of each predicted label."""
         return np.flatnonzero(np.r_[True, np.diff(self.prediction) != 0])
 
@@ -73,7 +71,7 @@ class TableCells:
         phi2[phi2 < _NOTHING] = 0.0
         return np.asarray(np.sqrt(phi2 / np.where(dof > 0, dof, np.nan)))
 
-    def hits(self, tables: Floats) -> tuple[Ints, Floats]:
+    def hits(self, tables: Floats) -> tuple[Codes, Floats]:
         """Groups that name this class rightly, and how often in each replicate."""
         right = self.prediction == self.label
         return self.group[right], tables[right]
@@ -84,12 +82,12 @@ class JointClass:
     """A class whose samples every model answered: cells are combinations of answers."""
 
     label: int  # index of the class among the labels
-    group: Ints  # group of each combination, shape (K,), sorted
-    predictions: Ints  # label that each model gave, shape (M, K)
+    group: Codes  # group of each combination, shape (K,), sorted
+    predictions: Codes  # label that each model gave, shape (M, K)
     n: Floats  # samples with this combination, shape (K,)
 
     @cached_property
-    def _placed(self) -> tuple[TableCells, Ints]:
+    def _placed(self) -> tuple[TableCells, Codes]:
         """The cells, and which of them each model fills with each combination, shape (M, K)."""
         width = int(self.group.max()) + 1
         keys, place = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
@@ -130,8 +128,8 @@ class SeparateClass:
     """A class that models answered on samples that cannot be paired."""
 
     label: int  # index of the class among the labels
-    group: Ints  # group of each cell, shape (S,)
-    prediction: Ints  # label of each cell, shape (S,), sorted; groups are sorted within a label
+    group: Codes  # group of each cell, shape (S,)
+    prediction: Codes  # label of each cell, shape (S,), sorted; groups are sorted within a label
     n: Floats  # each model's rows, shape (M, S)
     # rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given
     target: Floats | None = None
@@ -181,7 +179,7 @@ class SeparateClass:
 ComparedClass = JointClass | SeparateClass
 
 
-def _adder(place: Ints, size: int) -> Adder:
+def _adder(place: Codes, size: int) -> Adder:
     """What adds rows (K, R) up to the ``size`` places that they belong to, by a sparse matrix."""
     from scipy.sparse import csr_array
 

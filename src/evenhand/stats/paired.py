@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair
 
 FLIPS = 9999
 _ENUMERATED = 13  # 2^13 < FLIPS: so many signs are enumerated
@@ -44,7 +41,7 @@ class Chance:
         """From moments."""
         return cls(mean, sd, np.empty(0), np.empty(0))
 
-    def band(self, level: float = 0.95) -> tuple[float, float]:
+    def band(self, level: float = 0.95) -> Pair:
         """The central values; ends are chosen by mid-p, so that about ``level`` lies between them."""
         from scipy import special
 
@@ -85,7 +82,7 @@ class Paired:
 def paired_difference(
     difference: Floats,
     second: Mask,
-    weight: tuple[float, float],
+    weight: Pair,
     cluster: Integers | None,
     rng: np.random.Generator,
     level: float = 0.95,
@@ -117,7 +114,7 @@ class Deviations:
 
     difference: Floats  # in [-1, 1], shape (N,)
     second: Mask  # which belong to the second group, shape (N,)
-    weight: tuple[float, float]  # of the means of both groups
+    weight: Pair  # of the means of both groups
     cluster: Integers | None  # codes, shape (N,), or None
 
     @property
@@ -134,7 +131,7 @@ class Deviations:
         sizes = [max(self.second.size - second, 1), max(second, 1)]
         return np.where(self.second, self.weight[1] / sizes[1], self.weight[0] / sizes[0])
 
-    def limits(self, level: float) -> tuple[float, float]:
+    def limits(self, level: float) -> Pair:
         """Bonett and Price's (2012) adjusted Wald limits of each group's mean, put together by their weights.
 
         One sample is added to each kind of change, so that answers that never differ still leave a width.

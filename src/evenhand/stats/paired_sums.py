@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
 from evenhand.stats.clustered import ClusterMean
 from evenhand.stats.differences import mean_limits, range_limits, worst_limits
 from evenhand.stats.rates import Rates
 from evenhand.stats.two_figures import Figure, mover, paired_correlation
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-Limits = Callable[[float], tuple[float, float]]
-"""From a level to the limits of a difference; NaN where nothing varies."""
 
 _HELD = 4_000_000  # numbers of one array of draws held at a time
 _REPLICATES = 999
@@ -119,7 +113,7 @@ class PairedSums:
         rates = self._rates(columns)
         both = np.concatenate([weights, -weights])
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             low, high = mean_limits(rates, both, level, hidden=0.0)
             return float(low), float(high)
 
@@ -180,7 +174,7 @@ class PairedSums:
         if not error > _SLACK:
             return _nothing
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             reach = error * float(special.stdtrit(freedom, (1 + level) / 2))
             return value - reach, value + reach
 
@@ -199,7 +193,7 @@ class PairedSums:
             low, high = of(mine[place], level)
             return np.minimum(low, values[place]), values[place], np.maximum(high, values[place])
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             low, high = mover(figure(0, level), figure(1, level), correlation)
             return max(float(low), -1.0), min(float(high), 1.0)
 
@@ -220,7 +214,7 @@ class PairedSums:
         return made
 
 
-def _nothing(_: float) -> tuple[float, float]:
+def _nothing(_: float) -> Pair:
     return np.nan, np.nan
 
 
@@ -256,7 +250,7 @@ class PairedEffects:
 
     first: Floats  # the first model's associations, shape (N,)
     second: Floats  # the second model's, shape (N,)
-    in_x: npt.NDArray[np.bool_]  # whether an item belongs to X, shape (N,)
+    in_x: Mask  # whether an item belongs to X, shape (N,)
     ddof: int = 1  # of d
 
     @property
@@ -275,7 +269,7 @@ class PairedEffects:
         return np.stack([self._d(one[self.in_x, None], one[~self.in_x, None]) for one in self._both])
 
     @property
-    def _both(self) -> tuple[Floats, Floats]:
+    def _both(self) -> Ends:
         return self.first, self.second
 
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
@@ -292,7 +286,7 @@ class PairedEffects:
         if not error > _SLACK:
             return _nothing
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             reach = error * float(special.stdtrit(self.count - 2, (1 + level) / 2))
             return value - reach, value + reach
 

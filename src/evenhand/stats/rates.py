@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Ends, Floats
 from evenhand.stats.clustered import ClusterMean
-
-Floats = npt.NDArray[np.float64]
-Ends = tuple[Floats, Floats]
 
 _MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
 _MOST = 1e12
@@ -70,7 +68,7 @@ class Rates:
         size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
         return cls(share, size, np.full(share.shape, np.inf))
 
-    def take(self, chosen: npt.NDArray[np.integer]) -> Rates:
+    def take(self, chosen: Codes) -> Rates:
         """The rates of some groups."""
         covariance = None if self.covariance is None else self.covariance[..., chosen, :][..., chosen]
         return Rates(self.value[..., chosen], self.size[..., chosen], self.freedom[..., chosen], covariance)

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from evenhand.stats.arrays import Floats, Integers, Mask
 
 _ROUNDING = 1e-9
 _LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.confusion import Confusion
 from evenhand.stats.null_tables import draw_tables
 
-Ints = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
 Streams = Callable[[object], np.random.Generator]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
@@ -28,11 +26,11 @@ class ClassCells:
     """The occupied cells of one true class."""
 
     label: int  # index of the class among the labels
-    group: Ints  # group of each cell, shape (K,), sorted
-    prediction: Ints  # predicted label of each cell, shape (K,)
+    group: Codes  # group of each cell, shape (K,), sorted
+    prediction: Codes  # predicted label of each cell, shape (K,)
     n: Floats  # count of each cell, shape (K,)
 
-    def dense(self) -> tuple[Floats, Ints, Ints]:
+    def dense(self) -> tuple[Floats, Codes, Codes]:
         """The group x prediction table without empty rows and columns, with its groups and labels."""
         groups, rows = np.unique(self.group, return_inverse=True)
         labels, columns = np.unique(self.prediction, return_inverse=True)
@@ -61,7 +59,7 @@ def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int
     return draws
 
 
-def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, replicates: int) -> Floats:
+def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Codes, replicates: int) -> Floats:
     cell_of_row = np.repeat(np.arange(cells.n.size), cells.n.astype(np.int64))
     size = np.add.reduceat(cells.n, starts).astype(np.int64)
     first = np.repeat(np.cumsum(size) - size, size)
@@ -72,7 +70,7 @@ def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, r
     return counts.reshape(replicates, cells.n.size).astype(np.float64)
 
 
-def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
+def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
     """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and columns of resamples, shape (replicates,) each."""
     labels, column = np.unique(cells.prediction, return_inverse=True)
     group = np.unique(cells.group, return_inverse=True)[1]
@@ -134,7 +132,7 @@ def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats,
     return parts
 
 
-def _hypergeometric(rng: np.random.Generator, good: Ints, bad: Ints, drawn: Ints) -> Ints:
+def _hypergeometric(rng: np.random.Generator, good: Codes, bad: Codes, drawn: Codes) -> Codes:
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
     small = good + bad < _HYPERGEOMETRIC
     part = np.zeros(drawn.shape, dtype=np.int64)

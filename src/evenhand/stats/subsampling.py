@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Ends, Floats
 
 _HELD = 5_000_000  # numbers drawn at once
 
@@ -58,7 +57,7 @@ def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
     return Spread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
 
 
-def kept_draws(cells: Sequence[Cell], k: int, trials: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def kept_draws(cells: Sequence[Cell], k: int, trials: int, rng: np.random.Generator) -> Ends:
     """The same by drawing.
 
     Args:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ends = tuple[Floats, Floats]
+from evenhand.stats.arrays import Ends, Floats, Mask
+
 Figure = tuple[Floats, Floats, Floats]
 """Low limit, value and high limit."""
 
@@ -70,7 +70,7 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
         size: How many differences there are.
     """
 
-    def leaves(p: Floats) -> npt.NDArray[np.bool_]:
+    def leaves(p: Floats) -> Mask:
         low, high = limits(1 - p)
         return np.asarray((low > _ROUNDING) | (high < -_ROUNDING))
 

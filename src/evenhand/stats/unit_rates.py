@@ -7,16 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask
 from evenhand.stats.clustered import LeftOut
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import Relabelling, units_in
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 KINDS = ("hit", "predicted", "true", "false")
 """Right answers; answers with a label; right ones of its truth; wrong ones of the other truths."""
@@ -37,7 +34,7 @@ class UnitRates:
     groups: int  # how many groups there are
     labels: int  # how many labels there are
     _kept: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
-    _alike: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
+    _alike: dict[str, Ends] = field(default_factory=dict, repr=False)
 
     @cached_property
     def relabelling(self) -> Relabelling:
@@ -50,7 +47,7 @@ class UnitRates:
         return Relabelling(self.group, self.unit, self.truth)
 
     @property
-    def mixed(self) -> npt.NDArray[np.bool_]:
+    def mixed(self) -> Mask:
         """Which units lie in several groups."""
         return self.relabelling.mixed
 
@@ -95,7 +92,7 @@ class UnitRates:
         found = LeftOut.of(hits, trials, trials * rows, starts)
         return Rates(found.value.T, found.size.T, found.freedom.T, self._covariance(found.shift, key[order]))
 
-    def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> tuple[Floats, Floats]:
+    def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> Ends:
         """Hits and trials by key and label, shape (count, labels) each."""
         right = self.weight * (self.truth == self.prediction)
         whole = sum_by(key, self.weight, count)[:, None]
@@ -228,7 +225,7 @@ class UnitRates:
             column(-(t <= 0).astype(np.float64), one),
         )  # fmt: skip
 
-    def _likeness(self, kind: str) -> tuple[Floats, Floats]:
+    def _likeness(self, kind: str) -> Ends:
         """How alike the rows of a unit are by label, in [0, 1], and how much more rates vary for it."""
         if kind not in self._alike:
             s, w, ss, sw, ww, _ = (column.total() for column in self._made(kind, self.unit))
