@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Key, Param, Part
+from evenhand.core.results import Dropped, Finding, GroupSize, Key, Param, Part
 from evenhand.core.seeds import stream
 from evenhand.metrics.building import as_finding, number
-from evenhand.metrics.compared_inference import inferred, made_by
+from evenhand.metrics.compared_inference import both_values, difference_of, inferred
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.resolution_findings import corrected
-from evenhand.stats.arrays import Floats, Limits
+from evenhand.stats.clustered import FEWEST
+from evenhand.stats.paired_sums import PairedEffects, PairedSums
 
 SAME_SAMPLES = "same samples"
 ALIKE = "the models answered every unit alike, so that there is no spread to measure a difference in"
 
 
-class Pairs(Protocol):
-    """Answers of two models to the same units, with S numbers made of them."""
-
-    @property
-    def count(self) -> int:
-        """How many units there are."""
-        ...
-
-    def observed(self) -> Floats:
-        """The numbers of both models, shape (2, S)."""
-        ...
-
-    def limits(self, at: int, rng: np.random.Generator) -> Limits:
-        """From a level to the limits of one of the differences; NaN where nothing varies."""
-        ...
+Pairs = PairedSums | PairedEffects
+"""Answers of two models to the same units, with S numbers made of them."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +42,7 @@ class AnsweredBoth:
     whole: Pairs  # its value, S = 1
     unit: str  # what `whole` counts as one, such as `household`
     n: int  # samples that both answered
-    parts: tuple[PartOf, ...] = ()  # the parts
+    parts: tuple[PartOf, ...] = ()
     inner: Pairs | None = None  # their values, S = number of parts; None where there are none
     inner_unit: str = ""  # what `inner` counts as one
     groups: tuple[GroupSize, ...] = ()  # samples of each group
@@ -94,48 +82,28 @@ def answer_difference(
 
     Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
     """
-    of = both.of
-    values = both.whole.observed()[:, 0]
-    value = number(float(values[0] - values[1]))
-    lacking = [name for name, one in zip(names, values, strict=True) if not np.isfinite(one)]
-    fields: dict[str, Any] = {"reason": f"no value for {' and '.join(lacking)}"}
-    make: Callable[[float], Interval | None] | None = None
+    of, values = both.of, both.whole.observed()[:, 0]
+    value, fields = difference_of(values, names)
+    notes = list(both.notes)
     if value is not None:
-        limits = both.whole.limits(0, _stream(both, seed))
-        make = made_by(limits, _method(both.unit))
-        fields = inferred(limits, value, value, _method(both.unit), alpha / family)
+        method = f"limits of both models by {both.unit}, on the same ones (MOVER, Zou and Donner)"
+        fields = inferred(both.whole.limits(0, _stream(both, seed)), value, value, method, alpha / family)
+        if both.whole.count < FEWEST:
+            notes.append("there is a single unit, so that no test can tell the models apart")
+        elif fields.get("interval") is None:
+            notes.append(ALIKE)
     if not tested:
         fields |= {"p_value": None, "mde": None}
     details = {
-        "compared": SAME_SAMPLES,
-        "first": number(float(values[0])),
-        "second": number(float(values[1])),
-        "units": float(both.whole.count),
-        "unit": both.unit,
+        "compared": SAME_SAMPLES, **both_values(values), "units": float(both.whole.count), "unit": both.unit,
         "metric_direction": DEFINITIONS[of.name].direction,
-    }
-    return _finding(both, names, value, limits=make, parts=_parts(both, seed), details=details, **fields)
-
-
-def _finding(both: AnsweredBoth, names: Sequence[str], value: float | None, **fields: Any) -> Finding:
-    """A Finding with what the compared finding and the definition say filled in."""
-    of, name = both.of, f"{both.of.name}_difference"
+    }  # fmt: skip
     params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
     return as_finding(
-        name,
-        of.by,
-        params,
-        lists="|",
-        benchmark=of.benchmark,
-        model=names[0],
-        reference=names[1],
-        value=value,
-        n=float(both.n),
-        groups=list(both.groups),
-        dropped=list(both.dropped),
-        notes=[*both.notes, *_agreement(both.whole, value, fields)],
-        **fields,
-    )
+        f"{of.name}_difference", of.by, params, lists="|", benchmark=of.benchmark, model=names[0],
+        reference=names[1], value=value, n=float(both.n), groups=list(both.groups),
+        dropped=list(both.dropped), notes=notes, parts=_parts(both, seed), details=details, **fields,
+    )  # fmt: skip
 
 
 def _stream(both: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
@@ -144,32 +112,23 @@ def _stream(both: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator
     return stream(seed, "answers", of.name, "+".join(of.by), told, *purpose)
 
 
-def _method(unit: str) -> str:
-    return f"limits of both models by {unit}, on the same ones (MOVER, Zou and Donner)"
-
-
-def _agreement(whole: Pairs, value: float | None, fields: dict[str, Any]) -> list[str]:
-    """A word on models between which nothing varies."""
-    if value is None:
-        return []
-    if whole.count < 2:
-        return ["there is a single unit, so that no test can tell the models apart"]
-    return [ALIKE] if fields.get("interval") is None else []
-
-
 def _parts(both: AnsweredBoth, seed: int) -> list[Part]:
     """The difference in each part."""
     if both.inner is None or not both.parts:
         return []
     values, made = both.inner.observed(), []
+    method = f"limits of both models by {both.inner_unit}, on the same ones (MOVER, Zou and Donner)"
     for at, part in enumerate(both.parts):
-        first, second = (number(float(one)) for one in values[:, at])
-        told: dict[str, Any] = {"details": {"first": first, "second": second}}
-        value = None if first is None or second is None else first - second
-        if value is None:
-            told["reason"] = "empty"
-        else:
+        value = number(float(values[0, at] - values[1, at]))
+        fields: dict[str, Any] = {"reason": "empty"}
+        if value is not None:
             limits = both.inner.limits(at, _stream(both, seed, "parts", str(at)))
-            told |= inferred(limits, value, value, _method(both.inner_unit), 1.0) | {"mde": None}
-        made.append(Part(kind=part.kind, key=part.key, value=value, n=part.n, chance_at=0.0, **told))
+            fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
+            fields.pop("limits", None)
+        details = both_values(values[:, at])
+        made.append(
+            Part(
+                kind=part.kind, key=part.key, value=value, n=part.n, chance_at=0.0, details=details, **fields
+            )
+        )
     return corrected(made)

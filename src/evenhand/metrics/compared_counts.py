@@ -95,6 +95,11 @@ class Compared:
         weights = np.bincount(a.group[first], self._mix[1][first], len(a.groups))
         return np.tile(weights, (len(a.n), 1))
 
+    @property
+    def labels(self) -> list[str]:
+        """The true classes that have rows."""
+        return [str(self.aligned.labels[one.cells.label]) for one in self.classes]
+
     @cached_property
     def classes(self) -> list[ComparedClass]:
         """The true classes that have rows, in the common mix."""
@@ -132,8 +137,7 @@ class Compared:
     @cached_property
     def _redrawn(self) -> tuple[Drawn, Floats | None]:
         """The replicates, and those of each class's effect size where two models are compared."""
-        labels = [str(self.aligned.labels[one.cells.label]) for one in self.classes]
-        by = "+".join(self.aligned.by)
+        labels, by = self.labels, "+".join(self.aligned.by)
 
         def streams(place: int, start: int) -> np.random.Generator:
             return stream(self.seed, "models", "resampled", by, labels[place], start)

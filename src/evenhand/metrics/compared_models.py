@@ -9,30 +9,29 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import UnknownName
-from evenhand.core.results import Finding, Interval
+from evenhand.core.results import Finding, Part
 from evenhand.evidence.counts import Counts
-from evenhand.metrics.building import as_finding, number
+from evenhand.metrics.building import agreeing, as_finding
 from evenhand.metrics.class_effects import summary_limits
 from evenhand.metrics.compared_counts import Both, Compared, compared_rows
-from evenhand.metrics.compared_inference import inferred, made_by
+from evenhand.metrics.compared_inference import both_values, difference_of, inferred
 from evenhand.metrics.compared_parts import (
     APART,
     OF_EFFECTS,
     PAIRED,
-    Accuracies,
-    PairOfModels,
     accuracy_changes,
+    changed,
     effect_size_changes,
+    effects_of,
     shares_of,
 )
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, By
-from evenhand.stats.arrays import Floats, Limits, Pair
+from evenhand.stats.arrays import Pair
 from evenhand.stats.differences import gap_limits, worst_limits
 from evenhand.stats.model_summaries import SUMMARIES
 from evenhand.stats.two_figures import Figure, mover
 
-_BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = (
@@ -101,25 +100,11 @@ def model_differences(
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
     compared = Compared.of(evidence, by, names, seed)
-    pair = PairOfModels(compared.aligned, compared.classes, compared.singles, seed)
-    work = _Differences(compared, pair, _clusters(evidence))
-    return [work.finding(metric, alpha / family) for metric in metrics]
-
-
-def _clusters(evidence: Both) -> str:
-    """Columns that rows were sampled by as wholes; empty where they were sampled one by one."""
+    # columns that rows were sampled by as wholes
     both = (evidence,) if isinstance(evidence, Counts) else evidence
-    return ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
-
-
-@dataclass(frozen=True, eq=False)
-class _Inferred:
-    """What limits and p of a difference are made of."""
-
-    limits: Limits  # from a level to the limits; NaN where there are none
-    middle: float  # what they are limits of: the corrected difference, or the value itself
-    method: str  # how they are made
-    p: float | None = None  # None: that of the limits
+    clusters = dict.fromkeys(one.cluster for one in both if one.cluster is not None)
+    work = _Differences(compared, ", ".join(clusters))
+    return [work.finding(metric, alpha / family) for metric in metrics]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,63 +112,69 @@ class _Differences:
     """The findings of two models, metric by metric."""
 
     compared: Compared
-    pair: PairOfModels
     clusters: str
 
     def finding(self, metric: str, alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
-        compared, notes = self.compared, list[str]()
+        compared, aligned, (first, second) = self.compared, self.compared.aligned, self.compared.names
         values = compared.observed[metric][:, 0]
-        value = number(float(values[0] - values[1]))
-        lacking = [name for name, one in zip(compared.names, values, strict=True) if not np.isfinite(one)]
-        fields: dict[str, Any] = {}
-        make: Callable[[float], Interval | None] | None = None
+        value, fields = difference_of(values, compared.names)
         if value is None:
-            fields["reason"] = f"no value for {' and '.join(lacking)}"
+            pass
         elif metric == "skewsize":
-            notes = [SIDE_BY_SIDE]
+            fields["notes"] = [SIDE_BY_SIDE]
         elif self.clusters:
-            notes = [NO_CLUSTERS.format(self.clusters)]
+            fields["notes"] = [NO_CLUSTERS.format(self.clusters)]
         else:
-            known = self._inferred(metric, value)
-            make = made_by(known.limits, known.method)
-            fields = inferred(known.limits, value, known.middle, known.method, alpha, known.p)
-            fields["corrected"] = known.middle if metric in _OF_EFFECTS else None
+            fields = (
+                self._accuracy(value, alpha) if metric == "accuracy" else self._mover(metric, value, alpha)
+            )
         parts = self._parts(metric)
         if self.clusters:
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
-        return _built(compared, metric, value, values, notes=notes, parts=parts, limits=make, **fields)
+        details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
+        if compared.standardised:  # what was done about other mixes of classes and groups
+            own = both_values(compared.own[metric][:, 0])
+            details |= {
+                "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own["first"],
+                "second_own_mix": own["second"], "second_rows": float(aligned.sizes[1].sum()),
+            }  # fmt: skip
+        return as_finding(
+            f"{metric}_difference", aligned.by, {"model": first, "reference": second}, model=first,
+            reference=second, value=value, parts=parts, details=details, **compared_rows(aligned, 0),
+            **fields,
+        )  # fmt: skip
 
-    def _inferred(self, metric: str, value: float) -> _Inferred:
-        if metric == "accuracy":
-            return self._accuracy(value)
+    def _mover(self, metric: str, value: float, alpha: float) -> dict[str, Any]:
+        """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
         correlation = self.compared.correlation(metric)
-        middle, method = value, _OF_GROUPS
-        if metric in _OF_EFFECTS:
-            middle, method = float(first(LEVEL)[1] - second(LEVEL)[1]), OF_EFFECTS
 
         def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)
             return max(float(low), -1.0), min(float(high), 1.0)
 
-        return _Inferred(limits, middle, method)
+        if metric not in _OF_EFFECTS:
+            return inferred(limits, value, value, _OF_GROUPS, alpha)
+        middle = float(first(LEVEL)[1] - second(LEVEL)[1])
+        return inferred(limits, value, middle, OF_EFFECTS, alpha) | {"corrected": middle}
 
-    def _accuracy(self, value: float) -> _Inferred:
+    def _accuracy(self, value: float, alpha: float) -> dict[str, Any]:
         aligned = self.compared.aligned
-        found = Accuracies(aligned, np.zeros_like(aligned.truth), 1)
-        p = found.p
+        found = changed(aligned, np.zeros_like(aligned.truth), 1)
+        p = float(found.p[0])
 
         def limits(level: float) -> Pair:
-            low, high = found.limits(level, p)
-            return min(float(low[0]), value), max(float(high[0]), value)
+            low, high = (float(end[0]) for end in found.interval(level))
+            low, high = agreeing((low, high), p, 0.0, level)
+            return min(low, value), max(high, value)
 
-        return _Inferred(limits, value, PAIRED if aligned.joined else APART, float(p[0]))
+        return inferred(limits, value, value, PAIRED if aligned.joined else APART, alpha, p)
 
     def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
-        prepared, effects, _ = self.pair.effects(place)
+        prepared, effects, _ = effects_of(self.compared, place)
         summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
         options = EffectOptions.make("separation", {"inference": "none"})
         corrected, ends = summary_limits(prepared, options, effects, summary)
@@ -211,42 +202,10 @@ class _Differences:
 
         return limits
 
-    def _parts(self, metric: str) -> list[Any]:
+    def _parts(self, metric: str) -> list[Part]:
         """What a difference is made of: classes for effect sizes, classes and groups for accuracy."""
         if metric == "accuracy":
-            return list(accuracy_changes(self.pair))
-        if metric == _BY_CLASS:
-            return list(effect_size_changes(self.pair, self.compared.class_correlation()))
+            return accuracy_changes(self.compared)
+        if metric == "cramers_v_mean":
+            return effect_size_changes(self.compared, self.compared.class_correlation())
         return []
-
-
-def _built(compared: Compared, metric: str, value: float | None, values: Floats, **fields: Any) -> Finding:
-    """A Finding with what the rows and the definition say filled in."""
-    aligned, first, second = compared.aligned, *compared.names
-    return as_finding(
-        f"{metric}_difference",
-        aligned.by,
-        {"model": first, "reference": second},
-        model=first,
-        reference=second,
-        value=value,
-        **compared_rows(aligned, 0),
-        details={
-            "compared": "same samples" if aligned.joined else "not paired",
-            "first": number(float(values[0])),
-            "second": number(float(values[1])),
-            **_mix_told(compared, metric),
-        },
-        **fields,
-    )
-
-
-def _mix_told(compared: Compared, metric: str) -> dict[str, float | str | None]:
-    """What was done about other mixes of classes and groups; nothing where they are alike."""
-    if not compared.standardised:
-        return {}
-    first, second = (number(float(one)) for one in compared.own[metric][:, 0])
-    return {
-        "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": first,
-        "second_own_mix": second, "second_rows": float(compared.aligned.sizes[1].sum()),
-    }  # fmt: skip

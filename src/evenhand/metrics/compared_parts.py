@@ -3,57 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.results import Interval, Key, Null, Part, key_of
-from evenhand.evidence.counts import Counts
+from evenhand.core.results import Interval, Key, Part, key_of
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import number
 from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_squares
-from evenhand.metrics.compared_inference import BY_CHANCE
+from evenhand.metrics.compared_counts import Compared
+from evenhand.metrics.compared_inference import both_values, null_around
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask
 from evenhand.stats.changes import Flips, Shares
-from evenhand.stats.model_summaries import ComparedClass
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.summary_intervals import Squares, class_ends
-from evenhand.stats.two_figures import chance_band, inverted_p, mover
-
-Details = dict[str, float | str | None]
+from evenhand.stats.two_figures import inverted_p, mover
 
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
 APART = "Newcombe, in one mix"
 OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER, Zou and Donner)"
 
 
-@dataclass(frozen=True, eq=False)
-class PairOfModels:
-    """Two models over one grouping, as ``model_differences`` compares them."""
-
-    aligned: Aligned  # their usable rows
-    classes: Sequence[ComparedClass]  # the true classes, in the common mix
-    singles: Sequence[Counts]  # counts of each model over these rows
-    seed: int  # the user's one seed
-
-    @property
-    def labels(self) -> list[str]:
-        """The true classes that have rows."""
-        return [str(self.aligned.labels[one.cells.label]) for one in self.classes]
-
-    def effects(self, place: int) -> tuple[Prepared, ClassEffects, Squares]:
-        """A model's effect sizes by class, and what is known about their squares."""
-        prepared = Prepared.of(self.singles[place], self.aligned.by, self.seed)
-        options = EffectOptions.make("separation", {"inference": "none"})
-        effects = class_effects(prepared, options)
-        return prepared, effects, effect_squares(prepared, options, effects)
+def effects_of(pair: Compared, place: int) -> tuple[Prepared, ClassEffects, Squares]:
+    """A model's effect sizes by class, and what is known about their squares."""
+    prepared = Prepared.of(pair.singles[place], pair.aligned.by, pair.seed)
+    options = EffectOptions.make("separation", {"inference": "none"})
+    effects = class_effects(prepared, options)
+    return prepared, effects, effect_squares(prepared, options, effects)
 
 
-def accuracy_changes(pair: PairOfModels) -> list[Part]:
+def accuracy_changes(pair: Compared) -> list[Part]:
     """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
 
     Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
@@ -104,41 +86,12 @@ def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
     return Shares(unit[first], summed(rows * right), summed(rows), units)
 
 
-@dataclass(frozen=True, eq=False)
-class Accuracies:
-    """Accuracies of two models in k classes or groups, with test and limits of their differences."""
-
-    aligned: Aligned  # the rows
-    unit: Codes  # class or group of each cell of `aligned`
-    units: int  # how many there are
-
-    @property
-    def _of(self) -> Flips | Shares:
-        of = flips_of if self.aligned.joined else shares_of
-        return of(self.aligned, self.unit, self.units)
-
-    @property
-    def p(self) -> Floats:
-        """McNemar's exact p, or that of right answers dealt again."""
-        found = self._of
-        return found.p if isinstance(found, Flips) else found.dealt()
-
-    def limits(self, level: float, p: Floats) -> Ends:
-        """Limits of the differences, which hold 0 where the test of the same level does not reject it."""
-        low, high = self._of.interval(level)
-        kept = p > 1 - level
-        return np.where(kept, np.minimum(low, 0), low), np.where(kept, np.maximum(high, 0), high)
-
-    def details(self) -> list[Details]:
-        """Samples that one model alone got right, where both answered the same."""
-        found = self._of
-        if not isinstance(found, Flips):
-            return [{} for _ in range(self.units)]
-        both = zip(found.gained.tolist(), found.lost.tolist(), strict=True)
-        return [{"n_gained": gained, "n_lost": lost} for gained, lost in both]
+def changed(aligned: Aligned, unit: Codes, units: int) -> Flips | Shares:
+    """Right answers of both models: paired where they answered the same samples, in one mix elsewhere."""
+    return flips_of(aligned, unit, units) if aligned.joined else shares_of(aligned, unit, units)
 
 
-def effect_size_changes(pair: PairOfModels, correlation: Floats) -> list[Part]:
+def effect_size_changes(pair: Compared, correlation: Floats) -> list[Part]:
     """Cramér's V of the first model minus that of the second, in [-1, 1], for each class.
 
     ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
@@ -156,7 +109,11 @@ def effect_size_changes(pair: PairOfModels, correlation: Floats) -> list[Part]:
     Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
     """
     values, own, reasons = _classes_of(pair)
-    factors = [_factor(values[model], effects) for model, (effects, _) in enumerate(own)]
+    # by how much effect sizes are larger in the common mix than in the model's own
+    factors = [
+        np.divide(shown, effects, out=np.ones(effects.size), where=effects > 0)
+        for shown, (effects, _) in zip(values, own, strict=True)
+    ]
 
     def limits(level: Floats | float) -> Ends:
         ends = []
@@ -167,16 +124,20 @@ def effect_size_changes(pair: PairOfModels, correlation: Floats) -> list[Part]:
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
     value = values[0] - values[1]
-    corrected = factors[0] * own[0][1].corrected - factors[1] * own[1][1].corrected
+    middle = factors[0] * own[0][1].corrected - factors[1] * own[1][1].corrected
     p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
-    made = _Changes(value, corrected, limits(LEVEL), p, OF_EFFECTS)
-    rows = _rows(pair, [one.cells.label for one in pair.classes])
-    details: list[Details] = [{"first": number(a), "second": number(b)} for a, b in values.T]
-    return made.parts("class", pair.labels, rows, details, reasons)
+    a = pair.aligned
+    rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
+    rows = rows[[one.cells.label for one in pair.classes]]
+    more = [
+        {"details": both_values(both)} | ({"reason": reason} if reason else {"corrected": float(shown)})
+        for both, reason, shown in zip(values.T, reasons, middle, strict=True)
+    ]
+    return _parts("class", pair.labels, rows, value, middle, limits(LEVEL), p, method=OF_EFFECTS, more=more)
 
 
 def _classes_of(
-    pair: PairOfModels,
+    pair: Compared,
 ) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
     """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
     shown = [one.observed() for one in pair.classes]
@@ -185,83 +146,49 @@ def _classes_of(
     for model in (0, 1):
         each = zip(pair.classes, shown, strict=True)
         values.append(np.array([one.cells.effect(tables[model], model)[0] for one, tables in each]))
-        prepared, effects, found = pair.effects(model)
+        prepared, effects, found = effects_of(pair, model)
         codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(effects.labels)}
         chosen = np.array([codes[label] for label in pair.labels])
-        own.append((effects.values[chosen], found.each(partial(_taken, chosen))))
+        own.append((effects.values[chosen], found.each(partial(np.take, indices=chosen))))
         reasons = [said or effects.reasons[place] for said, place in zip(reasons, chosen, strict=True)]
     return np.stack(values), own, reasons
 
 
-def _taken(chosen: Codes, array: Floats) -> Floats:
-    return np.asarray(array[chosen])
-
-
-def _factor(values: Floats, own: Floats) -> Floats:
-    """By how much effect sizes are larger in the common mix than in the model's own."""
-    return np.divide(values, own, out=np.ones(own.size), where=own > 0)
-
-
-def _rows(pair: PairOfModels, labels: Sequence[int]) -> list[float]:
-    """Rows of each class, the first model's where samples differ."""
-    a = pair.aligned
-    rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
-    return [float(rows[label]) for label in labels]
-
-
-def _accuracies(pair: PairOfModels, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
-    a, found = pair.aligned, Accuracies(pair.aligned, unit, len(keys))
-    first, second = (rates.value for rates in shares_of(a, unit, len(keys)).rates())
+def _accuracies(pair: Compared, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
+    a, found = pair.aligned, changed(pair.aligned, unit, len(keys))
+    values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
     rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
-    p, value = found.p, first - second
-    made = _Changes(value, value, found.limits(LEVEL, p), p, PAIRED if a.joined else APART)
-    details: list[Details] = [
-        {"first": number(first[i]), "second": number(second[i]), **more}
-        for i, more in enumerate(found.details())
-    ]
-    return made.parts(kind, keys, rows.tolist(), details)
+    p, value = found.p, values[0] - values[1]
+    low, high = found.interval(LEVEL)
+    kept = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
+    ends = np.where(kept, np.minimum(low, 0), low), np.where(kept, np.maximum(high, 0), high)
+    details = [both_values(one) for one in values.T]
+    if isinstance(found, Flips):
+        for one, gained, lost in zip(details, found.gained.tolist(), found.lost.tolist(), strict=True):
+            one |= {"n_gained": gained, "n_lost": lost}
+    more = [{"details": one} for one in details]
+    return _parts(kind, keys, rows, value, value, ends, p, method=PAIRED if a.joined else APART, more=more)
 
 
-@dataclass(frozen=True, eq=False)
-class _Changes:
-    """Differences of k classes or groups; arrays of shape (k,), NaN where undefined."""
-
-    value: Floats
-    corrected: Floats
-    ends: Ends
-    p: Floats
-    method: str
-
-    def parts(
-        self,
-        kind: str,
-        keys: Sequence[Key],
-        rows: Sequence[float],
-        details: Sequence[Details],
-        reasons: Sequence[str | None] | None = None,
-    ) -> list[Part]:
-        """One part for each, with p corrected over them."""
-        adjusted, rates = adjust(self.p, "holm"), adjust(self.p, "bh")
-        made = []
-        for i, key in enumerate(keys):
-            fields: dict[str, Any] = {"details": dict(details[i])}
-            if np.isnan(self.value[i]):
-                fields["reason"] = None if reasons is None else reasons[i]
-            else:
-                fields |= self._inferred(i)
-                fields |= {"p_value": float(self.p[i]), "p_adjusted": number(adjusted[i])}
-                fields["details"]["q_value"] = number(rates[i])
-            value = number(self.value[i])
-            made.append(Part(kind=kind, key=key, value=value, n=rows[i], chance_at=0.0, **fields))
-        return made
-
-    def _inferred(self, i: int) -> dict[str, Any]:
-        low, high = float(self.ends[0][i]), float(self.ends[1][i])
-        at = chance_band(self.value[i], self.corrected[i], (self.ends[0][i], self.ends[1][i]))
-        below, mean, above = (float(one) for one in at)
-        same = self.method != OF_EFFECTS
-        return {
-            "corrected": None if same else float(self.corrected[i]),
-            "interval": Interval(low=low, high=high, level=LEVEL, method=self.method),
-            "null": Null(mean=mean, low=below, high=above, level=LEVEL, method=BY_CHANCE),
-        }
+def _parts(
+    kind: str, keys: Sequence[Key], rows: Floats | Codes, value: Floats, middle: Floats, ends: Ends,
+    p: Floats, *, method: str, more: Sequence[dict[str, Any]],
+) -> list[Part]:  # fmt: skip
+    """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
+    adjusted, rates = adjust(p, "holm"), adjust(p, "bh")
+    made = []
+    for i, key in enumerate(keys):
+        fields: dict[str, Any] = {}
+        if not np.isnan(value[i]):
+            low, high = float(ends[0][i]), float(ends[1][i])
+            interval = Interval(low=low, high=high, level=LEVEL, method=method)
+            more[i]["details"]["q_value"] = number(rates[i])
+            fields = {
+                "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
+                "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
+            }  # fmt: skip
+        shown = number(value[i])
+        made.append(
+            Part(kind=kind, key=key, value=shown, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
+        )
+    return made

@@ -100,8 +100,9 @@ class Shares:
         (a, first), (b, second) = ends
         return mover((a[0], first, a[1]), (b[0], second, b[1]))
 
-    def dealt(self) -> Floats:
-        """P when rows are dealt to the models again within each stratum, shape (k,).
+    @property
+    def p(self) -> Floats:
+        """Two-sided p when rows are dealt to the models again within each stratum, shape (k,).
 
         With these weights a difference grows with the first model's right answers alone, of which each
         stratum has a hypergeometric number (Fisher; Cochran, Mantel and Haenszel over strata): p is twice the

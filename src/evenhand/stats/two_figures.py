@@ -81,17 +81,3 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
         out = leaves(middle)
         low, high = np.where(out, low, middle), np.where(out, middle, high)
     return high
-
-
-def chance_band(value: Floats, middle: Floats, ends: Ends) -> tuple[Floats, Floats, Floats]:
-    """Low end, mean and high end of what a plain value may be where the difference is 0.
-
-    The plain value differs from the corrected one by what noise adds to it; it lies in the band where, and
-    only where, the limits hold 0.
-
-    Args:
-        value: The plain difference.
-        middle: The corrected one, which the limits belong to.
-        ends: The limits.
-    """
-    return value - ends[1], value - middle, value - ends[0]
