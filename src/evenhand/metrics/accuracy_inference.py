@@ -201,9 +201,7 @@ def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:
 
 def _groups(margins: Margins) -> Rates:
     """Accuracies of the groups, shape (G,)."""
-    rates = margins.rates("hit")
-    covariance = None if rates.covariance is None else rates.covariance[0]
-    return Rates(rates.value[0], rates.size[0], rates.freedom[0], covariance)
+    return margins.rates("hit").at(0)
 
 
 def _cells(margins: Margins) -> Rates:

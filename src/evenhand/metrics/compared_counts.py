@@ -18,8 +18,8 @@ from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.prepared import REPLICATES, By, names_of
 from evenhand.stats import model_summaries
 from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.differences import paired_correlation
 from evenhand.stats.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
-from evenhand.stats.two_figures import paired_correlation
 
 Both = Counts | tuple[Counts, Counts]
 

@@ -11,8 +11,7 @@ from evenhand.core.results import Interval, Null
 from evenhand.metrics.building import number
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.arrays import Ends, Floats, Limits
-from evenhand.stats.differences import normal_quantile
-from evenhand.stats.two_figures import inverted_p
+from evenhand.stats.differences import inverted_p, normal_quantile
 
 POWER = 0.8  # of the minimum detectable difference
 

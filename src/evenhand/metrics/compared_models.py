@@ -28,9 +28,8 @@ from evenhand.metrics.compared_parts import (
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.arrays import Pair
-from evenhand.stats.differences import gap_limits, worst_limits
+from evenhand.stats.differences import Figure, gap_limits, mover, worst_limits
 from evenhand.stats.model_summaries import SUMMARIES
-from evenhand.stats.two_figures import Figure, mover
 
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"

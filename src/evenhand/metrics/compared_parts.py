@@ -18,9 +18,9 @@ from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask
 from evenhand.stats.changes import Flips, Shares
+from evenhand.stats.differences import inverted_p, mover
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.summary_intervals import Squares, class_ends
-from evenhand.stats.two_figures import inverted_p, mover
 
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
 APART = "Newcombe, in one mix"

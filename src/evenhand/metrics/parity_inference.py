@@ -151,12 +151,10 @@ def _label_limits(rates: Rates, level: float, quantile: float | None, families: 
     """Limits of the range of each label, shape (L,) each."""
     labels, groups = rates.value.shape
     step = max(1, _HELD // groups**2)
-    parts = []
-    for start in range(0, labels, step):
-        some = slice(start, start + step)
-        shared = None if rates.covariance is None else rates.covariance[some]
-        part = Rates(rates.value[some], rates.size[some], rates.freedom[some], shared)
-        parts.append(range_limits(part, level, families=families, quantile=quantile))
+    parts = [
+        range_limits(rates.at(slice(start, start + step)), level, families=families, quantile=quantile)
+        for start in range(0, labels, step)
+    ]
     low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
     return low, high
 

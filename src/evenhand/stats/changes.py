@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair
-from evenhand.stats.differences import normal_quantile
+from evenhand.stats.differences import mover, normal_quantile
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates import Rates
-from evenhand.stats.two_figures import mover
 
 _EXACT_UP_TO = 100.0  # variance of a count above which it is normal for all purposes
 

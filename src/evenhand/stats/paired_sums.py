@@ -10,9 +10,15 @@ import numpy as np
 
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
 from evenhand.stats.clustered import ClusterMean
-from evenhand.stats.differences import mean_limits, range_limits, worst_limits
+from evenhand.stats.differences import (
+    Figure,
+    mean_limits,
+    mover,
+    paired_correlation,
+    range_limits,
+    worst_limits,
+)
 from evenhand.stats.rates import Rates
-from evenhand.stats.two_figures import Figure, mover, paired_correlation
 
 _HELD = 4_000_000  # numbers of one array of draws held at a time
 _REPLICATES = 999

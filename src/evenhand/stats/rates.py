@@ -68,6 +68,11 @@ class Rates:
         size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
         return cls(share, size, np.full(share.shape, np.inf))
 
+    def at(self, place: int | slice) -> Rates:
+        """The rates of a label, or of some labels, of shape (L, G)."""
+        covariance = None if self.covariance is None else self.covariance[place]
+        return Rates(self.value[place], self.size[place], self.freedom[place], covariance)
+
     def take(self, chosen: Codes) -> Rates:
         """The rates of some groups."""
         covariance = None if self.covariance is None else self.covariance[..., chosen, :][..., chosen]
