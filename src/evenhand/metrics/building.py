@@ -60,15 +60,7 @@ def band_of(value: float | None) -> Band | None:
 def described(
     bound: Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
 ) -> Finding:
-    """A Finding with what bound evidence and the definition say already filled in.
-
-    Args:
-        bound: The evidence.
-        name: The metric's stable name.
-        params: Parameters that differ from their default.
-        value: The value, None when not estimable.
-        fields: Further fields of Finding.
-    """
+    """A Finding with what bound evidence and the definition say already filled in."""
     sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
     return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
 
@@ -84,13 +76,9 @@ def as_finding(
 ) -> Finding:
     """A Finding with what the definition of its metric says filled in.
 
-    Args:
-        name: The metric's stable name.
-        by: Attributes crossed.
-        params: Parameters that differ from their default; those that are None are left out.
-        lists: What lists are joined by where the metric is printed; None: they are printed as lists.
-        limits: From a level to the interval, where there is one.
-        fields: Further fields of Finding.
+    Parameters are those that differ from their default; those that are None are left out. ``lists`` is what
+    lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
+    is one.
     """
     definition = DEFINITIONS[name]
     kept = {key: param for key, param in params.items() if param is not None}
@@ -109,12 +97,7 @@ def build(
 ) -> Finding:
     """A Finding with what the grouping and the definition say already filled in.
 
-    Args:
-        grouped: The usable rows.
-        name: The metric's stable name.
-        params: Parameters that differ from their default.
-        value: The value, None when not estimable.
-        fields: Further fields of Finding; ``dropped`` adds to the rows the grouping dropped.
+    ``dropped`` among the fields adds to the rows the grouping dropped.
     """
     dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
     groups = [
@@ -142,12 +125,6 @@ def agreeing(ends: Pair, p_value: float | None, reference: float, level: float =
     """Limits that do not exclude a reference which the test of the same level does not reject.
 
     Limits and test are of different forms and may differ near the edge; the wider reading is shown.
-
-    Args:
-        ends: Low and high limit.
-        p_value: Of the test that the value is the reference; None without one.
-        reference: Such as 0.
-        level: Of the limits.
     """
     if p_value is None or p_value <= 1 - level:
         return ends
@@ -159,11 +136,6 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
     A test by exchange is about these very units, an interval about others like them; what is said to be
     beyond chance has to hold for both (intersection-union test, Berger 1982).
-
-    Args:
-        p_value: Of the test; None without one.
-        reference: Such as 0.
-        limits: From a level to the limits.
     """
     if p_value is None:
         return None
@@ -184,13 +156,7 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:
     """Mean and central part of null replicates; None where too many are undefined.
 
-    Args:
-        draws: Null replicates; NaN is left out.
-        level: Of the band.
-        method: What is drawn.
-        seed: Of the draws.
-        side: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; or
-            ``low``.
+    Sides: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; ``low``.
     """
     usable = draws[~np.isnan(draws)]
     if usable.size < 0.9 * draws.size or not usable.size:
@@ -211,10 +177,7 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
 def resampled_p(draws: Floats, observed: float, side: str) -> float | None:
     """``(1 + b) / (1 + B)`` where b of B null replicates are at least as extreme as the observed value.
 
-    Args:
-        draws: Null replicates; NaN is left out.
-        observed: The value.
-        side: ``high``, ``low``, or ``both`` (distance from the null mean).
+    NaN is left out. Sides: ``high``, ``low``, or ``both`` (distance from the null mean).
     """
     usable = draws[~np.isnan(draws)]
     if not usable.size or not np.isfinite(observed):

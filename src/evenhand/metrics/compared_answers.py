@@ -65,20 +65,11 @@ def answer_difference(
     weighted difference, or that of their ranges and least rates, has limits by MOVER, with the correlation of
     two models that answered the same units. Numbers that are no shares have t over units, effect sizes of
     association t times the standard deviation of resamples. p is that of the level at which the interval
-    leaves 0 out, and the null band is where it would hold 0. ``mde`` as in ``model_differences``.
-
-    Args:
-        both: The answers.
-        names: What the two models are called.
-        family: How many tests of one metric are corrected together.
-        alpha: Level of the tests.
-        seed: Of every random stream.
-        tested: Whether the value has a p of its own; not where another finding has tested the same.
-
-    Returns:
-        A Finding in the metric's units, first minus second; None where it has no value for one of them. Parts
-        have the difference in each group, with p corrected by Holm among them. Details hold both models'
-        values on the samples compared, and which way of the metric is better.
+    leaves 0 out, and the null band is where it would hold 0. ``mde`` as in ``model_differences``. ``family``
+    tests of one metric are corrected together; ``tested`` is False where another finding has tested the same
+    value. None where a model has no value. Parts have the difference in each group, with p corrected by Holm
+    among them. Details hold both models' values on the samples compared, and which way of the metric is
+    better.
 
     Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
     """

@@ -38,11 +38,7 @@ class Compared:
 
     @classmethod
     def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> Compared:
-        """Bind counts of two models: on the same samples (``prediction_b``), or one after the other.
-
-        Raises:
-            UserError: Counts of one model only, an unknown attribute, no usable row.
-        """
+        """Bind counts of two models: on the same samples (``prediction_b``), or one after the other."""
         groups = names_of(by)
         if not groups:
             raise ParameterError("models are compared by groups: name at least one attribute with by=")

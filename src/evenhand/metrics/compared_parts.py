@@ -42,13 +42,7 @@ def accuracy_changes(pair: Compared) -> list[Part]:
     and the other wrong; details hold how many went either way (``n_gained``: only the first is right;
     ``n_lost``: only the second). Elsewhere the right answers of each class and group are dealt to the models
     again. ``p_adjusted``: Holm over the classes, and over the groups, of this pair; ``q_value`` in details is
-    Benjamini and Hochberg's.
-
-    Args:
-        pair: Two models.
-
-    Returns:
-        Parts of kind ``class`` in the order of labels, then of kind ``group``.
+    Benjamini and Hochberg's. Parts of kind ``class`` in the order of labels, then of kind ``group``.
 
     Source: McNemar 1947; Mantel and Haenszel 1959; Bonett and Price 2012 and Newcombe 1998 for intervals.
     """
@@ -97,14 +91,7 @@ def effect_size_changes(pair: Compared, correlation: Floats) -> list[Part]:
     ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
     with the correlation of the two where they answered the same samples; p is that of the level at which it
     leaves 0 out. ``p_adjusted``: Holm over the classes of this pair; ``q_value`` in details is Benjamini and
-    Hochberg's.
-
-    Args:
-        pair: Two models.
-        correlation: Of both models' V in each class, shape (classes,).
-
-    Returns:
-        Parts of kind ``class`` in the order of labels; None, with a reason, where V is undefined for a model.
+    Hochberg's. Parts are in the order of labels; None, with a reason, where V is undefined for a model.
 
     Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
     """

@@ -66,15 +66,10 @@ class OverSeeds:
     def spread(self, metric: str, group: SeedGroup, ends: Sequence[Ends] = ()) -> Finding:
         """Between-seed standard deviation of one measure, with each seed as a part.
 
-        Args:
-            metric: One of ``SUMMARIES``.
-            group: Two or more seeds.
-            ends: Each seed's sampling interval, where there is one.
-
-        Returns:
-            The standard deviation over seeds (``n - 1``) with its chi-square interval, which holds if seeds
-            are normal. Details: the mean over seeds with its interval, and ``sampling_error``, the standard
-            error of one run by its samples. None where a seed has no value.
+        The standard deviation (``n - 1``) over two or more seeds with its chi-square interval, which holds if
+        seeds are normal; ``ends`` are each seed's sampling interval, where there is one. Details: the mean
+        over seeds with its interval, and ``sampling_error``, the standard error of one run by its samples.
+        None where a seed has no value.
         """
         values = self.values[metric][list(group.places)]
         lacking = lacking_in(group, values)
@@ -120,16 +115,8 @@ class OverSeeds:
         Two or more seeds on both sides: Welch's t with seeds as the unit, or by seed where both have the same
         seeds and runs are paired. The variance also holds what samples do to all seeds alike, from samples
         drawn again (``stats/between_seeds``). One seed on a side: the t of a single further seed, with the
-        spread of the other side.
-
-        Args:
-            metric: One of ``SUMMARIES``.
-            first: Its seeds; at least one of the two has several.
-            second: Those of the reference.
-            alpha: Level of the test over the number of tests, for ``mde``.
-
-        Returns:
-            In the metric's units. None where a seed has no value. p is None where nothing varies.
+        spread of the other side. None where a seed has no value. p is None where nothing varies. ``alpha`` is
+        the level of the test over the number of tests, for ``mde``.
 
         Source: Welch 1947; Satterthwaite 1946; Fisher 1935.
         """
@@ -235,15 +222,7 @@ def _within(found: Estimate, metric: str, lowest: float) -> Estimate:
 
 
 def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) -> Part:
-    """One seed of a spread.
-
-    Args:
-        seed: The seed.
-        run: What its run is called.
-        value: None where it has none.
-        ends: Of the run's own sampling interval.
-        n: Rows.
-    """
+    """One seed of a spread."""
     low, high = ends
     interval = None
     if low is not None and high is not None:
@@ -255,12 +234,7 @@ def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) ->
 
 
 def lacking_in(group: SeedGroup, values: Floats) -> str:
-    """Which seeds have no value; empty where all have one.
-
-    Args:
-        group: Its seeds.
-        values: One of each, shape (n,); NaN where there is none.
-    """
+    """Which seeds have no value; empty where all have one."""
     lacking = [seed for seed, value in zip(group.seeds, values, strict=True) if not np.isfinite(value)]
     return f"no value for seed {', '.join(lacking)} of {group.name}" if lacking else ""
 
@@ -270,13 +244,7 @@ def estimated(
 ) -> tuple[Estimate, str]:
     """Mean over the first's seeds minus that over the second's, and how it was made.
 
-    Args:
-        first: Its seeds; at least one of the two has several.
-        second: Those of the reference.
-        here: Values of the first, shape (n1,).
-        there: Values of the second, shape (n2,).
-        shared: Variance by samples that seeds share, as in ``between_seeds.welch``.
-        by_seed: Take differences of equal seeds.
+    At least one of the two has several seeds; ``by_seed`` takes differences of equal seeds.
     """
     if by_seed:
         order = [second.seeds.index(seed) for seed in first.seeds]
@@ -296,13 +264,7 @@ def estimated(
 def uncertain(made: Estimate, how: str, alpha: float) -> dict[str, Any]:
     """Interval, null band, p and smallest detectable difference; a note where nothing varies.
 
-    Args:
-        made: The difference.
-        how: It was made, for the interval.
-        alpha: Level of the test over the number of tests.
-
-    Returns:
-        Fields of a Finding.
+    ``alpha`` is the level of the test over the number of tests.
     """
     if made.error == 0:
         return {"notes": [NO_SPREAD]}

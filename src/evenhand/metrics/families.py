@@ -30,13 +30,8 @@ def adjust_run(
     The interval of a primary becomes that of its place in the family, ``1 - alpha / (m - rank + 1)`` of m
     tests by Holm, so that p and interval shown together are of one level; the 95 % interval stays in the
     details ``low_95`` and ``high_95``. Findings with a role already, and those without a test, stay.
-
-    Args:
-        findings: All of one run.
-        primaries: Names of metrics; ``name[key=value]`` for one choice of parameters. None: every finding
-            that has a test and a reference.
-        alpha: Level of the family.
-        method: ``holm``, ``bh`` or ``none``.
+    Primaries are names of metrics; ``name[key=value]`` for one choice of parameters; None: every finding that
+    has a test and a reference. Methods are those of ``adjust``.
     """
     chosen = [index for index, one in enumerate(findings) if one.role is None and _named(one, primaries)]
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])

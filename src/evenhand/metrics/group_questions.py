@@ -87,13 +87,7 @@ class GroupQuestion(ABC):
         return {"interval": self.interval((float(low[code]), float(high[code])), value, LEVEL, self.method)}
 
     def rate(self, value: float, whole: Rates, **fields: Any) -> Finding:
-        """A rate of all samples with its interval.
-
-        Args:
-            value: The rate.
-            whole: The same of one group, for its limits.
-            fields: Further fields of the finding.
-        """
+        """A rate of all samples with its interval."""
         if not whole.size[0]:
             return self.finding(value, reason=ONE_CLUSTER, **fields)
 
@@ -125,12 +119,7 @@ class GroupQuestion(ABC):
     ) -> Finding:
         """A Finding with what the grouping and the definition say filled in.
 
-        Args:
-            value: The value, None when not estimable.
-            params: The metric's own parameters.
-            facts: What else tells the evidence from others.
-            remarks: What to know about the evidence; ``notes`` of the fields follow.
-            fields: Further fields of Finding.
+        ``facts`` tell the evidence from others; ``remarks`` come before the ``notes`` of the fields.
         """
         told: dict[str, Any] = {
             **params,
@@ -144,9 +133,7 @@ class GroupQuestion(ABC):
     def extremes(self, numbers: Floats, what: str) -> Details:
         """The known groups with the highest and the lowest number, for the details of a gap.
 
-        Args:
-            numbers: One for each known group.
-            what: What they are, such as ``rate``.
+        ``numbers`` has one for each known group; ``what`` they are, such as ``rate``, names them.
         """
         known = np.flatnonzero(self.bound.known)
         highest, lowest = int(known[numbers.argmax()]), int(known[numbers.argmin()])
@@ -176,13 +163,7 @@ class GroupQuestion(ABC):
         )
 
     def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
-        """A largest minus a smallest number with its interval, null and p.
-
-        Args:
-            value: The gap.
-            test: Its test.
-            fields: Further fields of the finding.
-        """
+        """A largest minus a smallest number with its interval, null and p."""
 
         def make(level: float) -> Interval:
             low, high = test.limits(level)

@@ -57,15 +57,7 @@ def margin_finding(
 ) -> Finding:
     """A scalar of ``summaries`` as a Finding.
 
-    Args:
-        prepared: The bound evidence.
-        name: The metric's name.
-        key: Which scalar.
-        infer: From margins and value to interval, null and p, or why there are none.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        params: Parameters that differ from their default.
-        parts: Parts of the finding.
+    ``infer`` gives interval, null and p of margins and value, or why there are none.
     """
     check_common(mode, inference)
     memo = prepared.memo.setdefault(("margins", mode), {})

@@ -18,15 +18,8 @@ def audit_grouping(
 ) -> tuple[list[Finding], Prepared]:
     """Every classification metric under one grouping.
 
-    Args:
-        counts: Counts over at least the attributes of ``by``.
-        by: The attributes, crossed.
-        seed: Of every random stream.
-        mode: ``default`` or ``paper``.
-        options: ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like.
-
-    Returns:
-        The findings, and the prepared evidence for tables beyond them.
+    Options are ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like. The
+    prepared evidence comes along for tables beyond the findings.
     """
     prepared = Prepared(Grouped.bind(counts, by), seed)
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make

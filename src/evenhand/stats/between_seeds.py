@@ -45,12 +45,7 @@ class Estimate:
 def spread(values: Floats, level: float = 0.95) -> Spread:
     r"""Standard deviation ``s`` of values, with ``s sqrt((n - 1) / chi2)`` at both ends.
 
-    Args:
-        values: One of each seed, shape (n,), n >= 2.
-        level: Of the interval.
-
-    Returns:
-        The interval holds if values are normal; with three seeds its upper end is 6.3 s.
+    The interval holds if values, one of each of n >= 2 seeds, are normal; with three its upper end is 6.3 s.
     """
     from scipy import special
 
@@ -74,12 +69,7 @@ def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.9
     freedom and is referred to t, ``shared`` to the normal distribution, their sum to both (Behrens and
     Fisher): Satterthwaite's degrees of freedom for all of it would call 8 % of equal recipes different where
     three seeds happen to lie close. At ``shared = 0`` this is ``scipy.stats.ttest_ind(equal_var=False)``.
-
-    Args:
-        first: Values of the seeds, shape (n1,), n1 >= 2.
-        second: Shape (n2,), n2 >= 2.
-        shared: Variance of the difference by samples, as ``shared_variance`` gives it.
-        level: Of the interval.
+    ``shared`` is the variance of the difference by samples, as ``shared_variance`` gives it.
 
     Source: Welch 1947; Satterthwaite 1946; Fisher 1935, The fiducial argument in statistical inference.
     """
@@ -103,12 +93,6 @@ def predicted(one: float, several: Floats, shared: float = 0.0, level: float = 0
 
     The variance is ``s^2 (1 + 1 / n) + shared``: the spread of the one's own seeds is not known and is taken
     to be that of the others.
-
-    Args:
-        one: The only value.
-        several: Values of the other side's seeds, shape (n,), n >= 2.
-        shared: As in ``welch``.
-        level: Of the interval.
     """
     variance, df = _part(several)
     return _estimate(one - float(several.mean()), [(variance * (several.size + 1), df)], shared, level)
@@ -118,18 +102,12 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
     r"""The variance by samples of a weighted sum of seeds, less what their spread holds already.
 
     Seeds that are measured on the same samples are all helped or harmed by them. Their spread does not hold
-    that; it does hold what samples do to one seed and not to another. So
-    ``max(0, Var(sum w_i x_i) - sum w_i^2 v)``, both over replicates of the samples, where ``v`` is the mean
-    variance within a cluster of what samples add to its seeds. It is near 0 where each seed has samples
-    of its own.
-
-    Args:
-        draws: Replicates of each seed's value, with samples drawn again alike for all, shape (M, R).
-        weights: Of each seed in the sum, shape (M,).
-        clusters: Rows of ``draws`` of one kind; one of a single row takes ``v`` from the others.
-
-    Returns:
-        None where fewer than nine of ten replicates are defined for all seeds.
+    that; it does hold what samples do to one seed and not to another. So ``max(0, Var(sum w_i x_i) - sum
+    w_i^2 v)``, both over replicates of the samples, where ``v`` is the mean variance within a cluster of what
+    samples add to its seeds. It is near 0 where each seed has samples of its own. ``draws`` are replicates of
+    each seed's value, with samples drawn again alike for all, shape (M, R); ``clusters`` are their rows of
+    one kind, and one of a single row takes ``v`` from the others. None where fewer than nine of ten
+    replicates are defined for all seeds.
     """
     usable = np.isfinite(draws).all(axis=0)
     if usable.sum() < max(2, USABLE * usable.size):

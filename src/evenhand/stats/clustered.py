@@ -34,14 +34,8 @@ class ClusterMean:
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
         """From the clusters of one group.
 
-        The variance is that of leaving out each cluster in turn, see ``LeftOut``.
-
-        Args:
-            sums: Shape (C,).
-            weights: Above 0, shape (C,).
-            sizes: Rows of each cluster, shape (C,).
-            code: Of each cluster, below ``width``, shape (C,); none twice.
-            width: Length of ``shifts``.
+        The variance is that of leaving out each cluster in turn, see ``LeftOut``. ``sums``, ``weights``
+        (above 0), ``sizes`` (rows) and ``code`` (below ``width``, none twice) have shape (C,).
         """
         if not sums.size:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
@@ -79,11 +73,8 @@ class LeftOut:
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, starts: Codes | None = None) -> LeftOut:
         """From the clusters of each group, one group after the other.
 
-        Args:
-            sums: Shape (C, L).
-            weights: The same, or what broadcasts to it.
-            sizes: Rows of each cluster, likewise.
-            starts: First cluster of each group, shape (G,); None: all are of one.
+        Sums have shape (C, L), weights and sizes (rows) what broadcasts to it; ``starts`` is the first
+        cluster of each group, None where all are of one.
         """
         starts = np.zeros(1, dtype=np.int64) if starts is None else starts
         lengths = np.diff(np.append(starts, len(sums)))
@@ -127,11 +118,8 @@ def effective_size(value: Floats, variance: Floats, effective: Floats, rows: Flo
 def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[Floats, ...]) -> Floats:
     """Variance of means ``sum s / sum w`` from sums over their units: ``sum (s - mean w)^2 / (sum w)^2``.
 
-    Args:
-        value: The means; shapes broadcast.
-        total: ``sum w``.
-        units: How many units there are; the factor is ``units / (units - 1)``.
-        squares: ``sum s^2``, ``sum s w`` and ``sum w^2``.
+    ``total`` is ``sum w``, ``squares`` are ``sum s^2``, ``sum s w`` and ``sum w^2``; the factor for so many
+    units is ``units / (units - 1)``.
     """
     hits, both, weights = squares
     away = np.maximum(hits - 2 * value * both + value**2 * weights, 0)

@@ -55,9 +55,7 @@ class Confusion:
         """Range over groups of the true and of the false positive rate, their ``max`` or ``avg``.
 
         A label that is never a truth has no true positive rate: then its false positive rate alone counts.
-
-        Returns:
-            Shape (..., L); NaN where neither rate is defined in enough groups.
+        Shape (..., L); NaN where neither rate is defined in enough groups.
         """
         true = range_over_groups(self.accuracy_by_cell(), self.fewest)
         return odds_of(true, range_over_groups(self.false_positive_rate(), self.fewest), how)

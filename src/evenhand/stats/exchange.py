@@ -38,8 +38,7 @@ class Compared:
     def t(self, contrast: Floats) -> Floats:
         """Contrasts of the rates in their standard errors, shape (R, K).
 
-        Args:
-            contrast: Weights of the rates, shape (K, G), each adding up to 0.
+        ``contrast`` holds weights of the rates, shape (K, G), each adding up to 0.
         """
         square = contrast_variance(self.variance, self.covariance, contrast)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,10 +104,7 @@ class Exchange:
 def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Floats) -> Floats:
     """Variance of contrasts, shape (R, K).
 
-    Args:
-        variance: Of the rates, shape (R, G).
-        covariance: Of each two, shape (R, G, G), zero on the diagonal; None where there is none.
-        contrast: Weights of the rates, shape (K, G).
+    ``contrast`` holds weights of the rates, shape (K, G); the covariance is zero on the diagonal.
     """
     own = variance @ (contrast**2).T
     if covariance is None:
@@ -141,15 +137,9 @@ def exchange(
 ) -> Exchange:
     """Exchange the groups of units at random.
 
-    Args:
-        rows: What is compared; at least two groups.
-        rng: Source of the draws.
-        replicates: How many; by default 9,999, or fewer, 999 at least, for many units.
-        stratum: Codes within which groups are exchanged, shape (N,): for designs whose groups were drawn
-            within strata. A unit of several strata changes places with any other.
-
-    Returns:
-        The comparison and its draws.
+    By default there are 9,999 draws, or fewer, 999 at least, for many units. ``stratum`` holds codes within
+    which groups are exchanged, for designs whose groups were drawn within strata; a unit of several strata
+    changes places with any other.
     """
     design = _Design.of(rows, stratum)
     if replicates is None:

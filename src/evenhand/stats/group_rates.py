@@ -14,11 +14,8 @@ _CELLS = 8_000_000  # clusters x thresholds that are held at a time
 def group_rates(value: Floats, group: Integers, groups: int, cluster: Integers | None) -> Rates:
     """Rates of groups of rows that count alike.
 
-    Args:
-        value: In [0, 1] (0 or 1 where rows are their own units), shape (N,).
-        group: Codes below ``groups``, shape (N,).
-        groups: How many groups there are.
-        cluster: Codes of what was sampled as a whole, shape (N,); None: each row was.
+    Values are in [0, 1] (0 or 1 where rows are their own units), groups codes below ``groups``, clusters any
+    codes; None: each row was sampled by itself.
     """
     if cluster is None:
         n = np.bincount(group, minlength=groups)
@@ -29,16 +26,8 @@ def group_rates(value: Floats, group: Integers, groups: int, cluster: Integers |
 def reached(values: Floats, group: Integers, groups: int, thresholds: Floats) -> Integers:
     """How many values of each group are at least as high as each threshold.
 
-    Every value is put between two thresholds once; no threshold looks at the values again.
-
-    Args:
-        values: Shape (N,), no NaN; -inf reaches no threshold.
-        group: Codes below ``groups``, shape (N,).
-        groups: How many groups there are.
-        thresholds: Ascending, shape (M,).
-
-    Returns:
-        Shape (groups, M).
+    Every value is put between two thresholds once; no threshold looks at the values again. -inf reaches no
+    threshold; NaN is not allowed. Thresholds ascend, shape (M,). Returns shape (groups, M).
     """
     width = thresholds.size + 1
     passed = np.searchsorted(thresholds, values, side="right")
@@ -51,15 +40,7 @@ def reached_rates(
 ) -> Rates:
     """Rates of ``reached``, each of which is that of ``group_rates`` without the covariance of groups.
 
-    Args:
-        values: Shape (N,), no NaN.
-        group: Codes below ``groups``, shape (N,).
-        groups: How many groups there are.
-        cluster: Codes, shape (N,), or None.
-        thresholds: Ascending, shape (M,).
-
-    Returns:
-        Arrays of shape (M, groups).
+    Arrays have shape (M, groups).
     """
     hits = reached(values, group, groups, thresholds).T
     plain = Rates.of_rows(hits, np.bincount(group, minlength=groups))

@@ -23,13 +23,10 @@ def mean_range(
 ) -> Inverted:
     """From one or several rates of each label and group.
 
-    Args:
-        observed: The mean of the sample.
-        away: Rates of groups less what is expected of them without differences, shape (G, L) each.
-        variance: Of the rates, the same.
-        noise: Draws of such rates without differences, shape (K, G, L) each.
-        wider: By how much the noise of the observed differences is wider, shape (G, L) each.
-        combine: From the ranges of each of the rates, shape (..., L), to their mean, shape (...,).
+    ``away`` are rates of groups less what is expected of them without differences, shape (G, L) each,
+    ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much the noise of the observed
+    differences is wider. ``combine`` goes from the ranges of each of the rates, shape (..., L), to their
+    mean.
     """
 
     def family(shape: Sequence[Floats]) -> Member:

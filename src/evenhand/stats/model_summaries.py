@@ -53,12 +53,8 @@ class TableCells:
     def effect(self, tables: Floats, model: int) -> Floats:
         r"""Cramér's V of one model's tables: ``sqrt((sum o^2 / (R C) - 1) / (min(r, c) - 1))``.
 
-        Args:
-            tables: Counts of each cell, shape (S, replicates); groups keep their rows.
-            model: Whose rows the groups have.
-
-        Returns:
-            Shape (replicates,), in [0, 1]; NaN where one group or one label is left.
+        ``tables`` are counts of each cell, shape (S, replicates), in which groups keep the rows that they
+        have for the model. In [0, 1]; NaN where one group or one label is left.
         """
         columns = np.add.reduceat(tables, self.starts, axis=0)
         share = tables * tables
@@ -198,16 +194,10 @@ def replicated(
 ) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model, rows drawn again within class and group.
 
-    Args:
-        classes: The true classes.
-        sizes: Rows of each group for each model, shape (M, Z).
-        replicates: How many.
-        streams: The random stream of a class (its place in ``classes``) and a chunk.
-        kept: Filled with each model's effect sizes, shape (M, classes, replicates).
-
-    Returns:
-        By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not defined. SkewSize
-        needs three classes with an effect size.
+    ``sizes`` are rows of each group for each model, shape (M, Z); ``streams`` gives the random stream of a
+    class (its place in ``classes``) and a chunk; ``kept`` is filled with each model's effect sizes, shape (M,
+    classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not
+    defined. SkewSize needs three classes with an effect size.
     """
     parts = []
     for start, size in _chunks(classes, sizes, replicates):

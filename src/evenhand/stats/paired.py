@@ -90,15 +90,9 @@ def paired_difference(
     r"""``w1 mean(d | first group) + w2 mean(d | second group)`` for differences d of each sample.
 
     Interval: as ``Deviations.limits``. Test: the sign of each unit's whole contribution is flipped (McNemar's
-    test where each sample is a unit), enumerated up to 13 contributions that are not 0.
-
-    Args:
-        difference: First set's value minus the second's, in [-1, 1], shape (N,).
-        second: Which samples belong to the second group, shape (N,).
-        weight: Of the two groups; a group without samples must have weight 0.
-        cluster: Codes of what was drawn as a whole, shape (N,); None: each sample is its own.
-        rng: Of the flips.
-        level: Of the interval.
+    test where each sample is a unit), enumerated up to 13 contributions that are not 0. Differences are in
+    [-1, 1], shape (N,); a group without samples must have weight 0. Clusters are codes of what was drawn as a
+    whole; None: each sample is its own.
     """
     found = Deviations(difference, second, weight, cluster)
     low, high = found.limits(level)

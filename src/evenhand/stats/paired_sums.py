@@ -36,11 +36,7 @@ class Summary:
     def of(self, rates: Floats) -> Floats:
         """The number for every draw.
 
-        Args:
-            rates: Shape (..., C); NaN where a column has no sample.
-
-        Returns:
-            Shape (...); NaN where a column that it needs has none.
+        Rates have shape (..., C), NaN where a column has no sample: then what needs it is NaN.
         """
         chosen = rates[..., list(self.columns)]
         if self.how == "weights":
@@ -104,10 +100,6 @@ class PairedSums:
           they share;
         * weighted sums of other numbers: t over units;
         * ranges and least rates: the limits of each model, by MOVER, with the correlation of resamples.
-
-        Args:
-            at: Which of the summaries.
-            rng: Of the resamples.
         """
         summary = self.summaries[at]
         columns = np.array(summary.columns)
@@ -234,11 +226,7 @@ def _parts(replicates: int, width: int) -> Iterator[slice]:
 def strata_of(size: Floats) -> Integers:
     """Units of the same columns as a stratum; one stratum where the units of one would be too few.
 
-    Args:
-        size: What each unit counts for in each column, shape (U, C).
-
-    Returns:
-        Codes, shape (U,).
+    ``size`` is what each unit counts for in each column, shape (U, C).
     """
     kinds, code, count = np.unique(size > 0, axis=0, return_inverse=True, return_counts=True)
     if len(kinds) > size.shape[1] or count.min(initial=2) < 2:
@@ -279,12 +267,7 @@ class PairedEffects:
         return self.first, self.second
 
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
-        """The difference and t times its standard deviation in resamples; NaN where it does not spread.
-
-        Args:
-            at: 0, the only number.
-            rng: Of the resamples.
-        """
+        """The difference and t times its standard deviation in resamples; NaN where it does not spread."""
         from scipy import special
 
         draws, values = self.resampled(rng, _REPLICATES)[..., at], self.observed()[:, at]

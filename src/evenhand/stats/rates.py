@@ -58,10 +58,7 @@ class Rates:
     def of_weights(cls, sums: npt.ArrayLike, weights: npt.ArrayLike, squares: npt.ArrayLike) -> Rates:
         """Rates of independent rows that have weights: sizes are Kish's (1965), ``(sum w)^2 / sum w^2``.
 
-        Args:
-            sums: Weight of the hits.
-            weights: Weight of all rows.
-            squares: Sum of their squared weights.
+        ``squares`` is the sum of the rows' squared weights.
         """
         total, square = np.asarray(weights, dtype=np.float64), np.asarray(squares, dtype=np.float64)
         share = np.asarray(sums, dtype=np.float64) / np.where(total > 0, total, np.nan)
@@ -81,8 +78,7 @@ class Rates:
     def limits(self, quantile: npt.ArrayLike) -> Ends:
         """Low and high limits, a normal quantile (1.96 for 95 %) away; the value lies between them.
 
-        Args:
-            quantile: Of the normal distribution; t takes the one of equal probability. Broadcasts.
+        The quantile broadcasts; t takes the one of equal probability.
         """
         q2 = np.minimum(self.quantiles(quantile) ** 2, _MOST)  # as good as infinite: limits of 0 and 1
         known = ~np.isnan(self.value)
@@ -116,8 +112,7 @@ class Rates:
     def correlation(self, hidden: float = 0.0) -> Floats | None:
         """Correlation of the rates of each two groups, shape (..., G, G); None where none share units.
 
-        Args:
-            hidden: Where a rate of 0 or 1 leaves nothing to estimate it from.
+        ``hidden`` stands where a rate of 0 or 1 leaves nothing to estimate it from.
         """
         if self.covariance is None:
             return None

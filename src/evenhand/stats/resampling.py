@@ -102,14 +102,9 @@ def marginal_null(
 ) -> Iterator[Confusion]:
     """As cellwise_null, for tables too large to permute cell by cell.
 
-    The hits of a class fall to groups by the multivariate hypergeometric distribution, which is exact;
-    the errors that land on a label are split multinomially by their expected shares (conservative).
-
-    Args:
-        confusion: The observed margins.
-        expected_wrong: Expected errors under the null by (group, label), shape (Z, L).
-        replicates: How many.
-        rng: The stream.
+    The hits of a class fall to groups by the multivariate hypergeometric distribution, which is exact; the
+    errors that land on a label are split multinomially by their expected shares (conservative).
+    ``expected_wrong``: expected errors under the null by (group, label), shape (Z, L).
     """
     hits = confusion.correct.sum(axis=0)
     wrong = (confusion.predicted - confusion.correct).sum(axis=0)

@@ -35,11 +35,7 @@ def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
 
     A gender's rate is pooled over its kept samples; a cell with fewer than k keeps all. With C cells of 5
     binary values the variance of the average is ``sum_c p_c (1 - p_c) (5 - k) / (4 k) / C**2``, and that of
-    the gap four times as much.
-
-    Args:
-        cells: The samples; NaN results where one gender has none.
-        k: How many are kept, at least 1.
+    the gap four times as much. NaN where one gender has no sample.
     """
     mean, variance = np.zeros(2), np.zeros(2)
     kept = np.zeros(2)
@@ -58,17 +54,7 @@ def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
 
 
 def kept_draws(cells: Sequence[Cell], k: int, trials: int, rng: np.random.Generator) -> Ends:
-    """The same by drawing.
-
-    Args:
-        cells: As in ``kept_spread``.
-        k: How many are kept.
-        trials: How often.
-        rng: Source of the draws.
-
-    Returns:
-        Averages and gaps, each of shape (trials,).
-    """
+    """The same by drawing."""
     rates = np.zeros((2, trials))
     kept = np.zeros(2)
     for cell in cells:

@@ -132,13 +132,8 @@ class UnitRates:
         """Tallies with units exchanged, in pieces that fit in memory.
 
         Units of one group change places as a whole, those of several have the groups of their rows exchanged.
-
-        Args:
-            rng: Source of the draws.
-            kinds: Of ``KINDS``; all are of the same draws.
-            replicates: How many.
-            within: Only among units, or rows of a unit, of one truth; a unit of several changes places with
-                any other such.
+        ``within``: only among units, or rows of a unit, of one truth; a unit of several changes places with
+        any other such.
         """
         labels = self.relabelling_within if within else self.relabelling
         step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
@@ -261,9 +256,7 @@ class _Column:
     def summed(self, member: Floats, shape: tuple[int, int]) -> Floats:
         """Sums over the members of each group, shape (R, G, L).
 
-        Args:
-            member: Which atoms belong where, shape (atoms, R G).
-            shape: R and G.
+        ``member`` says which atoms belong where, shape (atoms, R G); ``shape`` is R and G.
         """
         result = np.zeros((*shape, self.labels))
         if self.common is not None:
