@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from evenhand.metrics.building import number
 from evenhand.metrics.margin_findings import Inference, null_of, wilson
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, Prepared
-from evenhand.stats.arrays import Ends, Floats, Pair
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.differences import (
     MOST_PAIRED,
     gap_limits,
@@ -29,9 +30,8 @@ def mean_inference(margins: Margins, value: float) -> Inference:
     rates = _groups(margins)
     weight = np.full(rates.value.size, 1 / rates.value.size)
     draws, exchanged = _draws(margins, lambda drawn: drawn.mean(axis=1))
-    p = None if draws is None else exceeded(-value, -draws)
     return Inference(
-        lambda level: _pair(mean_limits(rates, weight, level)), "MOVER of Wilson limits", p_value=p,
+        partial(mean_limits, rates, weight), "MOVER of Wilson limits", p_value=_below(value, draws),
         draws=draws, exchanged=exchanged, side="low",
     )  # fmt: skip
 
@@ -40,11 +40,9 @@ def worst_inference(margins: Margins, value: float) -> Inference:
     """Of the worst group: the smallest of the groups' limits."""
     rates = _groups(margins)
     draws, exchanged = _draws(margins, lambda drawn: drawn.min(axis=1))
-    p = None if draws is None else exceeded(-value, -draws)
     return Inference(
-        lambda level: _pair(worst_limits(rates, level)), _WORST_OF.format("groups"),
-        p_value=p, draws=draws, exchanged=exchanged, side="low",
-        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+        partial(worst_limits, rates), _WORST_OF.format("groups"), p_value=_below(value, draws), draws=draws,
+        exchanged=exchanged, side="low", deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
 
 
@@ -52,18 +50,18 @@ def worst_cell_inference(margins: Margins, value: float) -> Inference | str:
     """Of the worst (class, group) cell: the smallest of the cells' limits."""
     if not margins.by_label:
         return TOO_MANY
-    cells = _cells(margins)
     chance = margins.within_truth if margins.testable else None
     draws = chance.values["worst_class_group_accuracy"] if chance else None
     return Inference(
-        lambda level: _pair(worst_limits(cells, level)), _WORST_OF.format("cells"),
-        p_value=None if draws is None else exceeded(-value, -draws), draws=draws,
-        exchanged=chance.method if chance else "", side="low", deciding=_worst_cell(margins),
+        partial(worst_limits, _cells(margins)), _WORST_OF.format("cells"), p_value=_below(value, draws),
+        draws=draws, exchanged=chance.method if chance else "", side="low", deciding=_worst_cell(margins),
     )  # fmt: skip
 
 
 def gap_inference(margins: Margins, value: float) -> Inference | str:
     """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
+    from scipy import special
+
     rates, size = _groups(margins), margins.confusion.group_size
     if size.size < 2:
         return ""
@@ -71,12 +69,12 @@ def gap_inference(margins: Margins, value: float) -> Inference | str:
     drawn, p, notes = margins.of_hits, None, []
     if drawn is not None:
         p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn[1].below_rest())
-    elif margins.tables is None and share.size > 1:
-        p = _bonferroni(float(margins.tally("hit").below_rest()[0]), share.size)
+    elif margins.tables is None:
+        p = min(1.0, share.size * float(special.ndtr(-float(margins.tally("hit").below_rest()[0]))))
         notes = [_BONFERRONI]
     draws, exchanged = _draws(margins, lambda groups: groups @ share - groups.min(axis=1))
     return Inference(
-        lambda level: _pair(gap_limits(rates, share, level)), "MOVER of each group and the others, at once",
+        partial(gap_limits, rates, share), "MOVER of each group and the others, at once",
         p_value=p, reference=0.0, draws=draws, exchanged=exchanged, notes=notes,
         deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
@@ -92,12 +90,11 @@ def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
     cells, whole = _cells(margins), margins.overall()
 
     def ends(level: float) -> Pair:
-        worst, best = _pair(worst_limits(cells, level))
+        worst, best = (float(one) for one in worst_limits(cells, level))
         low, high = (float(one[0, 0]) for one in whole.limits(normal_quantile(level)))
         middle = float(whole.value[0, 0])
-        smallest = middle - value
-        below = np.hypot(middle - low, best - smallest)
-        above = np.hypot(high - middle, smallest - worst)
+        below = np.hypot(middle - low, best - (middle - value))
+        above = np.hypot(high - middle, middle - value - worst)
         return max(value - float(below), 0.0), min(value + float(above), 1.0)
 
     chance = margins.within_truth if margins.testable else None
@@ -121,13 +118,13 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
         found = drawn[1].largest()
         p = exceeded(float(margins.tally("hit").largest()[0]), found)
         largest = None if margins.tables is not None and margins.tables.mixed.any() else found
-    elif margins.tables is None and groups > 1:
+    elif margins.tables is None:
         p = tukey_kramer(float(margins.tally("hit").largest()[0]), groups)
         notes = [ASYMPTOTIC]
     draws, exchanged = _draws(margins, lambda drawn: drawn.max(axis=1) - drawn.min(axis=1))
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
     return Inference(
-        lambda level: _pair(range_limits(rates, level, quantile=point(largest, level))),
+        lambda level: range_limits(rates, level, quantile=point(largest, level)),
         together("MOVER of each two groups", groups), p_value=p, reference=0.0, draws=draws,
         exchanged=exchanged, deciding=deciding(margins, extremes), notes=notes,
     )  # fmt: skip
@@ -145,12 +142,6 @@ def tukey_kramer(t: float, groups: int, families: int = 1) -> float:
     from scipy import stats
 
     return min(1.0, families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf)))
-
-
-def _bonferroni(t: float, groups: int) -> float:
-    from scipy import special
-
-    return min(1.0, groups * float(special.ndtr(-t)))
 
 
 def point(draws: Floats | None, level: float) -> float | None:
@@ -228,5 +219,6 @@ def _draws(margins: Margins, value: Callable[[Floats], Floats]) -> tuple[Floats 
     return (None, "") if drawn is None else (value(drawn[0]), f"{margins.exchanged} exchanged")
 
 
-def _pair(ends: Ends) -> Pair:
-    return float(ends[0]), float(ends[1])
+def _below(value: float, draws: Floats | None) -> float | None:
+    """The p of a value that is unfair where it is low; None without draws."""
+    return None if draws is None else exceeded(-value, -draws)

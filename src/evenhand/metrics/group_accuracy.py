@@ -71,9 +71,7 @@ def mean_group_accuracy(
     Source: macro average over groups (balanced accuracy with groups in place of classes).
     """
     prepared = Prepared.of(evidence, by, seed)
-    return margin_finding(
-        prepared, "mean_group_accuracy", "mean_group_accuracy", mean_inference, mode=mode, inference=inference
-    )
+    return margin_finding(prepared, "mean_group_accuracy", mean_inference, mode=mode, inference=inference)
 
 
 def worst_group_accuracy(
@@ -89,14 +87,9 @@ def worst_group_accuracy(
     Source: Albuquerque et al. 2024, section 2.1 and Table 1.
     """
     prepared = Prepared.of(evidence, by, seed)
+    parts = accuracy_parts(prepared, inference)
     return margin_finding(
-        prepared,
-        "worst_group_accuracy",
-        "worst_group_accuracy",
-        worst_inference,
-        mode=mode,
-        inference=inference,
-        parts=accuracy_parts(prepared, inference),
+        prepared, "worst_group_accuracy", worst_inference, mode=mode, inference=inference, parts=parts
     )
 
 
@@ -111,24 +104,17 @@ def worst_class_group_accuracy(
     Source: Sagawa et al. 2020.
     """
     prepared = Prepared.of(evidence, by, seed)
-    cells = prepared.confusion.accuracy_by_cell()
+    g, cells = prepared.grouped, prepared.confusion.accuracy_by_cell()
     z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
-    group = prepared.grouped.group_key(z)
+    group = g.group_key(z)
     part = Part(
-        kind="class*group",
-        key=[prepared.grouped.label_key(label), *([group] if isinstance(group, str) else group)],
-        value=number(cells[z, label]),
-        n=int(prepared.grouped.rows[(prepared.grouped.truth == label) & (prepared.grouped.group == z)].sum()),
-    )
+        kind="class*group", key=[g.label_key(label), *([group] if isinstance(group, str) else group)],
+        value=number(cells[z, label]), n=int(g.rows[(g.truth == label) & (g.group == z)].sum()),
+    )  # fmt: skip
     return margin_finding(
-        prepared,
-        "worst_class_group_accuracy",
-        "worst_class_group_accuracy",
-        worst_cell_inference,
-        mode=mode,
-        inference=inference,
+        prepared, "worst_class_group_accuracy", worst_cell_inference, mode=mode, inference=inference,
         parts=[part],
-    )
+    )  # fmt: skip
 
 
 def accuracy_gap(
@@ -161,10 +147,12 @@ def accuracy_gap(
     """
     check_choice("groups", groups, ("z", "yz"))
     prepared = Prepared.of(evidence, by, seed)
-    key = "accuracy_gap" if groups == "z" else "class_group_accuracy_gap"
-    params = {"groups": groups} if groups != "z" else {}
-    infer = gap_inference if groups == "z" else cell_gap_inference
-    return margin_finding(prepared, "accuracy_gap", key, infer, mode=mode, inference=inference, params=params)
+    if groups == "z":
+        return margin_finding(prepared, "accuracy_gap", gap_inference, mode=mode, inference=inference)
+    return margin_finding(
+        prepared, "accuracy_gap", cell_gap_inference, key="class_group_accuracy_gap", mode=mode,
+        inference=inference, params={"groups": groups},
+    )  # fmt: skip
 
 
 def accuracy_range(
@@ -179,6 +167,4 @@ def accuracy_range(
     Source: range over groups; see also fairlearn's ``MetricFrame.difference``.
     """
     prepared = Prepared.of(evidence, by, seed)
-    return margin_finding(
-        prepared, "accuracy_range", "accuracy_range", range_inference, mode=mode, inference=inference
-    )
+    return margin_finding(prepared, "accuracy_range", range_inference, mode=mode, inference=inference)

@@ -78,7 +78,7 @@ class Margins:
     def testable(self) -> bool:
         """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
         if self.tables is not None:
-            return len(self.prepared.grouped.groups) > 1 and not self.tables.fixed
+            return len(self.prepared.grouped.groups) > 1 and not self.tables.relabelling.fixed
         return len(self.prepared.grouped.groups) > 1 and self.prepared.grouped.moments is None
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from evenhand.core.errors import check_choice
@@ -53,15 +55,10 @@ def demographic_parity(
     check_choice("aggregate", aggregate, ("max", "mean"))
     prepared = Prepared.of(evidence, by, seed)
     return margin_finding(
-        prepared,
-        "demographic_parity",
-        f"demographic_parity/{aggregate}",
-        inference_of(rates_of_predictions(aggregate)),
-        mode=mode,
-        inference=inference,
-        params={"aggregate": aggregate},
+        prepared, "demographic_parity", partial(inference_of, rates_of_predictions(aggregate)), mode=mode,
+        inference=inference, key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).parity_by_class()),
-    )
+    )  # fmt: skip
 
 
 def equalized_odds(
@@ -107,15 +104,11 @@ def equalized_odds(
     if eo == "full":
         return _full_odds(prepared, aggregate, mode, inference)
     return margin_finding(
-        prepared,
-        "equalized_odds",
-        f"equalized_odds/{eo}/{aggregate}",
-        inference_of(odds(eo, aggregate)),
-        mode=mode,
-        inference=inference,
+        prepared, "equalized_odds", partial(inference_of, odds(eo, aggregate)), mode=mode,
+        inference=inference, key=f"equalized_odds/{eo}/{aggregate}",
         params={"eo": eo, "aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).odds_by_class(eo)),
-    )
+    )  # fmt: skip
 
 
 def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) -> Finding:
@@ -129,26 +122,17 @@ def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) ->
     values = np.full(prepared.grouped.n_used, 0.0 if comparable.any() else np.nan)
     np.maximum.at(values, labels[kept], ranges[kept])
     value = number(float(over_classes(values, aggregate)))
-    return build(
-        prepared.grouped,
-        "equalized_odds",
-        {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})},
-        value,
-        reason="single_group" if value is None else None,
-        parts=_label_parts(prepared, values),
-    )
+    params = {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})}
+    reason = "single_group" if value is None else None
+    parts = _label_parts(prepared, values)
+    return build(prepared.grouped, "equalized_odds", params, value, reason=reason, parts=parts)
 
 
 def _label_parts(prepared: Prepared, values: Floats) -> list[Part]:
     grouped = prepared.grouped
     support = np.bincount(grouped.truth, grouped.rows, grouped.n_used)
+    reasons = [None if np.isfinite(value) else "single_group" for value in values]
     return [
-        Part(
-            kind="class",
-            key=prepared.grouped.label_key(code),
-            value=number(value),
-            n=support[code],
-            reason=None if np.isfinite(value) else "single_group",
-        )
-        for code, value in enumerate(values)
+        Part(kind="class", key=grouped.label_key(code), value=number(value), n=support[code], reason=reason)
+        for code, (value, reason) in enumerate(zip(values, reasons, strict=True))
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,22 +55,16 @@ def odds(how: str, aggregate: str) -> Question:
     return Question(("true", "false"), f"equalized_odds/{how}/{aggregate}", how, aggregate)
 
 
-def inference_of(question: Question) -> Callable[[Margins, float], Inference | str]:
+def inference_of(question: Question, margins: Margins, value: float) -> Inference | str:
     """How the value of a question is inferred."""
-    return lambda margins, value: _inference(margins, value, question)
-
-
-def _inference(margins: Margins, value: float, question: Question) -> Inference | str:
     if len(margins.prepared.grouped.groups) < 2:
         return ""
     if not margins.by_label:
         return TOO_MANY
-    if question.aggregate == "mean":
-        return _mean(margins, value, question)
-    return _largest(margins, value, question)
+    return _mean(margins, value, question) if question.aggregate == "mean" else _largest(margins, question)
 
 
-def _largest(margins: Margins, value: float, question: Question) -> Inference:
+def _largest(margins: Margins, question: Question) -> Inference:
     """The largest over labels: MOVER of each two groups of each label, at once."""
     chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
     labels, groups = rates[0].value.shape
