@@ -19,27 +19,16 @@ _HALVINGS = 20  # a millionth of p
 _BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
 
 
-class Bound(Protocol):
+class _Bound(Protocol):
     """Evidence that is bound to a grouping and counts for itself."""
 
     @property
-    def by(self) -> tuple[str, ...]:
-        """The attributes."""
-        ...
-
+    def by(self) -> tuple[str, ...]: ...
     @property
-    def n(self) -> float:
-        """How many samples it rests on."""
-        ...
-
+    def n(self) -> float: ...
     @property
-    def dropped(self) -> list[Dropped]:
-        """What was left out, by reason."""
-        ...
-
-    def group_sizes(self) -> list[GroupSize]:
-        """The groups with their sizes."""
-        ...
+    def dropped(self) -> list[Dropped]: ...
+    def group_sizes(self) -> list[GroupSize]: ...
 
 
 def number(value: float | np.floating[Any]) -> float | None:
@@ -58,7 +47,7 @@ def band_of(value: float | None) -> Band | None:
 
 
 def described(
-    bound: Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
+    bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
 ) -> Finding:
     """A Finding with what bound evidence and the definition say already filled in."""
     sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
@@ -100,14 +89,10 @@ def build(
     ``dropped`` among the fields adds to the rows the grouping dropped.
     """
     dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
-    groups = [
-        GroupSize(key=grouped.group_key(code), n=size)
-        for code, size in enumerate(grouped.group_sizes.tolist())
-        if grouped.by
-    ]
-    dropped += fields.pop("dropped", [])
-    sizes: dict[str, Any] = {"n": grouped.n_rows, "groups": groups, "dropped": dropped}
-    return as_finding(name, grouped.by, params, value=value, **sizes, **fields)
+    fields["dropped"] = dropped + fields.pop("dropped", [])
+    codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
+    groups = [GroupSize(key=grouped.group_key(code), n=size) for code, size in codes]
+    return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
 
 
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
@@ -164,14 +149,9 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
     ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
     low, high = np.quantile(usable, ends[side])
     return Null(
-        mean=float(usable.mean()),
-        low=float(low),
-        high=float(high),
-        level=level,
-        method=method,
-        replicates=draws.size,
-        seed=seed,
-    )
+        mean=float(usable.mean()), low=float(low), high=float(high), level=level, method=method,
+        replicates=draws.size, seed=seed,
+    )  # fmt: skip
 
 
 def resampled_p(draws: Floats, observed: float, side: str) -> float | None:

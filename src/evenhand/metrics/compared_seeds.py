@@ -74,40 +74,29 @@ class OverSeeds:
         values = self.values[metric][list(group.places)]
         lacking = lacking_in(group, values)
         parts = self._parts(metric, group, ends)
+        name, params = f"{metric}{SPREAD}", dict[str, Param](model=group.name)
         if lacking:
-            return self._finding(
-                f"{metric}{SPREAD}", group, {"model": group.name}, reason=lacking, parts=parts
-            )
+            return self._finding(name, group, params, reason=lacking, parts=parts)
         found = between_seeds.spread(values, LEVEL)
         middle = self.mean(metric, group)
         high = found.high if metric in _UNBOUNDED else max(found.sd, min(found.high, _MOST_SPREAD))
         interval = Interval(low=found.low, high=high, level=LEVEL, method="chi-square over seeds")
         return self._finding(
-            f"{metric}{SPREAD}",
-            group,
-            {"model": group.name},
-            value=found.sd,
-            interval=interval if found.sd > 0 else None,
-            parts=parts,
+            name, group, params, value=found.sd, interval=interval if found.sd > 0 else None, parts=parts,
             details={
-                "seeds": float(len(group.places)),
-                "mean": middle.value,
-                "mean_low": middle.low,
-                "mean_high": middle.high,
-                "sampling_error": self._sampling_error(metric, group),
+                "seeds": float(len(group.places)), "mean": middle.value, "mean_low": middle.low,
+                "mean_high": middle.high, "sampling_error": self._sampling_error(metric, group),
             },
-        )
+        )  # fmt: skip
 
     def mean(self, metric: str, group: SeedGroup) -> Estimate:
         """The mean over two or more seeds, with an interval that counts seeds and samples.
 
         The interval ends where the measure does: t of two seeds would put an accuracy above 1.
         """
-        places = list(group.places)
-        weights = np.full(len(places), 1 / len(places))
-        values = self.values[metric][places]
-        found = between_seeds.mean_of(values, self._shared(metric, weights, [group]) or 0.0, LEVEL)
-        return _within(found, metric, 0.0)
+        values = self.values[metric][list(group.places)]
+        shared = self._shared(metric, np.full(values.size, 1 / values.size), [group]) or 0.0
+        return _within(between_seeds.mean_of(values, shared, LEVEL), metric, 0.0)
 
     def difference(self, metric: str, first: SeedGroup, second: SeedGroup, *, alpha: float = 0.05) -> Finding:
         r"""Mean over the first's seeds minus that over the second's, ``metric_difference``; fair at 0.
@@ -138,15 +127,12 @@ class OverSeeds:
         return self._finding(
             name, first, params, second=second, value=made.value, **fields,
             details={
-                **self._compared_on(),
-                "first": float(here.mean()),
-                "second": float(there.mean()),
-                "first_seeds": float(here.size),
-                "second_seeds": float(there.size),
-                "seed_error": made.seed_error,
-                "sample_error": None if shared is None else math.sqrt(shared),
-                "paired_by": "seed" if by_seed else None,
-                "degrees_of_freedom": number(made.df),
+                "compared": "same samples" if self.compared.joined else "not paired",
+                **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
+                "first": float(here.mean()), "second": float(there.mean()),
+                "first_seeds": float(here.size), "second_seeds": float(there.size),
+                "seed_error": made.seed_error, "sample_error": None if shared is None else math.sqrt(shared),
+                "paired_by": "seed" if by_seed else None, "degrees_of_freedom": number(made.df),
             },
         )  # fmt: skip
 
@@ -180,31 +166,21 @@ class OverSeeds:
         return float(np.sqrt(np.var(kept, axis=1, ddof=1).mean()))
 
     def _parts(self, metric: str, group: SeedGroup, ends: Sequence[Ends]) -> list[Part]:
-        rows = self.compared.aligned.sizes.sum(axis=1)
-        parts = []
-        for place, (run, seed) in enumerate(zip(group.places, group.seeds, strict=True)):
-            value = number(float(self.values[metric][run]))
-            own = ends[place] if ends else (None, None)
-            parts.append(seed_part(seed, self.compared.names[run], value, own, float(rows[run])))
-        return parts
-
-    def _compared_on(self) -> dict[str, float | str | None]:
-        how = "same samples" if self.compared.joined else "not paired"
-        return {
-            "compared": how,
-            **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
-        }
+        rows, values, names = (
+            self.compared.aligned.sizes.sum(axis=1),
+            self.values[metric],
+            self.compared.names,
+        )
+        own = ends or [(None, None)] * len(group.places)
+        return [
+            seed_part(seed, names[run], number(float(values[run])), ends, float(rows[run]))
+            for run, seed, ends in zip(group.places, group.seeds, own, strict=True)
+        ]
 
     def _finding(
-        self,
-        name: str,
-        first: SeedGroup,
-        params: dict[str, Param],
-        *,
-        second: SeedGroup | None = None,
-        value: float | None = None,
-        **fields: Any,
-    ) -> Finding:
+        self, name: str, first: SeedGroup, params: dict[str, Param], *, second: SeedGroup | None = None,
+        value: float | None = None, **fields: Any,
+    ) -> Finding:  # fmt: skip
         aligned = self.compared.aligned
         rows = compared_rows(aligned, first.places[0])
         rows["dropped"] = [*self.dropped, *rows["dropped"]]
@@ -227,10 +203,10 @@ def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) ->
     interval = None
     if low is not None and high is not None:
         interval = Interval(low=low, high=high, level=LEVEL, method="sampling interval of the run")
-    reason = "undefined" if value is None else None
     return Part(
-        kind="seed", key=seed, value=value, interval=interval, n=n, reason=reason, details={"run": run}
-    )
+        kind="seed", key=seed, value=value, interval=interval, n=n, details={"run": run},
+        reason="undefined" if value is None else None,
+    )  # fmt: skip
 
 
 def lacking_in(group: SeedGroup, values: Floats) -> str:
@@ -248,17 +224,14 @@ def estimated(
     """
     if by_seed:
         order = [second.seeds.index(seed) for seed in first.seeds]
-        return between_seeds.paired(here - there[order], shared, LEVEL), "paired t over seeds"
+        return between_seeds.mean_of(here - there[order], shared, LEVEL), "paired t over seeds"
     if first.several and second.several:
         return between_seeds.welch(here, there, shared, LEVEL), "Welch t over seeds"
     how = "t of one further seed"
     if second.several:
         return between_seeds.predicted(float(here[0]), there, shared, LEVEL), how
     turned = between_seeds.predicted(float(there[0]), here, shared, LEVEL)
-    found = Estimate(
-        -turned.value, turned.error, turned.seed_error, turned.df, -turned.high, -turned.low, turned.p_value
-    )
-    return found, how
+    return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low), how
 
 
 def uncertain(made: Estimate, how: str, alpha: float) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.core.results import Source
+from evenhand.stats.model_summaries import SUMMARIES
 
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 
@@ -26,12 +27,6 @@ _INDICATORS = (
 )
 _DE_VRIES = "De Vries et al., Does object recognition work for everyone?, CVPR workshops 2019"
 _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
-
-
-_SUMMARIES = (
-    "skewsize", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "accuracy", "worst_group_accuracy",
-    "accuracy_gap",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -106,13 +101,13 @@ DEFINITIONS: dict[str, Definition] = {
     "precision_gap": _of(_INDICATORS, "lower is fairer", "section 3.3, range over groups", 0.0),
     **{
         f"{name}_difference": _of(_SKEWSIZE, "descriptive", "first model minus second", 0.0)
-        for name in _SUMMARIES
+        for name in SUMMARIES
     },
     **{
         f"{name}_seed_spread": _of(
             "standard deviation over seeds", "descriptive", "n - 1; chi-square interval"
         )
-        for name in _SUMMARIES
+        for name in SUMMARIES
     },
 }
 

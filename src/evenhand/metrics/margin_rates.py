@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -77,9 +77,9 @@ class Margins:
     @property
     def testable(self) -> bool:
         """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
-        if self.tables is not None:
-            return len(self.prepared.grouped.groups) > 1 and not self.tables.relabelling.fixed
-        return len(self.prepared.grouped.groups) > 1 and self.prepared.grouped.moments is None
+        alike = self.prepared.grouped.moments is None
+        movable = alike if self.tables is None else not self.tables.relabelling.fixed
+        return len(self.prepared.grouped.groups) > 1 and movable
 
     @cached_property
     def tables(self) -> UnitRates | None:
@@ -188,8 +188,8 @@ class Margins:
         if self.tables is not None:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
-            drawn = [one["hit"] for one in self.tables.draws(rng, ("hit",), replicates, within=False)]
-            tally = _joined(drawn)
+            chunks = self.tables.draws(rng, ("hit",), replicates, within=False)
+            tally = _joined([one["hit"] for one in chunks])
             return tally.rates[..., 0], tally
         replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
         correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
@@ -201,17 +201,29 @@ class Margins:
     @cached_property
     def over_all(self) -> Chance:
         """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
-        noise: list[Floats] = []
-        largest, values = [], []
-        for tally in self._predicted():
-            largest.append(tally.largest())
-            noise.append(self._some("predicted", tally, noise))
-            ranges = range_over_groups(tally.rates, 2)
-            values.append({how: over_classes(ranges, how) for how in ("max", "mean")})
-        return Chance(
-            _concatenated(values), {"predicted": np.concatenate(largest)},
-            {"predicted": np.concatenate(noise)}, f"{self.exchanged} exchanged",
-        )  # fmt: skip
+
+        def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, Tally]]]:
+            for tally in self._predicted():
+                ranges = range_over_groups(tally.rates, 2)
+                yield {how: over_classes(ranges, how) for how in ("max", "mean")}, {"predicted": tally}
+
+        return self._chance(("predicted",), drawn(), f"{self.exchanged} exchanged")
+
+    def _chance(
+        self, kinds: Sequence[str], drawn: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
+    ) -> Chance:
+        """Chunks of draws put together: their scalars, and their tallies by kind."""
+        largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+        noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+        values = []
+        for scalars, tallies in drawn:
+            values.append(scalars)
+            for kind in kinds:
+                largest[kind].append(tallies[kind].largest())
+                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
+        joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
+        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
+        return Chance(joined, most, kept, method)
 
     def _predicted(self) -> Iterator[Tally]:
         groups, labels = self.confusion.support.shape
@@ -229,16 +241,8 @@ class Margins:
     @cached_property
     def within_truth(self) -> Chance:
         """All margins, groups exchanged among the rows of each truth: for equalized odds."""
-        largest: dict[str, list[Floats]] = {"true": [], "false": []}
-        noise: dict[str, list[Floats]] = {"true": [], "false": []}
-        values = []
-        for confusion, tallies in self._within():
-            values.append(summaries(confusion))
-            for kind, found in largest.items():
-                found.append(tallies[kind].largest())
-                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
-        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
-        return Chance(_concatenated(values), most, kept, f"{self.exchanged} exchanged within the truth")
+        drawn = ((summaries(confusion), tallies) for confusion, tallies in self._within())
+        return self._chance(("true", "false"), drawn, f"{self.exchanged} exchanged within the truth")
 
     def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
         rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
@@ -249,13 +253,8 @@ class Margins:
                 yield Confusion(*margins), drawn
             return
         for confusion in self._row_chunks(replicates):
-            yield (
-                confusion,
-                {
-                    "true": _tally(confusion, "true"),
-                    "false": _tally(confusion, "false", self._expected),
-                },
-            )
+            false = _tally(confusion, "false", self._expected)
+            yield confusion, {"true": _tally(confusion, "true"), "false": false}
 
     def _row_chunks(self, replicates: int) -> Iterator[Confusion]:
         prepared, support = self.prepared, self.confusion.support
@@ -318,7 +317,3 @@ def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: i
         return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
     sizes = np.repeat(rows[:, None], columns.size, axis=1)
     return resampling.split_hypergeometric(rng, columns, sizes, replicates)
-
-
-def _concatenated(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

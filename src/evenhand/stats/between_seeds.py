@@ -8,11 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Pair
+from evenhand.stats.arrays import Floats, Pair
 
 USABLE = 0.9
 """The share of replicates that must be defined."""
 _NODES, _HALVINGS = 64, 40
+_nodes = cache(np.polynomial.legendre.leggauss)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,10 @@ def spread(values: Floats, level: float = 0.95) -> Spread:
 
 
 def mean_of(values: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
-    """The mean over seeds, shape (n,), n >= 2; ``shared`` as in ``welch``."""
+    """The mean over seeds, shape (n,), n >= 2; ``shared`` as in ``welch``.
+
+    Of differences of seeds that both sides have, at ``shared = 0``, it is ``scipy.stats.ttest_rel``.
+    """
     return _estimate(float(values.mean()), [_part(values)], shared, level)
 
 
@@ -75,17 +79,6 @@ def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.9
     """
     value = float(first.mean() - second.mean())
     return _estimate(value, [_part(first), _part(second)], shared, level)
-
-
-def paired(differences: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
-    """Mean difference of seeds that both have: at ``shared = 0`` ``scipy.stats.ttest_rel``.
-
-    Args:
-        differences: First minus second by seed, shape (n,), n >= 2.
-        shared: As in ``welch``.
-        level: Of the interval.
-    """
-    return mean_of(differences, shared, level)
 
 
 def predicted(one: float, several: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
@@ -154,18 +147,12 @@ def _beyond(at: float, held: float, df: float) -> float:
         return float(special.ndtr(-at))
     if held >= 1:
         return float(special.stdtr(df, -at))
-    root, weights = _nodes()
+    places, weights = _nodes(_NODES)
+    root = (places + 1) / 2
     chi2 = 2 * special.gammaincinv(df / 2, root**4)
     with np.errstate(divide="ignore"):
         variance = held * df / chi2 + 1 - held
     return float((special.ndtr(-at / np.sqrt(variance)) * 2 * root**3 * weights).sum())
-
-
-@cache
-def _nodes() -> Ends:
-    """Places in (0, 1) and twice their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (nodes + 1) / 2, weights
 
 
 def _quantile(share: float, held: float, df: float) -> float:
