@@ -23,11 +23,6 @@ class Flips:
     lost: Floats  # right by the second model only
 
     @property
-    def value(self) -> Floats:
-        """Accuracy of the first minus that of the second, in [-1, 1]; NaN without samples."""
-        return (self.gained - self.lost) / np.where(self.n > 0, self.n, np.nan)
-
-    @property
     def p(self) -> Floats:
         """Two-sided p when the two answers of each sample change places with probability 1/2.
 
@@ -76,28 +71,17 @@ class Shares:
 
         A weighted share is worth ``(sum w)^2 / sum(w^2 / n)`` rows (Kish).
         """
-        weight = self.weight
-        whole = self._summed(weight)
-        made = []
-        for right, rows in zip(self.right, self.rows, strict=True):
-            value = self._summed(weight * right / rows) / np.where(whole > 0, whole, np.nan)
-            square = self._summed(weight**2 / rows)
-            size = np.divide(whole**2, square, out=np.zeros(whole.shape), where=square > 0)
-            made.append(Rates(value, size, np.full(whole.shape, np.inf)))
-        return made
-
-    @property
-    def value(self) -> Floats:
-        """Accuracy of the first minus that of the second, in [-1, 1], shape (k,)."""
-        first, second = self.rates()
-        return np.asarray(first.value - second.value)
+        weight, whole = self.weight, self._summed(self.weight)
+        return [
+            Rates.of_weights(self._summed(weight * right / rows), whole, self._summed(weight**2 / rows))
+            for right, rows in zip(self.right, self.rows, strict=True)
+        ]
 
     def interval(self, level: float) -> Ends:
         """Newcombe's interval of the difference (1998, method 10), for models with samples of their own."""
         quantile = normal_quantile(level)
-        ends = [(rates.limits(quantile), rates.value) for rates in self.rates()]
-        (a, first), (b, second) = ends
-        return mover((a[0], first, a[1]), (b[0], second, b[1]))
+        first, second = ((rates, *rates.limits(quantile)) for rates in self.rates())
+        return mover((first[1], first[0].value, first[2]), (second[1], second[0].value, second[2]))
 
     @property
     def p(self) -> Floats:

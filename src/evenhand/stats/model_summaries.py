@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,14 +18,9 @@ Drawn = dict[str, Floats]
 Adder = Callable[[Floats], Floats]
 
 SUMMARIES = (
-    "skewsize",
-    "cramers_v_mean",
-    "cramers_v_median",
-    "cramers_v_max",
-    "accuracy",
-    "worst_group_accuracy",
+    "skewsize", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "accuracy", "worst_group_accuracy",
     "accuracy_gap",
-)
+)  # fmt: skip
 FEWEST_CLASSES = 3  # fewer effect sizes have no skewness that says anything
 _CHUNK = 4_000_000  # numbers of one array of replicates held at a time
 _NOTHING = 1e-12  # phi-squared below it is rounding
@@ -66,11 +61,6 @@ class TableCells:
         dof = np.minimum(groups, np.count_nonzero(columns, axis=0)) - 1
         phi2[phi2 < _NOTHING] = 0.0
         return np.asarray(np.sqrt(phi2 / np.where(dof > 0, dof, np.nan)))
-
-    def hits(self, tables: Floats) -> tuple[Codes, Floats]:
-        """Groups that name this class rightly, and how often in each replicate."""
-        right = self.prediction == self.label
-        return self.group[right], tables[right]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +189,11 @@ def replicated(
     classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not
     defined. SkewSize needs three classes with an effect size.
     """
+    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
+    step = max(8, min(replicates, _CHUNK // widest))
     parts = []
-    for start, size in _chunks(classes, sizes, replicates):
+    for start in range(0, replicates, step):
+        size = min(step, replicates - start)
 
         def draw(place: int, one: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
             return one.resampled(streams(place, start), size)
@@ -210,28 +203,18 @@ def replicated(
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
 
 
-def _chunks(classes: Sequence[ComparedClass], sizes: Floats, replicates: int) -> Iterator[tuple[int, int]]:
-    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
-    step = max(8, min(replicates, _CHUNK // widest))
-    for start in range(0, replicates, step):
-        yield start, min(step, replicates - start)
-
-
 def _summaries(
-    classes: Sequence[ComparedClass],
-    sizes: Floats,
-    draw: Callable[[int, ComparedClass], list[Floats]],
-    replicates: int,
-    kept: Floats | None = None,
-) -> Drawn:
+    classes: Sequence[ComparedClass], sizes: Floats, draw: Callable[[int, ComparedClass], list[Floats]],
+    replicates: int, kept: Floats | None = None,
+) -> Drawn:  # fmt: skip
     models, groups = sizes.shape
     effects = np.empty((models, len(classes), replicates))
     hits = np.zeros((models, groups, replicates))
     for place, one in enumerate(classes):
         for model, tables in enumerate(draw(place, one)):
             effects[model, place] = one.cells.effect(tables, model)
-            where, right = one.cells.hits(tables)
-            hits[model, where] += right
+            right = one.cells.prediction == one.label
+            hits[model, one.cells.group[right]] += tables[right]
     if kept is not None:
         kept[:] = effects
     made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
@@ -244,8 +227,7 @@ def _of_model(effects: Floats, hits: Floats, sizes: Floats) -> Drawn:
     used = (~np.isnan(ordered)).sum(axis=0)
     some, column = np.maximum(used, 1), np.arange(used.size)
     present = sizes > 0
-    by_group = hits[present] / sizes[present][:, None]
-    worst = by_group.min(axis=0)
+    worst = (hits[present] / sizes[present][:, None]).min(axis=0)
     accuracy = hits.sum(axis=0) / sizes.sum()
     lopsided = np.where(used < FEWEST_CLASSES, np.nan, skewness(np.ascontiguousarray(effects.T)))
     return {

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
+from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair
 from evenhand.stats.clustered import ClusterMean
 from evenhand.stats.differences import (
     Figure,
@@ -68,12 +68,10 @@ class PairedSums:
         samples: Floats | None = None,
     ) -> PairedSums:  # fmt: skip
         """From a row for each unit, shape (U, C) each and (U,); equal rows are put together."""
-        columns = first.shape[1]
-        rows = np.concatenate(
-            [first, second, size, size if samples is None else samples, stratum[:, None]], axis=1
-        )
+        kinds = [first, second, size, size if samples is None else samples]
+        rows = np.concatenate([*kinds, stratum[:, None]], axis=1)
         alike, units = np.unique(rows, axis=0, return_counts=True)
-        one, other, count, many = (alike[:, place * columns : (place + 1) * columns] for place in range(4))
+        one, other, count, many = np.split(alike[:, :-1], 4, axis=1)
         strata = alike[:, -1].astype(np.int64)
         return cls(one, other, count, units.astype(np.int64), strata, tuple(summaries), many)
 
@@ -105,31 +103,23 @@ class PairedSums:
         columns = np.array(summary.columns)
         if summary.how != "weights":
             return self._of_extremes(at, columns, rng)
-        weights = np.array(summary.weights)
-        if not self._bounded:
-            return self._of_numbers(columns, weights)
+        signs = np.array([*summary.weights, *(-weight for weight in summary.weights)])
+        both = np.stack([self.first, self.second])
+        if not ((both >= -_SLACK) & (both <= self.size + _SLACK)).all():
+            return self._of_numbers(columns, signs)
         rates = self._rates(columns)
-        both = np.concatenate([weights, -weights])
 
         def limits(level: float) -> Pair:
-            low, high = mean_limits(rates, both, level, hidden=0.0)
+            low, high = mean_limits(rates, signs, level, hidden=0.0)
             return float(low), float(high)
 
         return limits
 
-    @property
-    def _bounded(self) -> bool:
-        """Whether all values are in [0, 1], as shares are."""
-        both = (self.first, self.second)
-        return all(bool((one >= -_SLACK).all() and (one <= self.size + _SLACK).all()) for one in both)
-
     @cached_property
-    def _each(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _each(self) -> list[Floats]:
         """First, second, size and samples with a row for every unit."""
-        first, second, size, samples = (
-            np.repeat(one, self.units, axis=0) for one in (self.first, self.second, self.size, self.samples)
-        )
-        return first, second, size, samples
+        kinds = (self.first, self.second, self.size, self.samples)
+        return [np.repeat(one, self.units, axis=0) for one in kinds]
 
     def _means(self, columns: Integers) -> list[ClusterMean]:
         """The first model's columns, then the second's."""
@@ -159,24 +149,13 @@ class PairedSums:
         covariance[half:, :half] *= kept[None, :half]
         return replace(rates, covariance=covariance)
 
-    def _of_numbers(self, columns: Integers, weights: Floats) -> Limits:
+    def _of_numbers(self, columns: Integers, signs: Floats) -> Limits:
         """Value and t times the standard error that leaving out each unit gives; NaN without spread."""
-        from scipy import special
-
         means = self._means(columns)
-        signs = np.concatenate([weights, -weights])
-        value = float(signs @ np.array([mean.value for mean in means]))
         shifts = signs @ np.stack([mean.shifts for mean in means])
-        error = float(np.sqrt(shifts @ shifts))
         freedom = max(min(mean.effective for mean in means) - 1, 1.0)
-        if not error > _SLACK:
-            return _nothing
-
-        def limits(level: float) -> Pair:
-            reach = error * float(special.stdtrit(freedom, (1 + level) / 2))
-            return value - reach, value + reach
-
-        return limits
+        value = float(signs @ np.array([mean.value for mean in means]))
+        return _t_limits(value, float(np.sqrt(shifts @ shifts)), freedom)
 
     def _of_extremes(self, at: int, columns: Integers, rng: np.random.Generator) -> Limits:
         summary, half = self.summaries[at], len(columns)
@@ -212,8 +191,15 @@ class PairedSums:
         return made
 
 
-def _nothing(_: float) -> Pair:
-    return np.nan, np.nan
+def _t_limits(value: float, error: float, freedom: float) -> Limits:
+    """T times a standard error on both sides; NaN where nothing varies."""
+    from scipy import special
+
+    def limits(level: float) -> Pair:
+        reach = error * float(special.stdtrit(freedom, (1 + level) / 2)) if error > _SLACK else np.nan
+        return value - reach, value + reach
+
+    return limits
 
 
 def _parts(replicates: int, width: int) -> Iterator[slice]:
@@ -260,35 +246,23 @@ class PairedEffects:
 
     def observed(self) -> Floats:
         """Effect size d of the two models, shape (2, 1)."""
-        return np.stack([self._d(one[self.in_x, None], one[~self.in_x, None]) for one in self._both])
-
-    @property
-    def _both(self) -> Ends:
-        return self.first, self.second
+        return np.stack(
+            [self._d(one[self.in_x, None], one[~self.in_x, None]) for one in (self.first, self.second)]
+        )
 
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
         """The difference and t times its standard deviation in resamples; NaN where it does not spread."""
-        from scipy import special
-
         draws, values = self.resampled(rng, _REPLICATES)[..., at], self.observed()[:, at]
-        value, error = float(values[0] - values[1]), float(np.nanstd(draws[0] - draws[1], ddof=1))
-        if not error > _SLACK:
-            return _nothing
-
-        def limits(level: float) -> Pair:
-            reach = error * float(special.stdtrit(self.count - 2, (1 + level) / 2))
-            return value - reach, value + reach
-
-        return limits
+        error = float(np.nanstd(draws[0] - draws[1], ddof=1))
+        return _t_limits(float(values[0] - values[1]), error, self.count - 2)
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Items drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
         x, y = np.flatnonzero(self.in_x), np.flatnonzero(~self.in_x)
         made = np.empty((2, replicates, 1))
         for part in _parts(replicates, self.count):
-            rows = [
-                some[rng.integers(some.size, size=(some.size, part.stop - part.start))] for some in (x, y)
-            ]
-            for model, values in enumerate(self._both):
+            size = part.stop - part.start
+            rows = [some[rng.integers(some.size, size=(some.size, size))] for some in (x, y)]
+            for model, values in enumerate((self.first, self.second)):
                 made[model, part, 0] = self._d(values[rows[0]], values[rows[1]])
         return made
