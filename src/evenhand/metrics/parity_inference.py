@@ -14,7 +14,7 @@ from evenhand.metrics.margin_rates import Chance, Margins
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.confusion import odds_of, over_classes, range_over_groups
 from evenhand.stats.differences import range_limits
-from evenhand.stats.mean_range import mean_range
+from evenhand.stats.exchanged_rates import mean_range
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import exceeded
 

@@ -133,7 +133,8 @@ def blended(own: Floats, units: npt.NDArray[np.number], expected: Floats) -> Flo
 
 def difference_error(first: ClusterMean, second: ClusterMean) -> float:
     """Standard error of ``first - second``; NaN below two clusters in either."""
-    return float(np.sqrt(max(_apart(first.variance, second.variance, first, second), 0)))
+    square = first.variance + second.variance - 2 * float(first.shifts @ second.shifts)
+    return float(np.sqrt(max(square, 0)))
 
 
 def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Pair | None:
@@ -147,10 +148,6 @@ def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95)
     reach = float(stats.t.ppf((1 + level) / 2, freedom)) * float(np.sqrt(moved @ moved))
     ratio = first.value / second.value
     return ratio * float(np.exp(-reach)), ratio * float(np.exp(reach))
-
-
-def _apart(one: float, other: float, first: ClusterMean, second: ClusterMean) -> float:
-    return one + other - 2 * float(first.shifts @ second.shifts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,13 @@
 The statistic of the exchange, for many rates of one draw. Of independent rows a difference counts in the
 standard error that all groups together lead to expect. Of units, whose sizes and spread may differ between
 groups, it counts in that of its own draw (Janssen 1997; Chung and Romano 2013), blended with the expected
-one, so that units which agree by chance do not count as certain.
+one, so that units which agree by chance do not count as certain. And the mean over labels of the largest
+differences, among the means that other populations would give.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +17,8 @@ import numpy as np
 
 from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.clustered import blended, ratio_variance
+from evenhand.stats.confusion import range_over_groups
+from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
 _HELD = 4_000_000  # numbers of one array held at a time
@@ -133,3 +137,43 @@ def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Fl
     known = np.isfinite(error) & np.isfinite(other_error)
     one, other = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
     return np.where(known, np.abs(z * one - other_z * other) / np.hypot(one, other), 0.0)
+
+
+def mean_range(
+    observed: float,
+    away: Sequence[Floats],
+    variance: Sequence[Floats],
+    noise: Sequence[Floats],
+    wider: Sequence[Floats],
+    combine: Callable[..., Floats],
+) -> Inverted:
+    """From one or several rates of each label and group.
+
+    ``away`` are rates of groups less what is expected of them without differences, shape (G, L) each,
+    ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much the noise of the observed
+    differences is wider. ``combine`` goes from the ranges of each of the rates, shape (..., L), to their
+    mean.
+    """
+
+    def family(shape: Sequence[Floats]) -> Member:
+        parts = list(zip(shape, noise, wider, strict=True))
+        whole = float(combine(*(range_over_groups(one, 2) for one in shape)))
+
+        def member(s: float) -> tuple[float, Floats]:
+            drawn = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
+            return min(s * whole, 1.0), combine(*drawn)
+
+        return member
+
+    few = [_significant(one, spread) for one, spread in zip(away, variance, strict=True)]
+    return Inverted.along(observed, [family(few), family(away)])
+
+
+def _significant(away: Floats, variance: Floats) -> Floats:
+    """Differences of labels, shape (G, L), of which little is left where noise explains them."""
+    from scipy import special
+
+    known = ~np.isnan(away) & (variance > 0)
+    square = np.where(known, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
+    p = special.chdtrc(np.maximum(known.sum(axis=0) - 1, 1), square)
+    return np.asarray(away * np.where(p <= ALPHA, 1.0, LEAST))
