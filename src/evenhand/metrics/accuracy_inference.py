@@ -68,7 +68,7 @@ def gap_inference(margins: Margins, value: float) -> Inference | str:
     share = size / size.sum()
     drawn, p, notes = margins.of_hits, None, []
     if drawn is not None:
-        p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn[1].below_rest())
+        p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn.below_rest())
     elif margins.tables is None:
         p = min(1.0, share.size * float(special.ndtr(-float(margins.tally("hit").below_rest()[0]))))
         notes = [_BONFERRONI]
@@ -115,7 +115,7 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
         return TOO_MANY if groups > 1 else ""
     p, largest, notes = None, None, []
     if drawn is not None:
-        found = drawn[1].largest()
+        found = drawn.largest()
         p = exceeded(float(margins.tally("hit").largest()[0]), found)
         largest = None if margins.tables is not None and margins.tables.mixed.any() else found
     elif margins.tables is None:
@@ -216,7 +216,7 @@ def _worst_cell(margins: Margins) -> dict[str, int]:
 def _draws(margins: Margins, value: Callable[[Floats], Floats]) -> tuple[Floats | None, str]:
     """A value of the groups' accuracies in each draw, and what was exchanged."""
     drawn = margins.of_hits
-    return (None, "") if drawn is None else (value(drawn[0]), f"{margins.exchanged} exchanged")
+    return (None, "") if drawn is None else (value(drawn.rates[..., 0]), f"{margins.exchanged} exchanged")
 
 
 def _below(value: float, draws: Floats | None) -> float | None:

@@ -110,25 +110,19 @@ class GroupQuestion(ABC):
         return Interval(low=min(ends[0], value), high=max(ends[1], value), level=level, method=method)
 
     def described(
-        self,
-        value: float | None,
-        params: Mapping[str, Any],
-        facts: Mapping[str, Any],
-        remarks: list[str],
+        self, value: float | None, params: Mapping[str, Any], facts: Mapping[str, Any], remarks: list[str],
         **fields: Any,
-    ) -> Finding:
+    ) -> Finding:  # fmt: skip
         """A Finding with what the grouping and the definition say filled in.
 
         ``facts`` tell the evidence from others; ``remarks`` come before the ``notes`` of the fields.
         """
-        told: dict[str, Any] = {
-            **params,
-            **({"unknown": self.unknown} if self.unknown != "keep" else {}),
-            **facts,
-            **({"mode": self.mode} if self.mode == "paper" else {}),
-        }
+        unknown = {"unknown": self.unknown} if self.unknown != "keep" else {}
+        mode = {"mode": self.mode} if self.mode == "paper" else {}
         notes = remarks + fields.pop("notes", [])
-        return described(self.bound, self.name, told, value, notes=notes, **fields)
+        return described(
+            self.bound, self.name, {**params, **unknown, **facts, **mode}, value, notes=notes, **fields
+        )
 
     def extremes(self, numbers: Floats, what: str) -> Details:
         """The known groups with the highest and the lowest number, for the details of a gap.
@@ -138,11 +132,9 @@ class GroupQuestion(ABC):
         known = np.flatnonzero(self.bound.known)
         highest, lowest = int(known[numbers.argmax()]), int(known[numbers.argmin()])
         return {
-            "highest": "*".join(self.bound.groups[highest]),
-            f"highest_{what}": float(numbers.max()),
-            "lowest": "*".join(self.bound.groups[lowest]),
-            f"lowest_{what}": float(numbers.min()),
-        }
+            "highest": "*".join(self.bound.groups[highest]), f"highest_{what}": float(numbers.max()),
+            "lowest": "*".join(self.bound.groups[lowest]), f"lowest_{what}": float(numbers.min()),
+        }  # fmt: skip
 
     def not_compared(self) -> list[str]:
         """Notes that name the groups that are not compared, by why; nothing where there are none."""
@@ -158,9 +150,8 @@ class GroupQuestion(ABC):
         """A note where the highest or the lowest of the known groups is small."""
         known = np.flatnonzero(self.bound.known)
         ends = dict.fromkeys(int(known[place]) for place in (numbers.argmax(), numbers.argmin()))
-        return few_decide(
-            (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends), self.units
-        )
+        named = (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends)
+        return few_decide(named, self.units)
 
     def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
         """A largest minus a smallest number with its interval, null and p."""

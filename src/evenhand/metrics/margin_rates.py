@@ -180,8 +180,8 @@ class Margins:
         return np.asarray(self.prepared.expected_wrong() / np.where(trials > 0, trials, np.nan))
 
     @cached_property
-    def of_hits(self) -> tuple[Floats, Tally] | None:
-        """Accuracies of groups exchanged among all rows, shape (R, G), and their tally; None without any."""
+    def of_hits(self) -> Tally | None:
+        """Right answers of groups exchanged among all rows; None where nothing can be."""
         if not self.testable:
             return None
         groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
@@ -189,14 +189,12 @@ class Margins:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
             chunks = self.tables.draws(rng, ("hit",), replicates, within=False)
-            tally = _joined([one["hit"] for one in chunks])
-            return tally.rates[..., 0], tally
+            return _joined([one["hit"] for one in chunks])
         replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
         correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
         margins = np.array([correct.sum(), size.sum() - correct.sum()])
         hits = _draw(rng, size, margins, replicates)[..., :1].astype(np.float64)
-        tally = Tally(hits, size[:, None])
-        return tally.rates[..., 0], tally
+        return Tally(hits, size[:, None])
 
     @cached_property
     def over_all(self) -> Chance:

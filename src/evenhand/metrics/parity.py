@@ -10,8 +10,7 @@ from evenhand.core.errors import check_choice
 from evenhand.core.results import Finding, Part
 from evenhand.metrics.building import build, number
 from evenhand.metrics.margin_findings import margin_finding, observed
-from evenhand.metrics.parity_inference import inference_of, odds
-from evenhand.metrics.parity_inference import parity as rates_of_predictions
+from evenhand.metrics.parity_inference import Question, inference_of
 from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import over_classes
@@ -54,9 +53,10 @@ def demographic_parity(
     """
     check_choice("aggregate", aggregate, ("max", "mean"))
     prepared = Prepared.of(evidence, by, seed)
+    question = Question(("predicted",), aggregate, "max", aggregate)
     return margin_finding(
-        prepared, "demographic_parity", partial(inference_of, rates_of_predictions(aggregate)), mode=mode,
-        inference=inference, key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
+        prepared, "demographic_parity", partial(inference_of, question), mode=mode, inference=inference,
+        key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).parity_by_class()),
     )  # fmt: skip
 
@@ -103,9 +103,10 @@ def equalized_odds(
     prepared = Prepared.of(evidence, by, seed)
     if eo == "full":
         return _full_odds(prepared, aggregate, mode, inference)
+    key = f"equalized_odds/{eo}/{aggregate}"
+    question = Question(("true", "false"), key, eo, aggregate)
     return margin_finding(
-        prepared, "equalized_odds", partial(inference_of, odds(eo, aggregate)), mode=mode,
-        inference=inference, key=f"equalized_odds/{eo}/{aggregate}",
+        prepared, "equalized_odds", partial(inference_of, question), mode=mode, inference=inference, key=key,
         params={"eo": eo, "aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).odds_by_class(eo)),
     )  # fmt: skip

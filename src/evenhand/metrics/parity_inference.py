@@ -23,7 +23,11 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
 
 @dataclass(frozen=True)
 class Question:
-    """Which rates are compared, and what is made of their ranges."""
+    """Which rates are compared, and what is made of their ranges.
+
+    Demographic parity compares rates of predictions, whatever the truth; equalized odds those of right and of
+    wrong predictions within the truth.
+    """
 
     kinds: tuple[str, ...]  # of rates: `predicted`, or `true` and `false`
     key: str  # of the value among those of `Chance`
@@ -43,16 +47,6 @@ class Question:
         if not margins.testable:
             return None
         return margins.over_all if self.kinds == ("predicted",) else margins.within_truth
-
-
-def parity(aggregate: str) -> Question:
-    """Demographic parity: rates of predictions, whatever the truth."""
-    return Question(("predicted",), aggregate, "max", aggregate)
-
-
-def odds(how: str, aggregate: str) -> Question:
-    """Equalized odds: rates of right and of wrong predictions within the truth."""
-    return Question(("true", "false"), f"equalized_odds/{how}/{aggregate}", how, aggregate)
 
 
 def inference_of(question: Question, margins: Margins, value: float) -> Inference | str:

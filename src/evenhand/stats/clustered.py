@@ -170,16 +170,11 @@ class Cells:
         sums = np.asarray(np.bincount(code, value, minlength=cell.size), dtype=np.float64)
         return cls(sums, sizes, sizes, cell // groups, cell % groups, groups)
 
-    @property
-    def width(self) -> int:
-        """How many cluster codes there are."""
-        return int(self.cluster.max(initial=-1)) + 1
-
     def means(self) -> list[ClusterMean]:
         """The mean of each group."""
-        found = []
+        width, found = int(self.cluster.max(initial=-1)) + 1, []
         for code in range(self.groups):
             some = np.flatnonzero(self.group == code)
             parts = self.sums[some], self.weights[some], self.sizes[some], self.cluster[some]
-            found.append(ClusterMean.of(*parts, self.width))
+            found.append(ClusterMean.of(*parts, width))
         return found

@@ -39,17 +39,13 @@ class Confusion:
         """Accuracy of each (group, class), shape (..., Z, L); NaN where a cell has no rows."""
         return _ratio(self.correct, self.support)
 
-    def prediction_rate(self) -> Floats:
-        """P(prediction = l | group), shape (..., Z, L)."""
-        return _ratio(self.predicted, self.group_size[..., None])
-
     def false_positive_rate(self) -> Floats:
         """P(prediction = l | truth is not l, group), shape (..., Z, L); NaN without such rows."""
         return _ratio(self.predicted - self.correct, self.group_size[..., None] - self.support)
 
     def parity_by_class(self) -> Floats:
-        """Range over groups of the prediction rate of each class, shape (..., L)."""
-        return range_over_groups(self.prediction_rate(), self.fewest)
+        """Range over groups of P(prediction = l | group), shape (..., L)."""
+        return range_over_groups(_ratio(self.predicted, self.group_size[..., None]), self.fewest)
 
     def odds_by_class(self, how: str) -> Floats:
         """Range over groups of the true and of the false positive rate, their ``max`` or ``avg``.
@@ -101,9 +97,8 @@ def summaries(confusion: Confusion) -> dict[str, Floats]:
     worst = np.fmin.reduce(by_group, axis=-1)
     cells = confusion.accuracy_by_cell()
     worst_cell = np.fmin.reduce(cells.reshape(*cells.shape[:-2], -1), axis=-1)
-    differ = (
-        np.nan if confusion.support.shape[-2] < confusion.fewest else 0.0
-    )  # adds NaN to what needs two groups
+    # adds NaN to what needs two groups
+    differ = np.nan if confusion.support.shape[-2] < confusion.fewest else 0.0
     parity = confusion.parity_by_class()
     odds = {how: confusion.odds_by_class(how) for how in ("max", "avg")}
     result = {

@@ -152,10 +152,8 @@ class Exchange:
         if not self.rescaled:
             return self.drawn.rates
         middle = float(self.observed.rates[0] @ self.share)
-        scale = np.sqrt(
-            self.observed.variance / np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
-        )
-        moved = np.nan_to_num((self.drawn.rates - middle) * scale)
+        drawn = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
+        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn))
         return np.asarray(np.clip(middle + moved, 0, 1))
 
     def p_largest(self) -> float:
@@ -232,10 +230,9 @@ def exchange(
     parts = list(design.draws(rng, replicates))
     pieces = [part.covariance for part in parts if part.covariance is not None]
     covariance = np.concatenate(pieces) if pieces else None
-    drawn = Compared(
-        np.concatenate([p.rates for p in parts]), np.concatenate([p.variance for p in parts]), covariance
-    )
+    rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
+    drawn = Compared(rates, variance, covariance)
     return Exchange(design.observed(), drawn, share / share.sum(), design.unequal)
 
 
@@ -361,11 +358,8 @@ class _Design:
         covariance, mixed = None, inner_s.size > 0
         if mixed:
             s, w = s + inner_s.sum(axis=1), w + inner_w.sum(axis=1)
-            a, b, q = (
-                a + (inner_s**2).sum(axis=1),
-                b + (inner_s * inner_w).sum(axis=1),
-                q + (inner_w**2).sum(axis=1),
-            )
+            a, b = a + (inner_s**2).sum(axis=1), b + (inner_s * inner_w).sum(axis=1)
+            q = q + (inner_w**2).sum(axis=1)
             n = n + (inner_w > 0).sum(axis=1)
             e = e + self._expected_inside(inner_w)
         with np.errstate(divide="ignore", invalid="ignore"):
