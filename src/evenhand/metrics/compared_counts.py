@@ -20,6 +20,7 @@ from evenhand.stats import model_summaries
 from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.differences import paired_correlation
 from evenhand.stats.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
+from evenhand.stats.resampling import runs
 
 Both = Counts | tuple[Counts, Counts]
 
@@ -103,8 +104,7 @@ class Compared:
 
     def _classes(self, weights: Floats | None) -> list[ComparedClass]:
         a = self.aligned
-        starts = np.flatnonzero(np.r_[True, np.diff(a.truth) != 0])
-        cuts = [slice(*ends) for ends in zip(starts, np.append(starts[1:], a.truth.size), strict=True)]
+        cuts = runs(a.truth)
         if a.joined:
             return [JointClass(int(a.truth[c.start]), a.group[c], a.answers[:, c], a.n[c]) for c in cuts]
         return [
@@ -165,10 +165,7 @@ class Compared:
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
     """Rows of one of the models, by group, and what was left out, as fields of a finding."""
     sizes = aligned.sizes[which]
-    return {
-        "n": float(sizes.sum()),
-        "groups": [
-            GroupSize(key=key_of(key), n=n) for key, n in zip(aligned.groups, sizes.tolist(), strict=True)
-        ],
-        "dropped": [Dropped(reason=reason, count=count) for reason, count in aligned.dropped],
-    }
+    pairs = zip(aligned.groups, sizes.tolist(), strict=True)
+    groups = [GroupSize(key=key_of(key), n=n) for key, n in pairs]
+    dropped = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
+    return {"n": float(sizes.sum()), "groups": groups, "dropped": dropped}

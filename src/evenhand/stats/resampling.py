@@ -39,6 +39,12 @@ class ClassCells:
         return table, groups, labels
 
 
+def runs(code: Codes) -> list[slice]:
+    """Where equal codes stand beside each other."""
+    starts = np.flatnonzero(np.r_[True, np.diff(code) != 0])
+    return [slice(*ends) for ends in zip(starts, np.append(starts[1:], code.size), strict=True)]
+
+
 def enough(cells: int, most: int) -> int:
     """How many resamples tell the spread of what so many cells make: ``most``, fewer of very many cells."""
     return int(np.clip(_RESAMPLED // max(cells, 1), min(_FEWEST, most), most))
@@ -49,13 +55,14 @@ def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int
 
     Few rows in many cells are resampled row by row, which is the same distribution, faster.
     """
-    starts = np.flatnonzero(np.r_[True, np.diff(cells.group) != 0])
+    groups = runs(cells.group)
     if cells.n.sum() <= _ROWS_PER_CELL * cells.n.size:
+        starts = np.array([some.start for some in groups])
         return _bootstrap_rows(rng, cells, starts, replicates)
     draws = np.empty((replicates, cells.n.size))
-    for start, stop in zip(starts, np.append(starts[1:], cells.n.size), strict=True):
-        n = cells.n[start:stop]
-        draws[:, start:stop] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
+    for some in groups:
+        n = cells.n[some]
+        draws[:, some] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
     return draws
 
 
