@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.core.errors import check_choice
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
-from evenhand.metrics.accuracy_inference import ASYMPTOTIC, TOO_MANY, deciding, point, together, tukey_kramer
 from evenhand.metrics.building import build, number
+from evenhand.metrics.group_accuracy import ASYMPTOTIC, TOO_MANY, deciding, point, together, tukey_kramer
 from evenhand.metrics.margin_findings import Inference, margin_finding, observed
 from evenhand.metrics.margin_rates import Chance, Margins
 from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
