@@ -100,10 +100,6 @@ DEFINITIONS: dict[str, Definition] = {
     "precision_at_k": _of(_INDICATORS, "higher is better", "section 3.3"),
     "precision_gap": _of(_INDICATORS, "lower is fairer", "section 3.3, range over groups", 0.0),
     **{
-        f"{name}_difference": _of(_SKEWSIZE, "descriptive", "first model minus second", 0.0)
-        for name in SUMMARIES
-    },
-    **{
         f"{name}_seed_spread": _of(
             "standard deviation over seeds", "descriptive", "n - 1; chi-square interval"
         )
@@ -121,5 +117,5 @@ _COMPARED_ANSWERS = (
 
 DEFINITIONS |= {
     f"{name}_difference": _of(DEFINITIONS[name].source.paper, "descriptive", "first model minus second", 0.0)
-    for name in _COMPARED_ANSWERS
+    for name in (*SUMMARIES, *_COMPARED_ANSWERS)
 }

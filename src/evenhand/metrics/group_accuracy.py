@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -28,7 +28,7 @@ from evenhand.stats.relabelling import exceeded
 _MOST_GROUPS = 3_000
 _BONFERRONI = "p by Bonferroni's inequality with Kish's effective sizes: weighted rows are not exchanged"
 _WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
-ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
+_ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
@@ -268,33 +268,37 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
     groups = rates.value.size
     if not 1 < groups <= _MOST_GROUPS:
         return TOO_MANY if groups > 1 else ""
-    p, largest, notes = None, None, []
-    if drawn is not None:
-        found = drawn.largest()
-        p = exceeded(float(margins.tally("hit").largest()[0]), found)
-        largest = None if margins.tables is not None and margins.tables.mixed.any() else found
-    elif margins.tables is None:
-        p = tukey_kramer(float(margins.tally("hit").largest()[0]), groups)
-        notes = [ASYMPTOTIC]
+    p, quantile, notes = largest_test(margins, ("hit",), None if drawn is None else drawn.largest(), groups)
     draws, exchanged = _draws(margins, lambda drawn: drawn.max(axis=1) - drawn.min(axis=1))
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
     return Inference(
-        lambda level: range_limits(rates, level, quantile=point(largest, level)),
+        lambda level: range_limits(rates, level, quantile=quantile(level)),
         together("MOVER of each two groups", groups), p_value=p, reference=0.0, draws=draws,
         exchanged=exchanged, deciding=deciding(margins, extremes), notes=notes,
     )  # fmt: skip
 
 
-def tukey_kramer(t: float, groups: int, families: int = 1) -> float:
-    """P of the largest difference of groups in standard errors, by the studentised range."""
+def largest_test(
+    margins: Margins, kinds: Sequence[str], drawn: Floats | None, groups: int, families: int = 1
+) -> tuple[float | None, Callable[[float], float | None], list[str]]:
+    """P of the largest difference of two groups in standard errors, the quantile of its limits, and notes.
+
+    Both are those of the draws, except that units of several groups leave the quantile to Tukey and Kramer,
+    who also give the p of weighted rows.
+    """
     from scipy import stats
 
-    return min(1.0, families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf)))
+    def quantile(level: float) -> float | None:
+        mixed = margins.tables is not None and margins.tables.mixed.any()
+        return None if drawn is None or mixed else float(np.quantile(drawn, level, method="higher"))
 
-
-def point(draws: Floats | None, level: float) -> float | None:
-    """The quantile of largest differences that limits of all differences take; None without draws."""
-    return None if draws is None else float(np.quantile(draws, level, method="higher"))
+    if drawn is None and margins.tables is not None:
+        return None, quantile, []
+    t = max(float(margins.tally(kind).largest()[0]) for kind in kinds)
+    if drawn is not None:
+        return exceeded(t, drawn), quantile, []
+    p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
+    return min(1.0, p), quantile, [_ASYMPTOTIC]
 
 
 def together(method: str, groups: int) -> str:

@@ -12,7 +12,7 @@ from evenhand.core.errors import check_choice
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
 from evenhand.metrics.building import build, number
-from evenhand.metrics.group_accuracy import ASYMPTOTIC, TOO_MANY, deciding, point, together, tukey_kramer
+from evenhand.metrics.group_accuracy import TOO_MANY, deciding, largest_test, together
 from evenhand.metrics.margin_findings import Inference, margin_finding, observed
 from evenhand.metrics.margin_rates import Chance, Margins
 from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
@@ -190,17 +190,12 @@ def _largest(margins: Margins, question: Question) -> Inference:
     """The largest over labels: MOVER of each two groups of each label, at once."""
     chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
     labels, groups = rates[0].value.shape
-    largest, p, notes = None, None, []
-    if chance is not None:
-        drawn = np.max([chance.largest[kind] for kind in question.kinds], axis=0)
-        p = exceeded(_observed(margins, question), drawn)
-        largest = None if margins.tables is not None and margins.tables.mixed.any() else drawn
-    elif margins.tables is None:
-        p = tukey_kramer(_observed(margins, question), groups, labels * len(rates))
-        notes = [ASYMPTOTIC]
+    families = labels * len(rates)
+    drawn = None if chance is None else np.max([chance.largest[kind] for kind in question.kinds], axis=0)
+    p, quantile, notes = largest_test(margins, question.kinds, drawn, groups, families)
 
     def ends(level: float) -> Pair:
-        limits = [_label_limits(one, level, point(largest, level), labels * len(rates)) for one in rates]
+        limits = [_label_limits(one, level, quantile(level), families) for one in rates]
         lows = question.of_labels([low for low, _ in limits])
         highs = question.of_labels([high for _, high in limits])
         if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
@@ -244,11 +239,6 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
 
 
 _NORMAL = "p by normal noise of the weights: weighted rows are not exchanged"
-
-
-def _observed(margins: Margins, question: Question) -> float:
-    """The largest difference of two groups in any of the rates, in standard errors."""
-    return max(float(margins.tally(kind).largest()[0]) for kind in question.kinds)
 
 
 def _explained(margins: Margins, question: Question) -> dict[str, float | None]:

@@ -140,19 +140,15 @@ def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Fl
 
 
 def mean_range(
-    observed: float,
-    away: Sequence[Floats],
-    variance: Sequence[Floats],
-    noise: Sequence[Floats],
-    wider: Sequence[Floats],
-    combine: Callable[..., Floats],
-) -> Inverted:
-    """From one or several rates of each label and group.
+    observed: float, away: Sequence[Floats], variance: Sequence[Floats], noise: Sequence[Floats],
+    wider: Sequence[Floats], combine: Callable[..., Floats],
+) -> Inverted:  # fmt: skip
+    """The mean over labels of ranges between groups, among the means that other populations would give.
 
-    ``away`` are rates of groups less what is expected of them without differences, shape (G, L) each,
-    ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much the noise of the observed
-    differences is wider. ``combine`` goes from the ranges of each of the rates, shape (..., L), to their
-    mean.
+    It is made of one or several rates: ``away`` are those of groups less what is expected of them without
+    differences, shape (G, L) each, ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much
+    the noise of the observed differences is wider. ``combine`` goes from the ranges of each of the rates,
+    shape (..., L), to their mean.
     """
 
     def family(shape: Sequence[Floats]) -> Member:
