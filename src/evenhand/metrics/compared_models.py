@@ -98,11 +98,9 @@ def model_differences(
     for metric in metrics:
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
-    compared = Compared.of(evidence, by, names, seed)
-    # columns that rows were sampled by as wholes
     both = (evidence,) if isinstance(evidence, Counts) else evidence
-    clusters = dict.fromkeys(one.cluster for one in both if one.cluster is not None)
-    work = _Differences(compared, ", ".join(clusters))
+    clusters = ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
+    work = _Differences(Compared.of(evidence, by, names, seed), clusters)
     return [work.finding(metric, alpha / family) for metric in metrics]
 
 
@@ -111,7 +109,7 @@ class _Differences:
     """The findings of two models, metric by metric."""
 
     compared: Compared
-    clusters: str
+    clusters: str  # columns that rows were sampled by as wholes
 
     def finding(self, metric: str, alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
