@@ -144,7 +144,7 @@ class _Asked:
             return value, {"reason": "one_cluster"}
         rng = stream(self.seed, "resolution_difference", str(self.bound.params), "+".join(self.bound.by),
                      self.metric, *group)  # fmt: skip
-        found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng, LEVEL)
+        found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
         low, high = found.chance.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
         p_value = joint_p(flip_p_value(found), 0.0, deviations.limits)

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.clustered import FEWEST, Cells
-from evenhand.stats.exchange import Exchange, exchange
+from evenhand.stats.exchange import Exchange, UnitRows, exchange, likeness
 from evenhand.stats.rates import Rates
-from evenhand.stats.unit_rows import UnitRows, likeness
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -104,7 +104,7 @@ class _Ratio:
         if self.moved.size > 1:
             none = np.zeros(self.moved.size, dtype=bool)
             rng = self.question.stream("flip", purpose)
-            paired = paired_difference(self.moved * self.moved.size, none, (1.0, 0.0), None, rng, LEVEL)
+            paired = paired_difference(self.moved * self.moved.size, none, (1.0, 0.0), None, rng)
             fields["null"] = self._null(paired)
             fields["p_value"] = flip_p_value(paired)
         return fields

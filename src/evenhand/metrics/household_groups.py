@@ -17,7 +17,7 @@ from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.clustered import Cells, ClusterMean
 from evenhand.stats.differences import MOST_PAIRED
-from evenhand.stats.unit_rows import UnitRows
+from evenhand.stats.exchange import UnitRows
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
