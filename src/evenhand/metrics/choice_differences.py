@@ -15,8 +15,9 @@ from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.bound_choices import Bound
 from evenhand.metrics.building import agreeing, joint_p
 from evenhand.metrics.choice_rows import Rows, Weight
+from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.resolution_findings import corrected, rule_of
+from evenhand.metrics.resolution_findings import rule_of
 from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from evenhand.core.seeds import stream
 from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.compared_inference import inferred, made_by
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.metrics.resolution_findings import corrected
+from evenhand.metrics.named_groups import corrected
 
 Floats = npt.NDArray[np.float64]
 

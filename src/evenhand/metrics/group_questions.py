@@ -14,9 +14,8 @@ import numpy.typing as npt
 from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.building import described, null_band
-from evenhand.metrics.label_groups import LabelGroups
+from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.query_groups import QueryGroups
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import Rates
@@ -63,7 +62,7 @@ class GroupQuestion(ABC):
         seed: Of the exchanges.
     """
 
-    bound: LabelGroups | QueryGroups
+    bound: NamedGroups
     name: str
     unknown: str
     mode: str

@@ -15,8 +15,8 @@ from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.building import agreeing, number
 from evenhand.metrics.household_findings import HitQuestion
 from evenhand.metrics.household_tables import country_points
+from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired import Paired, flip_p_value, paired_difference

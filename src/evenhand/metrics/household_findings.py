@@ -18,8 +18,8 @@ from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.building import agreeing, described, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER
 from evenhand.metrics.household_groups import HouseholdGroups, HouseholdUnits
+from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.resolution_findings import corrected
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.clustered import ClusterMean, difference_error
 from evenhand.stats.differences import normal_quantile, pair_limits, range_limits, worst_limits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,6 @@ from evenhand.metrics.building import null_band, number
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.differences import range_limits
 from evenhand.stats.exchange import Exchange, exchange
 from evenhand.stats.group_rates import group_rates
@@ -37,12 +35,7 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Asked(GroupQuestion):
-    """One association at one threshold under one grouping.
-
-    Attributes:
-        association: Which kind of label.
-        threshold: Lowest confidence that counts.
-    """
+    """One association at one threshold under one grouping."""
 
     bound: LabelGroups
     association: str
@@ -50,30 +43,10 @@ class Asked(GroupQuestion):
 
     @classmethod
     def make(
-        cls,
-        evidence: LabelMatches,
-        name: str,
-        association: str,
-        *,
-        by: By,
-        threshold: float,
-        unknown: str,
-        mode: str,
-        inference: str,
-        seed: int,
-    ) -> Asked:
+        cls, evidence: LabelMatches, name: str, association: str, *, by: By, threshold: float, unknown: str,
+        mode: str, inference: str, seed: int,
+    ) -> Asked:  # fmt: skip
         """Check what is asked for.
-
-        Args:
-            evidence: LabelMatches.
-            name: Which metric.
-            association: Which kind of label, or a union.
-            by: Attributes crossed.
-            threshold: Lowest confidence that counts.
-            unknown: ``keep`` or ``exclude``.
-            mode: ``default`` or ``paper``.
-            inference: ``auto`` or ``none``.
-            seed: Of the exchanges.
 
         Raises:
             UserError: An unknown attribute, association or option.
@@ -92,9 +65,9 @@ class Asked(GroupQuestion):
         return None if self.bound.n else "empty"
 
     @cached_property
-    def hit(self) -> Mask:
-        """Which samples have such a label, shape (n,)."""
-        return self.bound.scores(self.association) >= self.threshold
+    def hit(self) -> Floats:
+        """Which samples have such a label, 1 or 0, shape (n,)."""
+        return (self.bound.scores(self.association) >= self.threshold).astype(np.float64)
 
     @cached_property
     def coverage(self) -> Mask:
@@ -109,25 +82,23 @@ class Asked(GroupQuestion):
     @cached_property
     def rates(self) -> Floats:
         """Rate of each group as it is printed, shape (groups,)."""
-        sizes = self.bound.sizes
         if self.mode == "paper":
-            return np.array([_percent(c, n) / 100 for c, n in zip(self.hits, sizes, strict=True)])
-        return np.asarray(self.hits / sizes)
+            return np.array([_percent(*one) / 100 for one in zip(self.hits, self.bound.sizes, strict=True)])
+        return np.asarray(self.hits / self.bound.sizes)
 
     @cached_property
     def grouped(self) -> Rates:
         """Rates of all groups, with their limits."""
-        bound = self.bound
-        return group_rates(self.hit.astype(np.float64), bound.group, len(bound.groups), bound.cluster)
+        return group_rates(self.hit, self.bound.group, len(self.bound.groups), self.bound.cluster)
 
     @cached_property
-    def units_of_known(self) -> UnitRows:
+    def compared(self) -> UnitRows:
         """The rows of the groups that are compared."""
         bound = self.bound
         inside = bound.known[bound.group]
         codes = (np.cumsum(bound.known) - 1)[bound.group[inside]]
         cluster = None if bound.cluster is None else bound.cluster[inside]
-        return UnitRows(self.hit[inside].astype(np.float64), codes, int(bound.known.sum()), cluster)
+        return UnitRows(self.hit[inside], codes, int(bound.known.sum()), cluster)
 
     @cached_property
     def exchanged(self) -> Exchange:
@@ -136,7 +107,7 @@ class Asked(GroupQuestion):
         if key not in self.bound.memo:
             purpose = (self.association, self.threshold, self.unknown, "exchange")
             rng = stream(self.seed, "label_association", "+".join(self.bound.by), *purpose)
-            self.bound.memo[key] = exchange(self.units_of_known, rng)
+            self.bound.memo[key] = exchange(self.compared, rng)
         drawn: Exchange = self.bound.memo[key]
         return drawn
 
@@ -150,8 +121,7 @@ class Asked(GroupQuestion):
         """How intervals of rates are made."""
         if self.bound.cluster is None:
             return "Wilson score"
-        count = np.unique(self.bound.cluster).size
-        return f"Wilson score, effective size by {count} values of {self.bound.matches.cluster}"
+        return f"Wilson score, effective size by {np.unique(self.bound.cluster).size} values of {self.units}"
 
     @property
     def units(self) -> str:
@@ -159,15 +129,17 @@ class Asked(GroupQuestion):
         return "rows" if self.bound.cluster is None else str(self.bound.matches.cluster)
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
-        """A Finding with what the binding and the definition say filled in."""
+        """A Finding with coverage and what the binding and the definition say filled in."""
         matches = self.bound.matches
         params: dict[str, Any] = {
             **({} if self.name.startswith(HARMFUL) else {"association": self.association}),
             "threshold": self.threshold,
             **({"top": matches.top} if matches.top != 5 else {}),
         }
+        details = {"coverage": float(self.coverage.mean()) if self.bound.n else None}
+        details |= fields.pop("details", {})
         notes = [*matches.notes, *self._silent()]
-        return self.described(value, params, matches.facts, notes, **fields)
+        return self.described(value, params, matches.facts, notes, details=details, **fields)
 
     def _silent(self) -> list[str]:
         """Which parts of a union the model cannot say."""
@@ -178,23 +150,43 @@ class Asked(GroupQuestion):
             return []
         return [f"the model has no label for {' and '.join(silent)}; the rest of {self.association} counts"]
 
+    def parts(self) -> list[Part]:
+        """The rate of each group, and how it stands to that of the others."""
+        bound = self.bound
+        covered = np.bincount(bound.group, self.coverage, minlength=len(bound.groups))
+        tested = self.infers and self.reason is None and bound.known.sum() > 1 and not self.compared.fixed
+        p_values = self.exchanged.p_each() if tested else np.zeros(0)
+        place = np.cumsum(bound.known) - 1  # among the known groups
+
+        def fields(code: int) -> dict[str, Any]:
+            details: Details = {"coverage": float(covered[code] / bound.sizes[code])}
+            if self.reason is not None:
+                return {"reason": self.reason, "value": None, "details": details}
+            value = float(self.rates[code])
+            if self.mode == "paper":
+                details["percent"] = _percent(self.hits[code], int(bound.sizes[code]))
+            more = self.interval_of(code, value) if self.infers else {}
+            if tested and bound.known[code]:
+                draws = self.exchanged.rates[:, place[code]]
+                more["null"] = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
+                more["p_value"] = float(p_values[place[code]])
+            return {"value": value, "details": details, **more}
+
+        return bound.parts(fields)
+
 
 def rate_finding(asked: Asked) -> Finding:
     """The rate of one association, with a part for each group."""
     if asked.reason is not None:
-        return asked.finding(None, reason=asked.reason, parts=_rate_parts(asked), details=_coverage(asked))
+        return asked.finding(None, reason=asked.reason, parts=asked.parts())
     count, n = float(asked.hit.sum()), asked.bound.n
-    percent = _percent(count, n)
-    details = _coverage(asked)
+    value, fields = count / n, dict[str, Any](parts=asked.parts())
     if asked.mode == "paper":
-        details["percent"] = percent
-    value = percent / 100 if asked.mode == "paper" else count / n
-    fields: dict[str, Any] = {"details": details, "parts": _rate_parts(asked)}
+        percent = _percent(count, n)
+        value, fields["details"] = percent / 100, {"percent": percent}
     if not asked.infers:
         return asked.finding(value, **fields)
-    whole = group_rates(
-        asked.hit.astype(np.float64), np.zeros_like(asked.bound.group), 1, asked.bound.cluster
-    )
+    whole = group_rates(asked.hit, np.zeros_like(asked.bound.group), 1, asked.bound.cluster)
     return asked.rate(value, whole, **fields)
 
 
@@ -203,28 +195,24 @@ def gap_finding(asked: Asked) -> Finding:
     known = np.flatnonzero(asked.bound.known)
     reason = asked.reason or ("single_group" if known.size < 2 else None)
     if reason is not None:
-        return asked.finding(None, reason=reason, details=_coverage(asked))
+        return asked.finding(None, reason=reason)
     rates = asked.rates[known]
     value = float(rates.max() - rates.min())
-    details = {**_coverage(asked), **asked.extremes(rates, "rate")}
-    notes = asked.not_compared() + asked.few(rates)
+    fields: dict[str, Any] = {"details": asked.extremes(rates, "rate")}
+    fields["notes"] = asked.not_compared() + asked.few(rates)
     if not asked.infers:
-        return asked.finding(value, details=details, notes=notes)
-    if asked.units_of_known.fixed:
-        return asked.finding(value, details=details, notes=notes, reason=ONE_CLUSTER)
-    draws = np.ptp(asked.exchanged.rates, axis=1)
-    test = GapTest(asked.exchanged.p_largest(), draws, _limits_of(asked), _GAP)
-    return asked.gap(value, test, details=details, notes=notes, mde=_detectable(draws, known.size))
-
-
-def _limits_of(asked: Asked) -> Callable[[float], tuple[float, float]]:
-    compared = asked.grouped.take(np.flatnonzero(asked.bound.known))
+        return asked.finding(value, **fields)
+    if asked.compared.fixed:
+        return asked.finding(value, reason=ONE_CLUSTER, **fields)
+    compared, exchanged = asked.grouped.take(known), asked.exchanged
 
     def limits(level: float) -> tuple[float, float]:
-        low, high = range_limits(compared, level, quantile=asked.exchanged.quantile_largest(level))
+        low, high = range_limits(compared, level, quantile=exchanged.quantile_largest(level))
         return float(low), float(high)
 
-    return limits
+    draws = np.ptp(exchanged.rates, axis=1)
+    test = GapTest(exchanged.p_largest(), draws, limits, _GAP)
+    return asked.gap(value, test, mde=_detectable(draws, known.size), **fields)
 
 
 def _detectable(draws: Floats, groups: int) -> float | None:
@@ -234,43 +222,6 @@ def _detectable(draws: Floats, groups: int) -> float | None:
     """
     spread = draws.std() / (np.sqrt(1 - 2 / np.pi) if groups == 2 else 1.0)
     return number(float(np.quantile(draws, 1 - _ALPHA) + _Z_POWER * spread))
-
-
-def _rate_parts(asked: Asked) -> list[Part]:
-    bound = asked.bound
-    if not bound.by:
-        return []
-    covered = np.bincount(bound.group, asked.coverage, minlength=len(bound.groups)) / bound.sizes
-    kind, parts = "*".join(bound.by), []
-    tested = (
-        asked.infers and asked.reason is None and bound.known.sum() > 1 and not asked.units_of_known.fixed
-    )
-    each = iter(_against_chance(asked) if tested else [])
-    for code in range(len(bound.groups)):
-        details: Details = {"coverage": float(covered[code])}
-        fields: dict[str, Any] = {"reason": asked.reason, "value": None}
-        if asked.reason is None:
-            value = float(asked.rates[code])
-            fields = {"value": value, **(asked.interval_of(code, value) if asked.infers else {})}
-            if asked.mode == "paper":
-                details["percent"] = _percent(asked.hits[code], int(bound.sizes[code]))
-            if tested and bound.known[code]:
-                fields |= next(each)
-        parts.append(
-            Part(kind=kind, key=bound.key(code), n=int(bound.sizes[code]), details=details, **fields)
-        )
-    return corrected(parts)
-
-
-def _against_chance(asked: Asked) -> Iterator[dict[str, Any]]:
-    """Null and p of each known group: its rate against that of the others."""
-    for draws, p_value in zip(asked.exchanged.rates.T, asked.exchanged.p_each().tolist(), strict=True):
-        null = null_band(draws, level=LEVEL, method=asked.exchanged_how, seed=asked.seed)
-        yield {"null": null, "p_value": p_value}
-
-
-def _coverage(asked: Asked) -> Details:
-    return {"coverage": float(asked.coverage.mean()) if asked.bound.n else None}
 
 
 def _percent(count: float, n: int) -> float:

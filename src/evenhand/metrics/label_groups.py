@@ -12,17 +12,9 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.results import Dropped
-from evenhand.evidence.label_matches import UNKNOWN, LabelMatches
-from evenhand.metrics.named_groups import (
-    NamedGroups,
-    check_kind,
-    coded,
-    dropped_of,
-    left_out,
-    missing,
-    texts,
-    unknown_in,
-)
+from evenhand.evidence.label_matches import LabelMatches
+from evenhand.metrics import named_groups as named
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, names_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -32,24 +24,13 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class LabelGroups(NamedGroups):
-    """Samples by group.
-
-    Attributes:
-        matches: The evidence.
-        by: Attributes crossed.
-        chosen: Which samples are in it, shape (N,).
-        groups: The groups that occur, sorted: one value per attribute of ``by``.
-        group: Group of each sample in it.
-        known: Groups whose annotators could tell every attribute, shape (groups,).
-        dropped: Samples left out, by reason.
-    """
+    """Samples by group."""
 
     matches: LabelMatches
     by: tuple[str, ...]
-    chosen: Mask
-    groups: list[tuple[str, ...]]
+    chosen: Mask  # which samples of the evidence are in it, shape (N,)
+    groups: Groups
     group: Integers
-    known: Mask
     dropped: list[Dropped]
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -79,37 +60,22 @@ class LabelGroups(NamedGroups):
 
     @classmethod
     def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> LabelGroups:
-        counts = dict(evidence.dropped)
-        chosen = np.ones(evidence.table.height, dtype=bool)
-        columns = texts(evidence.table, names)
+        counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
+        columns = named.texts(evidence.table, names)
         for name, column in columns.items():
-            reasons = missing({name: column})
+            reasons |= named.missing({name: column})
             if unknown == "exclude":
-                reasons |= unknown_in({name: column}, UNKNOWN)
-            chosen = left_out(chosen, reasons, counts)
-        groups, codes = coded(columns, chosen)
-        known = np.array([not any(value.lower() in UNKNOWN for value in key) for key in groups], dtype=bool)
-        return cls(evidence, names, chosen, groups, codes, known, dropped_of(counts))
-
-    @property
-    def n(self) -> int:
-        """Samples in it."""
-        return int(self.chosen.sum())
+                reasons |= named.unknown_in({name: column})
+        chosen = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
+        return cls(evidence, names, chosen, *named.coded(columns, chosen), named.dropped_of(counts))
 
     @cached_property
     def cluster(self) -> Integers | None:
-        """Cluster of each sample; None where each sample is its own.
-
-        A sample without one is a cluster of its own.
-        """
-        name = self.matches.cluster
-        if name is None:
+        """Cluster of each sample; None where each sample is its own."""
+        if self.matches.cluster is None:
             return None
         samples = self.matches.table.filter(pl.Series(self.chosen, dtype=pl.Boolean))
-        own = pl.concat_str(pl.lit("\x1f"), pl.col("sample"))
-        codes = samples.select(pl.coalesce(pl.col(name).cast(pl.String), own).rank("dense")).to_series()
-        found = codes.to_numpy().astype(np.int64) - 1
-        return found if np.unique(found).size < found.size else None
+        return named.shared(named.units_of({"": samples}, self.matches.cluster))
 
     def scores(self, association: str) -> Floats:
         """Highest confidence of an association, shape (n,)."""

@@ -17,7 +17,6 @@ from evenhand.metrics.building import agreeing, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
 from evenhand.metrics.query_groups import QueryGroups
-from evenhand.metrics.resolution_findings import corrected
 from evenhand.stats.differences import range_limits
 from evenhand.stats.nearest_items import FirstItems
 from evenhand.stats.neighbour_labels import Relabelled, relabel
@@ -31,49 +30,25 @@ NOT_HELD = "not in the database"
 
 _OPEN = "more samples equally near than were looked at"
 _GAP = "MOVER of all pairs, dyadic variance, simultaneous by the exchange's largest t"
+_UNEVEN = "random neighbours from this database would already give a gap of {:.3f}; read gap_above_chance"
 _ROUNDING = 1e-9
 _LARGE = 0.01  # a gap by chance alone that is worth a note
 
 
 @dataclass(frozen=True, eq=False)
 class Asked(GroupQuestion):
-    """What has to match among the first k under one grouping.
-
-    Attributes:
-        first: How much each neighbour of each query counts.
-        k: How many neighbours count.
-    """
+    """What has to match among the first k under one grouping."""
 
     bound: QueryGroups
-    first: FirstItems
+    first: FirstItems  # how much each neighbour of each query counts
     k: int
 
     @classmethod
     def make(
-        cls,
-        evidence: Neighbours,
-        name: str,
-        *,
-        match: By,
-        by: By,
-        k: int,
-        unknown: str,
-        mode: str,
-        inference: str,
-        seed: int,
-    ) -> Asked:
+        cls, evidence: Neighbours, name: str, *, match: By, by: By, k: int, unknown: str, mode: str,
+        inference: str, seed: int,
+    ) -> Asked:  # fmt: skip
         """Check what is asked for.
-
-        Args:
-            evidence: Neighbours.
-            name: Which metric.
-            match: Attribute, or attributes crossed, that has to be the same.
-            by: Attributes crossed.
-            k: How many neighbours count.
-            unknown: ``keep`` or ``exclude``.
-            mode: ``default`` or ``paper``.
-            inference: ``auto`` or ``none``.
-            seed: Of every random stream.
 
         Raises:
             UserError: An unknown attribute or option, or sides that cannot be compared.
@@ -81,22 +56,24 @@ class Asked(GroupQuestion):
         check_common(mode, inference, seed)
         paper = mode == "paper"
         bound = QueryGroups.of(evidence, match, by, unknown, paper=paper)
-        _check_k(k, evidence.k)
-        size, width = evidence.database.height, min(k, evidence.depth)
+        check_k(k)
+        if k > evidence.k:
+            raise ParameterError(
+                f"k={k} is not possible; these Neighbours hold {evidence.k} of each query; "
+                f"make them with k={k}"
+            )
         if paper:
             first = FirstItems.in_order((bound.n, evidence.depth), k)
         else:
-            first = FirstItems.of(evidence.cosines[bound.rows], width, size)
-            kept = ~first.unknown
-            bound = bound.without(first.unknown, _OPEN)
-            first = FirstItems(first.weight[kept], first.tied[kept], first.unknown[kept])
+            width = min(k, evidence.depth)
+            first = FirstItems.of(evidence.cosines[bound.rows], width, evidence.database.height)
+            bound, first = bound.without(first.unknown, _OPEN), first.take(~first.unknown)
         return cls(bound, name, unknown, mode, inference == "auto", seed, first, int(k))
 
     @cached_property
     def reason(self) -> str | None:
         """Why there is no precision at all."""
-        evidence = self.bound.neighbours
-        if self.mode != "paper" and self.k > evidence.database.height:
+        if self.mode != "paper" and self.k > self.bound.neighbours.database.height:
             return "k_exceeds_pool"
         if self.bound.n:
             return None
@@ -105,9 +82,8 @@ class Asked(GroupQuestion):
     @cached_property
     def rows(self) -> NeighbourRows:
         """The neighbours with the labels of both sides."""
-        bound = self.bound
+        bound, weight = self.bound, self.first.weight
         marks = Marks(bound.asked, bound.group, bound.labels)
-        weight = self.first.weight
         used = weight.any(axis=0)
         ids = bound.neighbours.ids[bound.rows]
         return NeighbourRows(ids[:, used], weight[:, used], self.k, marks, len(bound.groups), *bound.units)
@@ -158,30 +134,55 @@ class Asked(GroupQuestion):
 
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
-        bound = self.bound
+        bound, tied = self.bound, int(self.first.tied.sum())
+        notes = [*bound.neighbours.notes, *bound.notes]
+        if tied:
+            what = f"{tied} queries have equally near samples at place {self.k}"
+            notes.append(f"{what}; all their orders are averaged")
         params = {"match": "+".join(bound.match), "k": self.k}
-        notes = [*bound.neighbours.notes, *bound.notes, *self._ties()]
         return self.described(value, params, bound.neighbours.facts, notes, **fields)
 
-    def _ties(self) -> list[str]:
-        tied = int(self.first.tied.sum())
-        if not tied:
-            return []
-        return [f"{tied} queries have equally near samples at place {self.k}; all their orders are averaged"]
+    def null(self, draws: Floats, mean: float) -> Null | None:
+        """The band of exchanged labels, around a mean that is known."""
+        band = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
+        return band and band.model_copy(
+            update={"mean": mean, "low": min(band.low, mean), "high": max(band.high, mean)}
+        )
+
+    def parts(self) -> list[Part]:
+        """The precision of each group; of some only that the database has nothing like them."""
+        found = self.relabelled if self.bound.by and self.infers and self.reason is None else None
+        p_values = None if found is None else found.p_each()
+
+        def fields(code: int) -> dict[str, Any]:
+            if self.reason is not None:
+                return {"value": None, "reason": self.reason}
+            value = float(self.precision[code])
+            made = {"value": value, "details": _details(value, float(self.observed.chance[code]))}
+            if found is None or p_values is None:
+                return made
+            null = self.null(found.rates[:, code], float(found.expected[code]))
+            return made | {"null": null, "p_value": float(p_values[code]), **self.interval_of(code, value)}
+
+        kind, here = "*".join(self.bound.by), set(self.bound.groups)
+        return self.bound.parts(fields) + [
+            Part(kind=kind, key=key_of(group), value=None, n=count, reason=NOT_HELD)
+            for group, count in self.bound.apart.items()
+            if group not in here
+        ]
 
 
 def precision_finding(asked: Asked) -> Finding:
     """The mean precision of all queries, with a part for each group."""
     if asked.reason is not None:
-        return asked.finding(None, reason=asked.reason, parts=_parts(asked))
+        return asked.finding(None, reason=asked.reason, parts=asked.parts())
     value = min(asked.observed.total, 1.0)
-    fields: dict[str, Any] = {
-        "details": _details(value, asked.observed.total_chance), "parts": _parts(asked)
-    }  # fmt: skip
+    fields: dict[str, Any] = {"details": _details(value, asked.observed.total_chance)}
+    fields["parts"] = asked.parts()
     if not asked.infers:
         return asked.finding(value, **fields)
     found = asked.relabelled
-    fields |= {"null": _null(asked, found.totals, found.expected_total), "p_value": found.p_total()}
+    fields |= {"null": asked.null(found.totals, found.expected_total), "p_value": found.p_total()}
     return asked.rate(value, asked.rows.whole().rates, **fields)
 
 
@@ -193,19 +194,13 @@ def gap_finding(asked: Asked) -> Finding:
         return asked.finding(None, reason=reason)
     precision, chance = asked.precision[known], asked.observed.chance[known]
     value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
-    details = {
-        **asked.extremes(precision, "precision"),
-        "gap_by_chance": by_chance,
-        "gap_above_chance": float(np.ptp(precision - chance)),
-    }
-    notes = []
-    if by_chance > _LARGE:
-        notes.append(
-            f"random neighbours from this database would already give a gap of {by_chance:.3f}; read "
-            "gap_above_chance"
-        )
+    notes = [_UNEVEN.format(by_chance)] if by_chance > _LARGE else []
     fields: dict[str, Any] = {
-        "details": details,
+        "details": {
+            **asked.extremes(precision, "precision"),
+            "gap_by_chance": by_chance,
+            "gap_above_chance": float(np.ptp(precision - chance)),
+        },
         "notes": notes + asked.not_compared() + asked.few(precision),
     }
     if not asked.infers:
@@ -217,7 +212,6 @@ def gap_finding(asked: Asked) -> Finding:
 
 def _test(asked: Asked, known: npt.NDArray[np.int64]) -> GapTest:
     found, compared = asked.relabelled, asked.rows.rates.take(known)
-
     chance, either = found.chance_at(known), found.p_gap(known, two_sided=True)
 
     def limits(level: float) -> tuple[float, float]:
@@ -228,45 +222,5 @@ def _test(asked: Asked, known: npt.NDArray[np.int64]) -> GapTest:
     return GapTest(found.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 
 
-def _null(asked: Asked, draws: Floats, mean: float) -> Null | None:
-    band = null_band(draws, level=LEVEL, method=asked.exchanged_how, seed=asked.seed)
-    return band and band.model_copy(
-        update={"mean": mean, "low": min(band.low, mean), "high": max(band.high, mean)}
-    )
-
-
-def _parts(asked: Asked) -> list[Part]:
-    bound, kind = asked.bound, "*".join(asked.bound.by)
-    if not bound.by:
-        return []
-    parts, found = [], asked.relabelled if asked.infers and asked.reason is None else None
-    for code in range(len(bound.groups)):
-        n, key = int(bound.sizes[code]), bound.key(code)
-        if asked.reason is not None:
-            parts.append(Part(kind=kind, key=key, value=None, n=n, reason=asked.reason))
-            continue
-        value = float(asked.precision[code])
-        fields: dict[str, Any] = {"details": _details(value, float(asked.observed.chance[code]))}
-        if found is not None:
-            fields["null"] = _null(asked, found.rates[:, code], float(found.expected[code]))
-            fields |= {"p_value": float(found.p_each()[code]), **asked.interval_of(code, value)}
-        parts.append(Part(kind=kind, key=key, value=value, n=n, **fields))
-    here = set(bound.groups)
-    parts += [
-        Part(kind=kind, key=key_of(group), value=None, n=count, reason=NOT_HELD)
-        for group, count in bound.apart.items()
-        if group not in here
-    ]
-    return corrected(parts)
-
-
 def _details(value: float, chance: float) -> Details:
     return {"chance": chance, "above_chance": value - chance}
-
-
-def _check_k(k: int, most: int) -> None:
-    check_k(k)
-    if k > most:
-        raise ParameterError(
-            f"k={k} is not possible; these Neighbours hold {most} of each query; make them with k={k}"
-        )

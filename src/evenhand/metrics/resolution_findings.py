@@ -15,11 +15,11 @@ from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.bound_choices import Bound
 from evenhand.metrics.building import agreeing, joint_p, number
 from evenhand.metrics.choice_rows import GAP, MEAN, Exchanged, Rows
+from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.clustered import FEWEST
 from evenhand.stats.differences import mean_limits, normal_quantile, pair_limits
-from evenhand.stats.multiplicity import adjust
 
 CONTEXT = "context"
 """Attribute over whose values paper mode takes the mean of accuracies."""
@@ -218,15 +218,6 @@ def _group_part(piece: Piece, key: Key, full: bool) -> Part:
         more = piece.inference()
     shares: dict[str, float | str | None] = dict(zip(bound.choices.genders, rows.shares, strict=True))
     return Part(kind="*".join(bound.by), key=key, value=value, n=rows.second.size, details=shares, **more)
-
-
-def corrected(parts: list[Part]) -> list[Part]:
-    """Parts with p corrected over them by Holm."""
-    p = np.array([np.nan if part.p_value is None else part.p_value for part in parts])
-    return [
-        part if np.isnan(q) else part.model_copy(update={"p_adjusted": float(q)})
-        for part, q in zip(parts, adjust(p, "holm"), strict=True)
-    ]
 
 
 def _rounded(value: float) -> float:

@@ -16,28 +16,15 @@ TIED = 2.0**-22
 
 @dataclass(frozen=True, eq=False)
 class FirstItems:
-    """How much each of the nearest items counts among the first k, on average over all orders of ties.
+    """How much each of the nearest items counts among the first k, on average over all orders of ties."""
 
-    Attributes:
-        weight: 1 before the items tied at place k, the share of them that fits at those, 0 beyond; shape
-            (N, K). Each row sums to k.
-        tied: Whether items at places k and k + 1 are tied, shape (N,).
-        unknown: Whether the tie may reach beyond the items that are known, shape (N,).
-    """
-
-    weight: Floats
-    tied: Mask
-    unknown: Mask
+    weight: Floats  # (N, K): 1 before the items tied at place k, the share that fits at those, 0 beyond
+    tied: Mask  # whether items at places k and k + 1 are tied, shape (N,)
+    unknown: Mask  # whether the tie may reach beyond the items that are known, shape (N,)
 
     @classmethod
     def of(cls, values: npt.NDArray[np.floating], k: int, size: int) -> FirstItems:
-        """From the values of the nearest items.
-
-        Args:
-            values: Best first, shape (N, K) with K >= k.
-            k: How many count.
-            size: How many items there are in all.
-        """
+        """From the values of the nearest of ``size`` items, best first, shape (N, K) with K >= k."""
         count, depth = values.shape
         new = np.ones((count, depth + 1), dtype=bool)
         new[:, 1:depth] = values[:, :-1] - values[:, 1:] > TIED
@@ -55,3 +42,7 @@ class FirstItems:
         """The first k as they come, whether tied or not."""
         none = np.zeros(shape[0], dtype=bool)
         return cls(np.broadcast_to((np.arange(shape[1]) < k).astype(np.float64), shape), none, none)
+
+    def take(self, chosen: Mask) -> FirstItems:
+        """Those of some rows."""
+        return FirstItems(self.weight[chosen], self.tied[chosen], self.unknown[chosen])
