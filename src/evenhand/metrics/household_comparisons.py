@@ -14,10 +14,10 @@ from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.building import agreeing, number
 from evenhand.metrics.household_findings import HitQuestion
+from evenhand.metrics.household_groups import check_hits
 from evenhand.metrics.household_tables import country_points
-from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL
-from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
+from evenhand.stats.clustered import Cells, ratio_interval
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired import Paired, flip_p_value, paired_difference
 
@@ -34,12 +34,8 @@ def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits,
     Raises:
         InputError: Not HouseholdHits, or nothing in common.
     """
-    for given in (first, second):
-        if not isinstance(given, HouseholdHits):
-            raise InputError(
-                f"this metric takes HouseholdHits, not {type(given).__name__}; make them with "
-                "HouseholdHits.from_predictions"
-            )
+    check_hits(first)
+    check_hits(second)
     key = ("matched", id(second))
     if key not in first.memo:
         found = _common(first, second), _common(second, first)
@@ -62,17 +58,15 @@ def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
     """How much more is recognised than by the reference, with a part for each group."""
     if question.reason is not None:
         return question.finding(None, reason=question.reason)
-    whole = _Ratio(question, question.bound.whole, reference.bound.whole, 0)
-    parts = []
-    for code in range(len(question.bound.groups) if question.bound.by else 0):
-        ratio = _Ratio(question, question.bound.cells, reference.bound.cells, code)
-        kind, n = "*".join(question.bound.by), int(question.bound.sizes[code])
+    bound, there = question.bound, reference.bound
+    whole = _Ratio(question, bound.whole, there.whole, 0)
+
+    def fields(code: int) -> dict[str, Any]:
+        ratio = _Ratio(question, bound.cells, there.cells, code)
         details = {**ratio.details, "households": float(ratio.mean.clusters)}
-        key = question.bound.key(code)
-        parts.append(Part(kind=kind, key=key, n=n, details=details, **ratio.fields(f"group {code}")))
-    return question.finding(None, parts=corrected(parts), details=whole.details).model_copy(
-        update=whole.fields("whole")
-    )
+        return {"details": details, **ratio.fields(f"group {code}")}
+
+    return question.finding(parts=bound.parts(fields), details=whole.details, **whole.fields("whole"))
 
 
 class _Ratio:
@@ -137,19 +131,18 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
     question.bound.hits.check_attribute("income")
     params = {"method": method, **({"scale": scale} if scale != "log" else {})}
     points = country_points(question.bound).drop_nulls("income")
-    income = points["income"].to_numpy()
-    rate = points["hit_rate"].to_numpy()
+    income, rate = points["income"].to_numpy(), points["hit_rate"].to_numpy()
     given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
     rng = question.stream("orders", method, scale)
     found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
-    parts = _countries(question, points) if question.reason is None else []
-    details: dict[str, Any] = {"countries": float(found.n)}
+    fields: dict[str, Any] = {"params": params, "details": {"countries": float(found.n)}}
+    if question.reason is None:
+        fields["parts"] = _countries(question, points)
     if question.reason is not None or found.reason:
-        reason = question.reason or "undefined"
-        notes = [found.reason] if found.reason else []
-        return question.finding(None, reason=reason, params=params, details=details, parts=parts, notes=notes)
+        fields["notes"] = [found.reason] if found.reason else []
+        return question.finding(None, reason=question.reason or "undefined", **fields)
     if not question.infers:
-        return question.finding(found.value, params=params, details=details, parts=parts)
+        return question.finding(found.value, **fields)
 
     def make(level: float) -> Interval | None:
         ends = jackknife_interval(x, y, level)
@@ -158,22 +151,17 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
         low, high = agreeing(ends, found.p_value, 0.0, level)
         return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
 
-    return question.finding(
-        found.value, params=params, details=details, parts=parts, p_value=number(found.p_value),
-        interval=make(LEVEL),
-    ).with_levels(make)  # fmt: skip
+    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(found.p_value)}
+    return question.finding(found.value, **fields)
 
 
 def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:
-    income = dict(zip(points["country"], points["income"], strict=True))
-    found = []
-    for code, mean in enumerate(question.bound.means):
-        details = {"income": income.get(question.bound.text(code)), "households": float(mean.clusters)}
-        key, n = question.bound.key(code), int(question.bound.sizes[code])
-        interval = _interval(question, mean)
-        found.append(Part(kind="country", key=key, value=mean.value, n=n, interval=interval, details=details))
-    return found
+    bound, income = question.bound, dict(zip(points["country"], points["income"], strict=True))
 
+    def fields(code: int) -> dict[str, Any]:
+        mean = bound.means[code]
+        details = {"income": income.get(bound.text(code)), "households": float(mean.clusters)}
+        interval = question.interval_of(code, mean.value).get("interval") if question.infers else None
+        return {"value": mean.value, "interval": interval, "details": details}
 
-def _interval(question: HitQuestion, mean: ClusterMean) -> Interval | None:
-    return question.interval(mean) if question.infers else None
+    return bound.parts(fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, check_choice
-from evenhand.core.results import Dropped, GroupSize, Key
+from evenhand.core.errors import check_choice
+from evenhand.core.results import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.clustered import Cells, ClusterMean
 from evenhand.stats.differences import MOST_PAIRED
+from evenhand.stats.exchange import Exchange, exchange
 from evenhand.stats.unit_rows import UnitRows
 
 Floats = npt.NDArray[np.float64]
@@ -27,27 +28,26 @@ _CONCEPT = "concept"
 _RELEASED = ("household", "country", "region", "income")  # what the released code calls a household
 
 
-@dataclass(frozen=True, eq=False)
-class HouseholdGroups:
-    """Images (or pairs, in paper mode) by household and group.
+def check_hits(evidence: Any) -> None:
+    """Refuse other evidence than HouseholdHits.
 
-    Attributes:
-        hits: The evidence.
-        by: Attributes crossed.
-        weighting: ``household`` or ``image``.
-        rows: The usable images or pairs, with ``_household`` and ``_group`` codes.
-        pooled: One row an image where ``rows`` has several, because it stands under several concepts; the
-            whole is of these.
-        groups: The groups that occur: one value per attribute of ``by``; income buckets by income.
-        dropped: What was left out, by reason.
+    Raises:
+        InputError: It is something else.
     """
+    check_kind(evidence, HouseholdHits, "HouseholdHits.from_predictions")
+
+
+@dataclass(frozen=True, eq=False)
+class HouseholdGroups(NamedGroups):
+    """Images (or pairs of image and concept, in paper mode) by household and group."""
 
     hits: HouseholdHits
     by: tuple[str, ...]
-    weighting: str
-    rows: pl.DataFrame
-    pooled: pl.DataFrame
-    groups: list[tuple[str, ...]]
+    weighting: str  # ``household`` or ``image``
+    rows: pl.DataFrame  # the usable images or pairs, with the code of their ``_household``
+    pooled: pl.DataFrame  # for the whole: one row an image that stands under several concepts in ``rows``
+    groups: Groups  # income buckets by income
+    group: Integers
     dropped: list[Dropped]
 
     @classmethod
@@ -68,47 +68,43 @@ class HouseholdGroups:
             ParameterError: No such weighting.
         """
         check_choice("weighting", weighting, WEIGHTINGS)
-        if not isinstance(evidence, HouseholdHits):
-            given = type(evidence).__name__
-            raise InputError(
-                f"this metric takes HouseholdHits, not {given}; make them with HouseholdHits.from_predictions"
-            )
+        check_hits(evidence)
         names = names_of(by)
         for name in names:
             evidence.check_attribute(name)
         key = ("groups", names, weighting, mode)
         if key not in evidence.memo:
-            pairs = mode == "paper" or _CONCEPT in names
-            table = evidence.table if pairs else evidence.images
-            evidence.memo[key] = cls._bound(evidence, names, weighting, table, mode)
+            evidence.memo[key] = cls._bound(evidence, names, weighting, mode)
         bound: HouseholdGroups = evidence.memo[key]
         return bound
 
     @classmethod
     def _bound(
-        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: str, table: pl.DataFrame, mode: str
+        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: str, mode: str
     ) -> HouseholdGroups:
-        counts = dict(evidence.dropped)
+        paper, counts = mode == "paper", dict(evidence.dropped)
+        table = evidence.table if paper or _CONCEPT in names else evidence.images
         for name in ("household", *names):
-            gone = table[name].is_null()
             if name == "income_bucket" and "income" in table.columns:
-                outside = gone & table["income"].is_not_null()
+                outside = table[name].is_null() & table["income"].is_not_null()
                 counts[OUTSIDE] = counts.get(OUTSIDE, 0) + int(outside.sum())
                 table = table.filter(~outside)
-                gone = table[name].is_null()
-            lost = table.filter(gone)
-            many = lost.height if mode == "paper" else lost.select("household", "image").n_unique()
+            lost = table.filter(pl.col(name).is_null())
+            many = lost.height if paper else lost.select("household", "image").n_unique()
             counts[f"missing {name}"] = counts.get(f"missing {name}", 0) + many
-            table = table.filter(~gone)
-        present = [name for name in _RELEASED if mode == "paper" and name in table.columns]
+            table = table.filter(pl.col(name).is_not_null())
+        present = [name for name in _RELEASED if paper and name in table.columns]
         household = pl.struct(present or ["household"]).rank("dense") if table.height else pl.lit(1)
-        rows = table.with_columns(_household=household.cast(pl.Int64) - 1)
-        keys = [tuple(map(str, key)) for key in rows.select(names).unique().iter_rows()] if names else [()]
-        groups = sorted(keys, key=lambda key: _order(key, names))
-        rows = rows.with_columns(_group=_codes(rows, names, groups))
-        dropped = [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
-        pooled = _images(rows) if mode != "paper" and _CONCEPT in names else rows
-        return cls(evidence, names, weighting, rows, pooled, groups, dropped)
+        rows = pooled = table.with_columns(_household=household.cast(pl.Int64) - 1)
+        if not paper and _CONCEPT in names:  # an image is hit where any of its concepts is
+            images = rows.group_by("_household", "image").agg(pl.col("hit", "covered").max())
+            pooled = images.sort("_household", "image")
+        texts = {name: pl.Series(list(map(str, rows[name])), dtype=pl.String) for name in names}
+        found, code = coded(texts, np.ones(rows.height, dtype=bool))
+        groups = sorted(found, key=lambda key: _order(key, names))
+        place = np.array([groups.index(key) for key in found], dtype=np.int64)
+        dropped = dropped_of({reason: count for reason, count in counts.items() if count})
+        return cls(evidence, names, weighting, rows, pooled, groups, place[code], dropped)
 
     @property
     def n(self) -> int:
@@ -116,43 +112,37 @@ class HouseholdGroups:
         return self.pooled.height
 
     @cached_property
-    def sizes(self) -> Integers:
-        """Images of each group, shape (groups,)."""
-        return np.bincount(self.rows["_group"].to_numpy(), minlength=len(self.groups))
-
-    @cached_property
     def whole(self) -> Cells:
         """The cells without a grouping."""
-        return self._cells([])
+        return self._cells()
 
     @cached_property
     def cells(self) -> Cells:
         """What each household adds to each group."""
-        return self._cells(["_group"])
+        return self._cells(grouped=True)
 
     @cached_property
     def covered(self) -> list[float]:
         """Share that any prediction is sure of, in each group; weighted as hits are."""
-        return [mean.value for mean in self._cells(["_group"], "covered").means()]
+        return [mean.value for mean in self._cells("covered", grouped=True).means()]
 
     @cached_property
     def coverage(self) -> float | None:
         """The same over all groups."""
-        return self._cells([], "covered").means()[0].value if self.n else None
+        return self._cells("covered").means()[0].value if self.n else None
 
-    def _cells(self, by: Sequence[str], column: str = "hit") -> Cells:
-        rows = self.rows if by else self.pooled
+    def _cells(self, column: str = "hit", *, grouped: bool = False) -> Cells:
+        rows = self.rows.with_columns(_group=self.group) if grouped else self.pooled.with_columns(_group=0)
         found = (
-            rows.group_by("_household", *by)
+            rows.group_by("_household", "_group")
             .agg(pl.col(column).sum().alias("sum"), pl.len().alias("size"))
-            .sort("_household", *by)
+            .sort("_household", "_group")
         )
         size = found["size"].to_numpy().astype(np.float64)
         weight = np.ones(size.size) if self.weighting == "household" else size
-        group = found["_group"].to_numpy() if by else np.zeros(size.size, dtype=np.int64)
-        sums = found["sum"].to_numpy() / size * weight
-        count = len(self.groups) if by else 1
-        return Cells(sums, weight, size, found["_household"].to_numpy(), group, count)
+        codes = found["_household"].to_numpy(), found["_group"].to_numpy()
+        count = len(self.groups) if grouped else 1
+        return Cells(found["sum"].to_numpy() / size * weight, weight, size, *codes, count)
 
     @cached_property
     def means(self) -> list[ClusterMean]:
@@ -164,60 +154,31 @@ class HouseholdGroups:
         """The value of each, shape (groups,)."""
         return np.array([mean.value for mean in self.means])
 
-    def units(self, codes: Integers) -> HouseholdUnits:
-        """Rows of some groups by household and by what they show.
-
-        Args:
-            codes: Which groups; they are numbered anew in this order.
-        """
+    def units(self, codes: Integers, rng: np.random.Generator) -> HouseholdUnits:
+        """Rows of some groups, numbered anew in the order of ``codes``, by household and what they show."""
         place = np.full(len(self.groups), -1, dtype=np.int64)
         place[codes] = np.arange(codes.size)
-        rows = self.rows.filter(pl.Series(place[self.rows["_group"].to_numpy()] >= 0, dtype=pl.Boolean))
-        weight = np.ones(rows.height)
+        here = place[self.group] >= 0
+        rows, group = self.rows.filter(pl.Series(here, dtype=pl.Boolean)), place[self.group[here]]
+        household, weight = rows["_household"].to_numpy(), np.ones(rows.height)
         if self.weighting == "household":
-            weight = 1 / rows.select(pl.len().over("_household", "_group")).to_series().to_numpy()
-        found = UnitRows(
-            rows["hit"].to_numpy(), place[rows["_group"].to_numpy()], codes.size,
-            rows["_household"].to_numpy(), weight,
-        )  # fmt: skip
+            size = rows.select("_household", _group=group).select(pl.len().over("_household", "_group"))
+            weight = 1 / size.to_series().to_numpy()
+        found = UnitRows(rows["hit"].to_numpy(), group, codes.size, household, weight)
         column = "_topic" if "_topic" in rows.columns else _CONCEPT
         topic = rows[column] if _CONCEPT not in self.by and column in rows.columns else None
         if topic is None or topic.n_unique() < 2:
-            return HouseholdUnits(found, None)
-        return HouseholdUnits(found, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64))
-
-    def key(self, code: int) -> Key:
-        """A group as findings write it."""
-        values = list(self.groups[code])
-        return values[0] if len(values) == 1 else values
-
-    def text(self, code: int) -> str:
-        """A group as tables write it: ``low*Asia``."""
-        return "*".join(self.groups[code]) if self.by else "all"
-
-    def group_sizes(self) -> list[GroupSize]:
-        """Images of each group; nothing without a grouping."""
-        return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
+            return HouseholdUnits(found, None, rng)
+        return HouseholdUnits(found, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
 
 
 @dataclass(frozen=True, eq=False)
 class HouseholdUnits:
-    """Rows of groups by household.
+    """Rows of groups by household, and what they show where households change places."""
 
-    Attributes:
-        rows: Hits.
-        topic: Code of what each row shows, shape (N,); None where all show the same or groups are concepts.
-    """
-
-    rows: UnitRows
-    topic: Integers | None
-
-    @property
-    def comparable(self) -> bool:
-        """Whether households can change places; with several groups each only among few groups."""
-        rows = self.rows
-        few = rows.groups <= MOST_PAIRED or not rows.mixed.any()
-        return rows.groups > 1 and not rows.fixed and few
+    rows: UnitRows  # hits
+    topic: Integers | None  # code of what each row shows; None where all show the same or groups are concepts
+    rng: np.random.Generator  # source of the draws
 
     @cached_property
     def adjusted(self) -> UnitRows:
@@ -232,12 +193,18 @@ class HouseholdUnits:
         total = np.bincount(rows.group, rows.weights * left, rows.groups)
         return np.asarray(total / np.bincount(rows.group, rows.weights, rows.groups))
 
+    @cached_property
+    def exchange(self) -> Exchange | None:
+        """Of adjusted hits; None where nothing can change places, or households lie in many groups each."""
+        rows = self.rows
+        few = rows.groups <= MOST_PAIRED or not rows.mixed.any()
+        return exchange(self.adjusted, self.rng) if rows.groups > 1 and not rows.fixed and few else None
 
-def _images(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row an image of a household, hit where any of its concepts is."""
-    return (
-        rows.group_by("_household", "image").agg(pl.col("hit", "covered").max()).sort("_household", "image")
-    )
+    @cached_property
+    def nulls(self) -> Floats:
+        """Rates that groups of these concepts have by chance, shape (R, G)."""
+        drawn = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
+        return np.asarray(np.clip(self.expected + drawn - self.rows.mean, 0, 1))
 
 
 def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:
@@ -246,9 +213,3 @@ def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]
         (BUCKETS.index(value), "") if name == "income_bucket" and value in BUCKETS else (len(BUCKETS), value)
         for name, value in zip(names, key, strict=True)
     ]
-
-
-def _codes(rows: pl.DataFrame, names: tuple[str, ...], groups: list[tuple[str, ...]]) -> pl.Series:
-    place = {key: code for code, key in enumerate(groups)}
-    codes = [place[tuple(map(str, key))] for key in rows.select(names).iter_rows()] if names else []
-    return pl.Series("_group", codes if names else np.zeros(rows.height, dtype=np.int64), dtype=pl.Int64)
