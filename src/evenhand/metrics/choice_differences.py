@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-from evenhand.core.results import Dropped, Finding, Interval, Null, Part
+from evenhand.core.results import Dropped, Finding, Interval, Null
 from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.bound_choices import Bound
 from evenhand.metrics.building import agreeing, joint_p
-from evenhand.metrics.choice_rows import Rows, Weight
-from evenhand.metrics.named_groups import corrected
+from evenhand.metrics.choice_rows import Bound, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution_findings import rule_of
 from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
@@ -74,15 +72,19 @@ def resolution_difference(
     bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
     asked = _Asked(bound, weight, inference, seed, metric)
     value, fields = asked.compared(rows, moved)
-    parts = asked.parts(rows, moved)
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
 
+    def part(code: int) -> dict[str, Any]:
+        inside = bound.group == code
+        value, more = asked.compared(bound.piece(rows, code), moved[inside], *bound.groups[code])
+        return {"value": value, **more}
+
     def limits(level: float) -> Interval | None:
         return asked.interval(rows, moved, level, fields.get("p_value"))
 
-    fields |= {"parts": corrected(parts), "limits": limits}
+    fields |= {"parts": bound.parts(part), "limits": limits}
     return bound.finding("resolution_difference", value, params, **fields)
 
 
@@ -107,31 +109,13 @@ def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """How two models are compared.
-
-    Attributes:
-        bound: The samples that both answered.
-        weight: Of the two genders' rates.
-        inference: ``auto`` or ``none``.
-        seed: Of the exchanges.
-        metric: Which metric.
-    """
+    """How two models are compared on the samples that both answered."""
 
     bound: Bound
     weight: Weight
     inference: str
     seed: int
     metric: str
-
-    def parts(self, rows: Rows, moved: Floats) -> list[Part]:
-        """The difference in each group."""
-        bound, parts = self.bound, list[Part]()
-        for code in range(len(bound.groups)) if bound.by else ():
-            inside = bound.group == code
-            value, more = self.compared(bound.piece(rows, code), moved[inside], *bound.groups[code])
-            n = int(inside.sum())
-            parts.append(Part(kind="*".join(bound.by), key=bound.key(code), value=value, n=n, **more))
-        return parts
 
     def compared(self, rows: Rows, moved: Floats, *group: str) -> tuple[float | None, dict[str, Any]]:
         """Value, interval, null band and p of one group, or of all samples."""

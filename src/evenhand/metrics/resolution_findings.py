@@ -9,13 +9,11 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding, Interval, Key, Null, Part
+from evenhand.core.results import Finding, Interval, Null, Part, key_of
 from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.bound_choices import Bound
 from evenhand.metrics.building import agreeing, joint_p, number
-from evenhand.metrics.choice_rows import GAP, MEAN, Exchanged, Rows
-from evenhand.metrics.named_groups import corrected
+from evenhand.metrics.choice_rows import GAP, MEAN, Bound, Exchanged, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.clustered import FEWEST
@@ -38,7 +36,7 @@ _RULES = {
 }
 
 
-def rule_of(name: str) -> tuple[str, tuple[float, float]]:
+def rule_of(name: str) -> tuple[str, Weight]:
     """Outcome and weights of the two genders' rates of a metric.
 
     Raises:
@@ -52,17 +50,7 @@ def rule_of(name: str) -> tuple[str, tuple[float, float]]:
 def choice_finding(
     evidence: Choices, name: str, *, by: By, where: Where | None, mode: str, inference: str, seed: int
 ) -> Finding:
-    """One of the metrics of choices.
-
-    Args:
-        evidence: The choices.
-        name: Which metric.
-        by: Attributes crossed for parts.
-        where: Selection of samples.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of the exchanges.
-    """
+    """One of the metrics of choices."""
     check_common(mode, inference, seed)
     outcome, weight = rule_of(name)
     bound = Bound.of(evidence, by, where, mode)
@@ -70,18 +58,17 @@ def choice_finding(
     full = inference == "auto"
     piece = Piece(bound, rows, outcome, weight, seed, ())
     fields: dict[str, Any] = {"parts": _parts(piece, full)}
-    value = rows.value(weight)
+    value, notes = rows.value(weight), list[str]()
     if weight != GAP:
         fields["details"] = {"guessing": sum(bound.choices.chance(outcome)) / 2}
     if mode == "paper":
         value, notes = _paper_value(bound, rows, weight)
-        fields["notes"], full = notes, full and not notes
-    if value is None or not full:
-        fields["reason"] = (rows.reason or "undefined") if value is None else None
-        return bound.finding(name, value, bound.params, **fields)
+    if value is None or not full or notes:
+        reason = (rows.reason or "undefined") if value is None else None
+        return bound.finding(name, value, bound.params, reason=reason, notes=notes, **fields)
     tested = piece.inference()
     sizes = zip(bound.choices.genders, rows.units, strict=True)
-    fields["notes"] = [*fields.get("notes", []), *few_decide(sizes, bound.units(rows))]
+    fields["notes"] = few_decide(sizes, bound.units(rows))
 
     def limits(level: float) -> Interval:
         return piece.interval(level, tested["p_value"], tested["chance_at"])
@@ -91,23 +78,14 @@ def choice_finding(
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One mean or gap of an outcome: of all samples, or of a group.
-
-    Attributes:
-        bound: What they are of.
-        rows: The samples.
-        outcome: One of ``OUTCOMES``.
-        weight: Of the two genders' rates.
-        seed: The user's one seed.
-        group: The group's values; empty for all samples.
-    """
+    """One mean or gap of an outcome: of all samples, or of a group."""
 
     bound: Bound
     rows: Rows
     outcome: str
-    weight: tuple[float, float]
+    weight: Weight
     seed: int
-    group: tuple[str, ...]
+    group: tuple[str, ...]  # its values; empty for all samples
 
     def inference(self) -> dict[str, Any]:
         """Interval, null band, p and, for gaps, the minimum detectable one."""
@@ -140,9 +118,9 @@ class Piece:
     def null(self, found: Exchanged) -> Null:
         """The central part of what the exchange gives."""
         low, high = np.quantile(found.values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        inside = "+".join(self.bound.choices.strata)
-        what = "genders" if self.weight == GAP else "truths exchanged against the same choices"
-        method = f"{what}{' exchanged' if self.weight == GAP else ''}{f' within {inside}' if inside else ''}"
+        strata = self.bound.choices.strata
+        method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
+        method += f" within {'+'.join(strata)}" if strata else ""
         middle = found.expected
         return Null(
             mean=middle, low=min(float(low), middle), high=max(float(high), middle), level=LEVEL,
@@ -180,15 +158,13 @@ def _parts(whole: Piece, full: bool) -> list[Part]:
     full = full and bound.mode == "default"
     codes = range(len(bound.groups)) if bound.by else ()
     pieces = [replace(whole, rows=bound.piece(whole.rows, code), group=bound.groups[code]) for code in codes]
-    named = [_group_part(piece, bound.key(code), full) for code, piece in enumerate(pieces)]
-    parts = [*_gender_parts(whole, full), *corrected(named)]
-    for piece in pieces:
-        parts += _gender_parts(piece, full)
-    return parts
+    parts = [*_gender_parts(whole, full), *bound.parts(lambda code: _group_fields(pieces[code], full))]
+    return parts + [part for piece in pieces for part in _gender_parts(piece, full)]
 
 
 def _gender_parts(piece: Piece, full: bool) -> list[Part]:
     parts, bound, rows = [], piece.bound, piece.rows
+    kind = "*".join([*(bound.by if piece.group else ()), "gender"])
     for which, gender in enumerate(bound.choices.genders):
         n, value = rows.sizes[which], rows.shares[which]
         if piece.group and not n:
@@ -201,30 +177,28 @@ def _gender_parts(piece: Piece, full: bool) -> list[Part]:
             more |= {} if found is None else {"null": piece.null(found), "chance_at": found.expected}
         if bound.mode == "paper" and value is not None:
             value = _rounded(value)
-        kind = "*".join([*(bound.by if piece.group else ()), "gender"])
-        key = [*piece.group, gender] if piece.group else gender
-        parts.append(Part(kind=kind, key=key, value=value, n=n, **more))
+        parts.append(Part(kind=kind, key=key_of((*piece.group, gender)), value=value, n=n, **more))
     return parts
 
 
-def _group_part(piece: Piece, key: Key, full: bool) -> Part:
-    bound, rows = piece.bound, piece.rows
-    value, more = rows.value(piece.weight), dict[str, Any]()
-    if value is None:
-        more = {"reason": rows.reason}
-    elif bound.mode == "paper":
+def _group_fields(piece: Piece, full: bool) -> dict[str, Any]:
+    """The mean or the gap of one group."""
+    rows = piece.rows
+    value = rows.value(piece.weight)
+    more: dict[str, Any] = {"reason": rows.reason} if value is None else {}
+    if value is not None and piece.bound.mode == "paper":
         value = _twice_rounded(rows, piece.weight)
-    elif full:
+    elif value is not None and full:
         more = piece.inference()
-    shares: dict[str, float | str | None] = dict(zip(bound.choices.genders, rows.shares, strict=True))
-    return Part(kind="*".join(bound.by), key=key, value=value, n=rows.second.size, details=shares, **more)
+    shares = dict(zip(piece.bound.choices.genders, rows.shares, strict=True))
+    return {"value": value, "details": shares, **more}
 
 
 def _rounded(value: float) -> float:
     return float(np.round(value, 2))
 
 
-def _twice_rounded(rows: Rows, weight: tuple[float, float]) -> float | None:
+def _twice_rounded(rows: Rows, weight: Weight) -> float | None:
     """The mean or gap of rates that are rounded themselves, rounded again (half to even)."""
     first, second = rows.shares
     if first is None or second is None:
@@ -233,12 +207,12 @@ def _twice_rounded(rows: Rows, weight: tuple[float, float]) -> float | None:
     return _rounded((first + second) / 2 if weight == MEAN else first - second)
 
 
-def _paper_value(bound: Bound, rows: Rows, weight: tuple[float, float]) -> tuple[float | None, list[str]]:
+def _paper_value(bound: Bound, rows: Rows, weight: Weight) -> tuple[float | None, list[str]]:
     """As the released code rounds; over several contexts the mean of their means, and no gap."""
-    if CONTEXT not in bound.choices.attributes:
-        return _twice_rounded(rows, weight), []
-    context = bound.choices.table[CONTEXT].cast(pl.String).fill_null("").to_numpy()[bound.chosen]
-    levels = sorted(set(context.tolist()))
+    choices, levels = bound.choices, list[str]()
+    if CONTEXT in choices.attributes:
+        context = choices.table[CONTEXT].cast(pl.String).fill_null("").to_numpy()[bound.chosen]
+        levels = sorted(set(context.tolist()))
     if len(levels) < 2:
         return _twice_rounded(rows, weight), []
     if weight == GAP:

@@ -17,7 +17,7 @@ from evenhand.evidence.choices import Choices
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.bound_choices import Bound
+from evenhand.metrics.choice_rows import Bound
 from evenhand.metrics.household_groups import HouseholdGroups
 from evenhand.metrics.label_association_findings import HARMFUL
 from evenhand.metrics.matching import match_items
