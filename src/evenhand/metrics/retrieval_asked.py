@@ -30,23 +30,14 @@ _CELLS = 20_000_000  # query x place x group counts held at once
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One retrieval metric, checked and bound.
+    """One retrieval metric, checked and bound."""
 
-    Attributes:
-        name: The metric's name.
-        pools: The usable rows.
-        target: As given: ``pool``, ``equal``, or a share for each group.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of every random stream.
-    """
-
-    name: str
-    pools: Pools
-    target: Target
-    mode: str
-    inference: str
-    seed: int
+    name: str  # the metric's name
+    pools: Pools  # the usable rows
+    target: Target  # as given: ``pool``, ``equal``, or a share for each group
+    mode: str  # ``default`` or ``paper``
+    inference: str  # ``auto`` or ``none``
+    seed: int  # of every random stream
 
     @classmethod
     def make(
@@ -150,25 +141,15 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """A figure of every query, shape (R,) each.
+    """A figure of every query, shape (R,) each."""
 
-    Attributes:
-        values: NaN where undefined.
-        reasons: Why, by query.
-        pools: Samples of each group, shape (R, G).
-        tied: Whether ties left the figure open.
-        details: More of each query: name to a list of R.
-        notes: What to know about them.
-        deciding: Codes of the groups that decide the mean.
-    """
-
-    values: Floats
-    reasons: dict[int, str]
-    pools: Ints
-    tied: Bools
-    details: Details = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    deciding: tuple[int, ...] = ()
+    values: Floats  # NaN where undefined
+    reasons: dict[int, str]  # why, by query
+    pools: Ints  # samples of each group, shape (R, G)
+    tied: Bools  # whether ties left the figure open
+    details: Details = field(default_factory=dict)  # more of each query: name to a list of R
+    notes: list[str] = field(default_factory=list)  # what to know about them
+    deciding: tuple[int, ...] = ()  # codes of the groups that decide the mean
 
 
 def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = None) -> Figures:
@@ -198,20 +179,13 @@ def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = Non
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A figure of one ranking, as chance needs it.
+    """A figure of one ranking, as chance needs it."""
 
-    Attributes:
-        of: From rankings to their values, shape (R,).
-        null_of: From the pool of one query, shape (G,), to what all its rankings give.
-        like_pool: From pools, shape (R, G), to the values of tops that are like them.
-        spread: From pools, shape (R, G), to what the variance of the figure is proportional to.
-        side: Which side of chance is unfair: ``high``, ``low`` or ``both``.
-        bounds: What a mean can be at all, for the interval.
-    """
-
-    of: Callable[[RankedPools], Floats]
+    of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
+    # from the pool of one query, shape (G,), to what all its rankings give
     null_of: Callable[[Ints, np.random.Generator], Chance]
-    like_pool: Callable[[Ints], Floats]
+    like_pool: Callable[[Ints], Floats]  # from pools, shape (R, G), to the values of tops that are like them
+    # from pools, shape (R, G), to what the variance of the figure is proportional to
     spread: Callable[[Ints], Floats]
-    side: str
-    bounds: tuple[float, float]
+    side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``
+    bounds: tuple[float, float]  # what a mean can be at all, for the interval

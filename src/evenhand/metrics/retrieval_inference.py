@@ -26,21 +26,13 @@ _KEPT = 8_000_000  # places x groups of drawn rankings that metrics of one group
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What exchanging groups says of a figure; empty where nothing can change places.
+    """What exchanging groups says of a figure; empty where nothing can change places."""
 
-    Attributes:
-        whole: The null of the mean over queries.
-        chances: The null of each usable query.
-        fields: Null band, p and interval of the finding.
-        notes: What to know about them.
-        limits: From a level to the interval.
-    """
-
-    whole: Chance | None = None
-    chances: Mapping[int, Chance] = field(default_factory=dict)
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    limits: Callable[[float], Interval | None] | None = None
+    whole: Chance | None = None  # the null of the mean over queries
+    chances: Mapping[int, Chance] = field(default_factory=dict)  # the null of each usable query
+    fields: Mapping[str, Any] = field(default_factory=dict)  # null band, p and interval of the finding
+    notes: tuple[str, ...] = ()  # what to know about them
+    limits: Callable[[float], Interval | None] | None = None  # from a level to the interval
 
 
 def infer(asked: Asked, figures: Figures, statistic: Statistic) -> Inference:

@@ -29,21 +29,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Relabelled:
-    """Precision as observed, and with labels that changed places.
+    """Precision as observed, and with labels that changed places."""
 
-    Attributes:
-        observed: As it is.
-        value: Of groups, less chance, shape (R, G).
-        covariance: Shape (R, G, G).
-        total: Of all queries, less chance, shape (R,).
-        shared: Whether a unit is on both sides, so that chance is above that of random items.
-    """
-
-    observed: Precision
-    value: Floats
-    covariance: Floats
-    total: Floats
-    shared: bool
+    observed: Precision  # as it is
+    value: Floats  # of groups, less chance, shape (R, G)
+    covariance: Floats  # shape (R, G, G)
+    total: Floats  # of all queries, less chance, shape (R,)
+    shared: bool  # whether a unit is on both sides, so that chance is above that of random items
 
     @cached_property
     def expected(self) -> Floats:
@@ -139,19 +131,12 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """Queries, then items, as rows of one exchange.
+    """Queries, then items, as rows of one exchange."""
 
-    Attributes:
-        labels: How their marks are exchanged: a label is a row of ``marks``.
-        marks: Distinct triples of what is asked for, group, and label of an item, shape (labels, 3).
-        queries: How many of the rows are queries.
-        step: How many draws are held at a time.
-    """
-
-    labels: Relabelling
-    marks: Integers
-    queries: int
-    step: int
+    labels: Relabelling  # how their marks are exchanged: a label is a row of ``marks``
+    marks: Integers  # distinct triples of what is asked for, group, and label of an item, shape (labels, 3)
+    queries: int  # how many of the rows are queries
+    step: int  # how many draws are held at a time
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Moved:

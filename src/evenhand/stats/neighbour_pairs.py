@@ -26,17 +26,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """What queries ask for, their groups, and the labels of items: all that an exchange moves.
+    """What queries ask for, their groups, and the labels of items: all that an exchange moves."""
 
-    Attributes:
-        asked: Label that each query asks for, codes from 0, shape (N,).
-        group: Group of each query, shape (N,).
-        labels: Label of every item, shape (M,); -1: one that nobody asks for.
-    """
-
-    asked: Integers
-    group: Integers
-    labels: Integers
+    asked: Integers  # label that each query asks for, codes from 0, shape (N,)
+    group: Integers  # group of each query, shape (N,)
+    labels: Integers  # label of every item, shape (M,); -1: one that nobody asks for
 
     @property
     def once(self) -> Marks:
@@ -50,21 +44,13 @@ class Marks:
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """Precision of groups under some marks.
+    """Precision of groups under some marks."""
 
-    Attributes:
-        value: Shape (G,).
-        chance: What random items would give, shape (G,).
-        covariance: Of the values, shape (G, G).
-        total: Precision of all queries.
-        total_chance: What random items would give them.
-    """
-
-    value: Floats
-    chance: Floats
-    covariance: Floats
-    total: float
-    total_chance: float
+    value: Floats  # shape (G,)
+    chance: Floats  # what random items would give, shape (G,)
+    covariance: Floats  # of the values, shape (G, G)
+    total: float  # precision of all queries
+    total_chance: float  # what random items would give them
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +71,15 @@ class Precisions:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRows:
-    """Nearest items of queries.
+    """Nearest items of queries."""
 
-    Attributes:
-        items: Items of each query, shape (N, K).
-        weight: How much each counts, shape (N, K); they add up to at most k in each row.
-        k: How many neighbours count.
-        marks: As observed; each group occurs.
-        groups: How many groups there are.
-        unit: Codes of what was sampled as a whole, of queries, shape (N,).
-        item_unit: The same of items, shape (M,); an equal code is the same unit.
-    """
-
-    items: Integers
-    weight: Floats
-    k: int
-    marks: Marks
-    groups: int
-    unit: Integers
-    item_unit: Integers
+    items: Integers  # items of each query, shape (N, K)
+    weight: Floats  # how much each counts, shape (N, K); they add up to at most k in each row
+    k: int  # how many neighbours count
+    marks: Marks  # as observed; each group occurs
+    groups: int  # how many groups there are
+    unit: Integers  # codes of what was sampled as a whole, of queries, shape (N,)
+    item_unit: Integers  # the same of items, shape (M,); an equal code is the same unit
 
     def whole(self) -> NeighbourRows:
         """The same as one group."""
@@ -189,27 +165,16 @@ class NeighbourRows:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of a query and an item by their units.
+    """Pairs of a query and an item by their units."""
 
-    Attributes:
-        items: Item of each pair, numbered from 0 among those that occur, shape (N, K).
-        occurring: These items.
-        owner: Unit of each of them.
-        asker: Unit of each query; units are numbered from 0.
-        units: How many units there are.
-        cell: Code of the two units of each pair, shape (N, K).
-        cells: How many such codes there are.
-        own: Codes of pairs within one unit, and that unit.
-    """
-
-    items: Integers
-    occurring: Integers
-    owner: Integers
-    asker: Integers
-    units: int
-    cell: Integers
-    cells: int
-    own: tuple[Integers, Integers]
+    items: Integers  # item of each pair, numbered from 0 among those that occur, shape (N, K)
+    occurring: Integers  # these items
+    owner: Integers  # unit of each of them
+    asker: Integers  # unit of each query; units are numbered from 0
+    units: int  # how many units there are
+    cell: Integers  # code of the two units of each pair, shape (N, K)
+    cells: int  # how many such codes there are
+    own: tuple[Integers, Integers]  # codes of pairs within one unit, and that unit
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Pairs:

@@ -36,19 +36,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """Rankings of samples whose groups change places.
+    """Rankings of samples whose groups change places."""
 
-    Attributes:
-        order: The sample at each place, shape (R, N); -1 after the last.
-        ranked: The rankings as they are.
-        labels: Group of each sample, shape (S,).
-        units: What each sample was taken with, shape (S,).
-    """
-
-    order: Ints
-    ranked: RankedPools
-    labels: Ints
-    units: Ints
+    order: Ints  # the sample at each place, shape (R, N); -1 after the last
+    ranked: RankedPools  # the rankings as they are
+    labels: Ints  # group of each sample, shape (S,)
+    units: Ints  # what each sample was taken with, shape (S,)
 
     @cached_property
     def _members(self) -> Mask:
@@ -107,25 +100,15 @@ def _connected(members: Mask) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """The mean over queries as observed and in every draw, with its error.
+    """The mean over queries as observed and in every draw, with its error."""
 
-    Attributes:
-        value: As observed.
-        draws: Of each draw, shape (B,).
-        error: As observed.
-        errors: Of each draw, shape (B,).
-        chance: What exchanged groups give on average.
-        queries: How many there are.
-        common: Variance that queries have in common, of exchanged groups.
-    """
-
-    value: float
-    draws: Floats
-    error: float
-    errors: Floats
-    chance: float
-    queries: int
-    common: float
+    value: float  # as observed
+    draws: Floats  # of each draw, shape (B,)
+    error: float  # as observed
+    errors: Floats  # of each draw, shape (B,)
+    chance: float  # what exchanged groups give on average
+    queries: int  # how many there are
+    common: float  # variance that queries have in common, of exchanged groups
 
     @classmethod
     def of(cls, values: Floats, draws: Floats, *, shared: bool, pools: Changed | None = None) -> Means:
@@ -214,19 +197,12 @@ class Means:
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """What pools of exchanged groups do to a figure, where units differ in size.
+    """What pools of exchanged groups do to a figure, where units differ in size."""
 
-    Attributes:
-        drawn_like: Figure of tops like their pools, in each draw, shape (B, R).
-        like: The same as observed, shape (R,).
-        drawn_spread: Variance that one place adds in pools of such groups, in each draw, shape (B, R).
-        spread: The same as observed, shape (R,).
-    """
-
-    drawn_like: Floats
-    like: Floats
-    drawn_spread: Floats
-    spread: Floats
+    drawn_like: Floats  # figure of tops like their pools, in each draw, shape (B, R)
+    like: Floats  # the same as observed, shape (R,)
+    drawn_spread: Floats  # variance that one place adds in pools of such groups, in each draw, shape (B, R)
+    spread: Floats  # the same as observed, shape (R,)
 
     @property
     def scales(self) -> tuple[float, Floats]:

@@ -23,19 +23,12 @@ _ROWS = 20_000  # benchmarks drawn at once
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean and standard deviation of two figures of a benchmark: the mean over queries, and sigma.
+    """Mean and standard deviation of two figures of a benchmark: the mean over queries, and sigma."""
 
-    Attributes:
-        mean: Of the mean over queries.
-        mean_sd: Its standard deviation.
-        sigma: Mean of the sample standard deviation over queries (ddof = 1).
-        sigma_sd: Its standard deviation.
-    """
-
-    mean: float
-    mean_sd: float
-    sigma: float
-    sigma_sd: float
+    mean: float  # of the mean over queries
+    mean_sd: float  # its standard deviation
+    sigma: float  # mean of the sample standard deviation over queries (ddof = 1)
+    sigma_sd: float  # its standard deviation
 
 
 def top_kernels(cuts: Sequence[int]) -> dict[str, tuple[int, Kernel]]:

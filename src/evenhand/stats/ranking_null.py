@@ -29,23 +29,14 @@ _REACH = 12  # standard deviations beyond which a sum of many is not followed
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """A distribution over values.
+    """A distribution over values."""
 
-    Attributes:
-        values: Sorted, shape (M,).
-        weight: Adds up to 1, shape (M,).
-        slack: How far a value may lie from its true place.
-        drawn: Number of draws it was made from; 0 if it is exact.
-        mean: Its mean.
-        variance: Its variance.
-    """
-
-    values: Floats
-    weight: Floats
-    slack: float
-    drawn: int
-    mean: float
-    variance: float
+    values: Floats  # sorted, shape (M,)
+    weight: Floats  # adds up to 1, shape (M,)
+    slack: float  # how far a value may lie from its true place
+    drawn: int  # number of draws it was made from; 0 if it is exact
+    mean: float  # its mean
+    variance: float  # its variance
 
     @classmethod
     def of(cls, values: Floats, weight: Floats, drawn: int = 0) -> Chance:

@@ -26,19 +26,12 @@ _CELLS = 4_000_000  # of one table of hypergeometric chances
 
 @dataclass(frozen=True, eq=False)
 class RankedPools:
-    """R rankings of at most N samples, best first.
+    """R rankings of at most N samples, best first."""
 
-    Attributes:
-        codes: Group of the sample at each place, shape (R, N); -1 after the last sample of a pool.
-        starts: First place of the tie block that each place belongs to, shape (R, N).
-        stops: One past the last place of that block, shape (R, N).
-        n_groups: G, groups that codes count up to.
-    """
-
-    codes: Codes
-    starts: Ints
-    stops: Ints
-    n_groups: int
+    codes: Codes  # group of the sample at each place, shape (R, N); -1 after the last sample of a pool
+    starts: Ints  # first place of the tie block that each place belongs to, shape (R, N)
+    stops: Ints  # one past the last place of that block, shape (R, N)
+    n_groups: int  # G, groups that codes count up to
 
     @classmethod
     def rank(
@@ -137,19 +130,12 @@ class RankedPools:
 
 @dataclass(frozen=True, eq=False)
 class Tops:
-    """Every possible content of the first k places, with its chance.
+    """Every possible content of the first k places, with its chance."""
 
-    Attributes:
-        owner: The ranking (or pool) that each content belongs to, shape (T,), sorted.
-        counts: Samples of each group, shape (T, G).
-        weight: Chances, adding up to 1 for each owner, shape (T,).
-        n_owners: R.
-    """
-
-    owner: Ints
-    counts: Ints
-    weight: Floats
-    n_owners: int
+    owner: Ints  # the ranking (or pool) that each content belongs to, shape (T,), sorted
+    counts: Ints  # samples of each group, shape (T, G)
+    weight: Floats  # chances, adding up to 1 for each owner, shape (T,)
+    n_owners: int  # R
 
     def mean(self, values: npt.NDArray[np.number]) -> Floats:
         """Expected value of each owner, shape (R,); NaN where any possible content is undefined."""
