@@ -24,6 +24,7 @@ Target = str | Mapping[str, float]
 Details: TypeAlias = dict[str, list[float | str | None]]
 Look = Callable[[Tops, Ints], Details]
 Values = Callable[[Ints, Ints, int], Floats]
+"""From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,)."""
 
 _CELLS = 20_000_000  # query x place x group counts held at once
 
@@ -151,16 +152,15 @@ class Figures:
     notes: list[str] = field(default_factory=list)  # what to know about them
     deciding: tuple[int, ...] = ()  # codes of the groups that decide the mean
 
+    @property
+    def lacking(self) -> dict[int, str]:
+        """Queries without a value, and why."""
+        missing = np.flatnonzero(np.isnan(self.values)).tolist()
+        return {query: self.reasons.get(query, "undefined") for query in missing}
+
 
 def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = None) -> Figures:
-    """A figure of the first k places.
-
-    Args:
-        asked: The bound metric.
-        k: Places.
-        values_of: From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,).
-        look: From possible contents and pools to more details of each query.
-    """
+    """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
     parts: list[tuple[Floats, Ints, Bools]] = []
     details: Details = {}
     for piece, ranked in asked.ranked():

@@ -8,7 +8,7 @@ Romano 2013): the spread over queries, and what queries of one pool have in comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from evenhand.stats.clustered import blended
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import NO_SAMPLE, RankedPools
 from evenhand.stats.relabelling import Relabelling, exceeded
 from evenhand.stats.skewness import skewness
@@ -27,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Figure = Callable[[RankedPools], Floats]
 
-_FEWEST, _MOST, _MOST_LISTED = 199, 1_999, 9_999
+_FEWEST, _MOST = 199, 1_999
 _WORK = 20_000_000  # places of all drawn rankings
 _HELD = 1_000_000  # of which so many at a time
 _MOVABLE = 0.5  # share of units that have to find a partner in the very same queries
@@ -215,22 +214,3 @@ class Changed:
 def _of_mean(within: Floats, count: npt.NDArray[np.number], expected: float) -> Floats:
     """Variance of means over queries."""
     return np.asarray(blended(within, count, np.array(expected)) / count)
-
-
-def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int | None = None) -> Floats:
-    """Values of independent rankings, each drawn from its own null, shape (count, len(chances)).
-
-    Args:
-        chances: One for each ranking; the same object may stand for several.
-        rng: Source of the draws.
-        count: How many are drawn of each; by default 9,999, or fewer for very many rankings.
-    """
-    if count is None:
-        count = int(np.clip(_WORK // len(chances), _FEWEST, _MOST_LISTED))
-    drawn = np.empty((count, len(chances)))
-    distinct = {id(chance): chance for chance in chances}
-    for key, chance in distinct.items():
-        columns = [place for place, other in enumerate(chances) if id(other) == key]
-        edges = np.cumsum(chance.weight)[:-1]
-        drawn[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
-    return drawn
