@@ -12,15 +12,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.prepared import By, check_k
-from evenhand.metrics.retrieval_asked import (
-    Asked,
-    Details,
-    Figures,
-    Statistic,
-    Target,
-    Values,
-    top_figures,
-)
+from evenhand.metrics.retrieval_asked import Asked, Details, Figures, Statistic, Target, Values, top_figures
 from evenhand.metrics.retrieval_findings import absent_note, retrieval_finding
 from evenhand.stats import ranking_null, rankings
 from evenhand.stats.ranking_null import Chance
@@ -30,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _WIDE = (-np.inf, np.inf)
+_EXTREME = {"high": "group_of_max", "low": "group_of_min"}
 
 
 def bias_at_k(
@@ -75,8 +68,7 @@ def bias_at_k(
     asked = Asked.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
     check_k(k)
     plus, minus, named = _pair(asked, groups)
-    figures, statistic = _differences(asked, k, plus, minus, named)
-    return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
+    return _difference(asked, k, plus, minus, named)
 
 
 def skew_at_k(
@@ -200,24 +192,18 @@ def ndkl(
     asked = Asked.make("ndkl", evidence, by, target, mode, inference, seed)
     if k is not None:
         check_k(k)
-    pieces = [
-        (
-            rankings.ndkl(ranked, asked.targets(ranked.pools), k),
-            ranked.pools,
-            ranked.open_up_to(k),
-        )
-        for _, ranked in asked.ranked()
-    ]
-    values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    figures = Figures(values, {}, pools, tied)
-    _explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
-    _needs_two_groups(asked, figures)
+
+    def of(ranked: RankedPools) -> Floats:
+        return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
 
     def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
         return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
 
-    def of(ranked: RankedPools) -> Floats:
-        return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
+    pieces = [(of(ranked), ranked.pools, ranked.open_up_to(k)) for _, ranked in asked.ranked()]
+    values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    figures = Figures(values, {}, pools, tied)
+    _explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
+    _needs_two_groups(asked, figures)
 
     def like_pool(pools: Ints) -> Floats:
         return rankings.divergence(pools, asked.targets(pools))
@@ -226,10 +212,8 @@ def ndkl(
     return retrieval_finding(asked, figures, {"k": k}, statistic)
 
 
-def _differences(
-    asked: Asked, k: int, plus: int, minus: int, named: Sequence[str]
-) -> tuple[Figures, Statistic]:
-    """Bias of every query, and as chance needs it."""
+def _difference(asked: Asked, k: int, plus: int, minus: int, named: list[str]) -> Finding:
+    """Bias of every query, and what chance makes of it."""
     neither = 0.0 if asked.paper else np.nan
 
     def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
@@ -248,7 +232,8 @@ def _differences(
     figures = replace(top_figures(asked, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
     _explain(figures, lacking & np.isnan(figures.values), "single_group")
-    return figures, _of_top(asked, k, values_of, "both", (-1, 1), spread)
+    statistic = _of_top(asked, k, values_of, "both", (-1, 1), spread)
+    return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
 
 
 def _extreme_skew(
@@ -267,11 +252,7 @@ def _extreme_skew(
 
 
 def _skew_figures(
-    asked: Asked,
-    k: int,
-    values_of: Values,
-    watched: Sequence[int],
-    side: str | None = None,
+    asked: Asked, k: int, values_of: Values, watched: Sequence[int], side: str | None = None
 ) -> Figures:
     """Skews with the groups that are absent, and those that have the largest or smallest skew."""
     names = np.array(asked.group_names, dtype=object)
@@ -282,17 +263,17 @@ def _skew_figures(
             missing = (tops.counts[:, code] == 0) & (pools[tops.owner, code] > 0)
             gone[:, code] = np.bincount(tops.owner, missing, tops.n_owners) > 0
         gone[pools.sum(axis=1) < k] = False
-        details = {"absent": _joined(gone, names)}
+        found = {"absent": gone}
         if side is not None:
-            details["group_of_max" if side == "high" else "group_of_min"] = _joined(
-                _extreme_groups(asked, tops, pools, k, side), names
-            )
-        return details
+            found[_EXTREME[side]] = _extreme_groups(asked, tops, pools, k, side)
+        return {
+            what: [", ".join(names[row]) if row.any() else None for row in flags]
+            for what, flags in found.items()
+        }
 
     figures = top_figures(asked, k, values_of, look)
     _needs_two_groups(asked, figures)
-    touched = asked.paper or side != "high"  # the largest skew is always that of a group that is there
-    if touched:
+    if asked.paper or side != "high":  # the largest skew is always that of a group that is there
         figures.notes.extend(absent_note(figures.details["absent"], k, paper=asked.paper))
     return figures
 
@@ -309,23 +290,15 @@ def _extreme_groups(asked: Asked, tops: Tops, pools: Ints, k: int, side: str) ->
 
 def _most_often(asked: Asked, figures: Figures, side: str) -> tuple[int, ...]:
     """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
-    named = figures.details["group_of_max" if side == "high" else "group_of_min"]
+    named = figures.details[_EXTREME[side]]
     often = [sum(name in str(found).split(", ") for found in named) for name in asked.group_names]
     return (int(np.argmax(often)),) if max(often) else ()
 
 
-def _joined(flags: npt.NDArray[np.bool_], names: npt.NDArray[np.object_]) -> list[float | str | None]:
-    return [", ".join(names[row]) if row.any() else None for row in flags]
-
-
 def _of_top(
-    asked: Asked,
-    k: int,
-    values_of: Values,
-    side: str,
-    bounds: tuple[float, float],
+    asked: Asked, k: int, values_of: Values, side: str, bounds: tuple[float, float],
     spread: Callable[[Ints], Floats] | None = None,
-) -> Statistic:
+) -> Statistic:  # fmt: skip
     """A figure of the first k places, as chance needs it."""
 
     def of(ranked: RankedPools) -> Floats:
@@ -379,8 +352,7 @@ def _column(counts: Ints, code: int) -> Ints:
 def _explain(figures: Figures, where: npt.NDArray[np.bool_], reason: str) -> None:
     """Make the figures of some queries undefined; a reason given earlier stays."""
     figures.values[where] = np.nan
-    for query in np.flatnonzero(where).tolist():
-        figures.reasons.setdefault(query, reason)
+    figures.reasons.update(dict.fromkeys(np.flatnonzero(where).tolist(), reason) | figures.reasons)
 
 
 def _needs_two_groups(asked: Asked, figures: Figures) -> None:

@@ -120,13 +120,11 @@ class Asked:
         for start in range(0, len(codes), rows):
             piece = slice(start, start + rows)
             key = (ties, start, rows)
-            if key in self.pools.memo:
-                yield piece, self.pools.memo[key]
-                continue
-            width = int((codes[piece] >= 0).sum(axis=1).max())
-            ranked = RankedPools.rank(
-                codes[piece, :width], scores[piece, :width], len(self.pools.groups), ties
-            )
+            ranked = self.pools.memo.get(key)
+            if ranked is None:
+                width = int((codes[piece] >= 0).sum(axis=1).max())
+                groups = len(self.pools.groups)
+                ranked = RankedPools.rank(codes[piece, :width], scores[piece, :width], groups, ties)
             if rows >= len(codes):
                 self.pools.memo[key] = ranked
             yield piece, ranked
@@ -182,10 +180,8 @@ class Statistic:
     """A figure of one ranking, as chance needs it."""
 
     of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
-    # from the pool of one query, shape (G,), to what all its rankings give
-    null_of: Callable[[Ints, np.random.Generator], Chance]
+    null_of: Callable[[Ints, np.random.Generator], Chance]  # of all rankings of one pool, shape (G,)
     like_pool: Callable[[Ints], Floats]  # from pools, shape (R, G), to the values of tops that are like them
-    # from pools, shape (R, G), to what the variance of the figure is proportional to
-    spread: Callable[[Ints], Floats]
+    spread: Callable[[Ints], Floats]  # from them to what the variance is proportional to
     side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``
     bounds: tuple[float, float]  # what a mean can be at all, for the interval

@@ -146,10 +146,10 @@ def _infer(asked: Asked, figures: Figures, statistic: Statistic) -> Inference:
         means = Means.of(values, drawn_values(each, asked.stream("draws")), shared=False)
         whole, what = null_of_mean(each), "each pool, convolved over queries"
         return _inferred(asked, statistic, means, whole, chances, _null_of(whole, asked.seed, what))
-    exchange, ranked = _exchange(asked, usable)
+    exchange = _exchange(asked, usable)
     if exchange.fixed:
         return Inference(notes=(explain("one_cluster"),))
-    drawn, changed = _drawn(asked, exchange, ranked, statistic)
+    drawn, changed = _drawn(asked, exchange, statistic)
     means = Means.of(values, drawn, shared=pools.shared, pools=changed)
     whole = _of_draws(means.draws)
     if not single:
@@ -182,21 +182,19 @@ def _inferred(
     return Inference(whole, chances, fields)
 
 
-def _exchange(asked: Asked, usable: Ints) -> tuple[Exchange, RankedPools]:
+def _exchange(asked: Asked, usable: Ints) -> Exchange:
     """The usable rankings with the sample at each place."""
     pools = asked.pools
     codes, scores = pools.codes[usable], pools.scores[usable]
     ties = "stable" if asked.paper else "expected"
     ranked = RankedPools.rank(codes, scores, len(pools.groups), ties)
     samples = RankedPools.rank(pools.samples[usable], scores, 1, "stable").codes
-    return Exchange(samples.astype(np.int64), ranked, pools.labels, pools.units), ranked
+    return Exchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
 
 
-def _drawn(
-    asked: Asked, exchange: Exchange, ranked: RankedPools, statistic: Statistic
-) -> tuple[Floats, Changed | None]:
+def _drawn(asked: Asked, exchange: Exchange, statistic: Statistic) -> tuple[Floats, Changed | None]:
     """Values of exchanged rankings, shape (B, R), and what is due to pools where these change."""
-    rows = len(exchange.order)
+    rows, ranked = len(exchange.order), exchange.ranked
     values, like, spread, moved = [], [], [], False
     for piece in exchange.draws(asked.stream("draws")):
         values.append(statistic.of(piece).reshape(-1, rows))

@@ -89,12 +89,10 @@ def _connected(members: Mask) -> Ints:
     """Which units queries connect, by number, shape (units,)."""
     from scipy import sparse
 
-    units, queries = members.shape
-    unit, query = np.nonzero(members)
-    graph = sparse.coo_array(
-        (np.ones(unit.size), (unit, units + query)), shape=(units + queries, units + queries)
-    )
-    return np.asarray(sparse.csgraph.connected_components(graph, directed=False)[1][:units], dtype=np.int64)
+    stands = sparse.coo_array(members.astype(np.float64))
+    graph = sparse.block_array([[None, stands], [stands.T, None]])
+    labels = sparse.csgraph.connected_components(graph, directed=False)[1]
+    return np.asarray(labels[: len(members)], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +112,7 @@ class Means:
         """From values of the queries, shape (R,), and of every draw, shape (B, R).
 
         The variance of a mean is that of the values over queries, and, where units stand in several queries,
-        what exchanged groups have in common over them.
-
-        Args:
-            values: As observed.
-            draws: Of exchanged groups; NaN is left out.
-            shared: Whether units stand in several queries.
-            pools: What is due to pools, where exchanged groups change them.
+        what exchanged groups have in common over them. What is due to pools that change is taken off.
         """
         if pools is not None:
             draws = draws - pools.drawn_like + pools.like
@@ -134,9 +126,8 @@ class Means:
         expected = float(within.mean())
         error = np.sqrt(_of_mean(np.array(own), np.array(values.size), expected) + common * scale)
         errors = np.sqrt(_of_mean(within, count, expected) + common * scales)
-        return cls(
-            float(values.mean()), means, float(error), errors, float(means.mean()), values.size, common
-        )
+        value, chance = float(values.mean()), float(means.mean())
+        return cls(value, means, float(error), errors, chance, values.size, common)
 
     @cached_property
     def _t(self) -> tuple[float, Floats]:
@@ -158,10 +149,6 @@ class Means:
 
         Away from the fair side a one-sided figure reaches at least as far as a normal one: its tail there is
         short only because the figure has a bound.
-
-        Args:
-            side: As in ``p_value``.
-            level: Of the limits.
         """
         drawn = self._t[1]
         if not drawn.size or self.error <= _ROUNDING:
