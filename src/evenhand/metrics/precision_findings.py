@@ -18,9 +18,8 @@ from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, Grou
 from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
 from evenhand.metrics.query_groups import QueryGroups
 from evenhand.stats.differences import range_limits
-from evenhand.stats.nearest_items import FirstItems
 from evenhand.stats.neighbour_labels import Relabelled, relabel
-from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precision
+from evenhand.stats.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates import Rates
 
 Floats = npt.NDArray[np.float64]
@@ -89,7 +88,7 @@ class Asked(GroupQuestion):
         return NeighbourRows(ids[:, used], weight[:, used], self.k, marks, len(bound.groups), *bound.units)
 
     @cached_property
-    def observed(self) -> Precision:
+    def observed(self) -> Precisions:
         """Precision of each group and of all queries, and what random neighbours give."""
         return self.rows.precision(self.rows.marks)
 
@@ -176,8 +175,8 @@ def precision_finding(asked: Asked) -> Finding:
     """The mean precision of all queries, with a part for each group."""
     if asked.reason is not None:
         return asked.finding(None, reason=asked.reason, parts=asked.parts())
-    value = min(asked.observed.total, 1.0)
-    fields: dict[str, Any] = {"details": _details(value, asked.observed.total_chance)}
+    value = min(float(asked.observed.total), 1.0)
+    fields: dict[str, Any] = {"details": _details(value, float(asked.observed.total_chance))}
     fields["parts"] = asked.parts()
     if not asked.infers:
         return asked.finding(value, **fields)

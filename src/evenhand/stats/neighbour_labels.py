@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.exchange import contrast_variance, pairs_of
-from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precision
+from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.relabelling import Relabelling, each_exceeded, exceeded
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 class Relabelled:
     """Precision as observed, and with labels that changed places."""
 
-    observed: Precision  # as it is
+    observed: Precisions  # as it is
     value: Floats  # of groups, less chance, shape (R, G)
     covariance: Floats  # shape (R, G, G)
     total: Floats  # of all queries, less chance, shape (R,)
@@ -60,7 +60,7 @@ class Relabelled:
 
     def p_total(self) -> float:
         """Two-sided p of the precision of all queries."""
-        far = abs(self.observed.total - self.expected_total)
+        far = abs(float(self.observed.total) - self.expected_total)
         return exceeded(far, np.abs(self.totals - self.expected_total))
 
     def p_each(self) -> Floats:
@@ -74,9 +74,7 @@ class Relabelled:
     def p_gap(self, known: Integers, *, two_sided: bool = False) -> float:
         """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
 
-        Args:
-            known: Groups that are compared.
-            two_sided: Whether a gap below that by chance counts too.
+        Two-sided, a gap below that by chance counts too.
         """
         apart, error = self._apart(self.observed.value[known][None], self.observed.covariance[None], known)
         beyond = _in_errors(apart - self.chance_at(known), error)
@@ -103,9 +101,8 @@ class Relabelled:
 def _in_errors(apart: Floats, error: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = apart / error
-    return np.where(
-        error > 0, t, np.where(apart > _ROUNDING, np.inf, np.where(apart < -_ROUNDING, -np.inf, 0.0))
-    )
+    without = np.where(np.abs(apart) > _ROUNDING, np.copysign(np.inf, apart), 0.0)
+    return np.where(error > 0, t, without)
 
 
 def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
@@ -114,10 +111,6 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
     Units change places with others on the same sides: those only asked about, those only in the database,
     those in both, so that each side keeps its mix. A unit of several labels has them exchanged inside, on
     each side by itself.
-
-    Args:
-        rows: What was found.
-        rng: Source of the draws.
     """
     moved = _Moved.of(rows)
     size = rows.items.size + rows.item_unit.size
