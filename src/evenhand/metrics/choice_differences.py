@@ -15,7 +15,7 @@ from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.building import agreeing, joint_p
 from evenhand.metrics.choice_rows import Bound, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.resolution_findings import rule_of
+from evenhand.metrics.resolution import rule_of
 from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
 
 Floats = npt.NDArray[np.float64]
