@@ -76,15 +76,10 @@ def resolution_difference(
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
 
-    def part(code: int) -> dict[str, Any]:
-        inside = bound.group == code
-        value, more = asked.compared(bound.piece(rows, code), moved[inside], *bound.groups[code])
-        return {"value": value, **more}
-
     def limits(level: float) -> Interval | None:
         return asked.interval(rows, moved, level, fields.get("p_value"))
 
-    fields |= {"parts": bound.parts(part), "limits": limits}
+    fields |= {"parts": bound.parts(lambda code: asked.part(rows, moved, code)), "limits": limits}
     return bound.finding("resolution_difference", value, params, **fields)
 
 
@@ -117,6 +112,12 @@ class _Asked:
     seed: int
     metric: str
 
+    def part(self, rows: Rows, moved: Floats, code: int) -> dict[str, Any]:
+        """The difference in one group."""
+        own, inside = self.bound.piece(rows, code), self.bound.group == code
+        value, more = self.compared(own, moved[inside], *self.bound.groups[code])
+        return {"value": value, **more}
+
     def compared(self, rows: Rows, moved: Floats, *group: str) -> tuple[float | None, dict[str, Any]]:
         """Value, interval, null band and p of one group, or of all samples."""
         if rows.reason is not None:
@@ -127,8 +128,8 @@ class _Asked:
             return value, {}
         if rows.alone:
             return value, {"reason": "one_cluster"}
-        rng = stream(self.seed, "resolution_difference", str(self.bound.params), "+".join(self.bound.by),
-                     self.metric, *group)  # fmt: skip
+        purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
+        rng = stream(self.seed, "resolution_difference", *purpose)
         found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng, LEVEL)
         low, high = found.chance.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from evenhand.evidence.household_hits import HouseholdHits
@@ -112,17 +113,12 @@ def hit_curve(
 
 
 def _rates(bound: HouseholdGroups) -> pl.DataFrame:
-    rows = []
     low, high = Rates.of_clusters(bound.means).limits(normal_quantile(LEVEL))
-    for code, mean in enumerate(bound.means):
-        ends = (float(low[code]), float(high[code])) if mean.clusters >= FEWEST else (None, None)
-        rows.append((bound.text(code), mean.clusters, int(bound.sizes[code]), mean.value, *ends))
-    schema = {
-        "group": pl.String,
-        "households": pl.Int64,
-        "n": pl.Int64,
-        "hit_rate": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    households = np.array([mean.clusters for mean in bound.means], dtype=np.int64)
+    few = pl.col("households") < FEWEST  # these have no limits
+    return pl.DataFrame(
+        {
+            "group": pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String),
+            "households": households, "n": bound.sizes, "hit_rate": bound.rates, "low": low, "high": high,
+        }
+    ).with_columns(pl.when(~few).then(pl.col("low", "high")))  # fmt: skip

@@ -17,10 +17,15 @@ from evenhand.stats.group_rates import reached, reached_rates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""
 
+CONFIDENCES = {
+    "association": pl.String, "group": pl.String, "mean_confidence": pl.Float64, "labels": pl.Int64,
+    "first_confidence": pl.Float64, "n": pl.Int64,
+}  # fmt: skip
 MATCHED = {"sample": pl.String, "association": pl.String, "confidence": pl.Float64}
 
 
@@ -61,27 +66,20 @@ def association_curve(
 def _curve(bound: LabelGroups, name: str, cuts: Floats, covered: Integers) -> pl.DataFrame:
     """The rows of one association."""
     count, width = len(bound.groups), cuts.size
-    n = np.repeat(bound.sizes, width)
-    empty = np.full(count * width, np.nan)
-    rate = low = high = empty
+    rate = low = high = np.full(count * width, np.nan)
     if bound.matches.labels_of(name):
-        scores = bound.scores(name)
-        rates = reached_rates(scores, bound.group, count, bound.cluster, cuts)
+        rates = reached_rates(bound.scores(name), bound.group, count, bound.cluster, cuts)
         ends = (rates.value, *rates.limits(normal_quantile(LEVEL)))
         rate, low, high = (each.T.ravel() for each in ends)
-    table = pl.DataFrame(
-        {
-            "association": pl.repeat(name, count * width, dtype=pl.String, eager=True),
-            "group": _texts(bound, width),
-            "threshold": np.tile(cuts, count),
-            "rate": rate,
-            "low": low,
-            "high": high,
-            "coverage": np.divide(covered, n, out=empty.copy(), where=n > 0),
-            "n": n.astype(np.int64),
-        }
+    n = np.repeat(bound.sizes, width)
+    columns = {
+        "association": [name] * (count * width), "group": _texts(bound, width),
+        "threshold": np.tile(cuts, count), "rate": rate, "low": low, "high": high,
+        "coverage": _shares(covered, n), "n": n,
+    }  # fmt: skip
+    return pl.DataFrame(columns, schema_overrides={"association": pl.String}).with_columns(
+        pl.col("rate", "low", "high", "coverage").fill_nan(None)
     )
-    return table.with_columns(pl.col("rate", "low", "high", "coverage").fill_nan(None))
 
 
 def association_confidences(
@@ -106,28 +104,18 @@ def association_confidences(
     Source: the released code of Goyal et al. 2022 (rounded there to 5 and 4 digits).
     """
     bound = LabelGroups.of(matches, by, unknown)
-    counts = _counted(matches, bound, check_threshold(threshold))
-    first = _mean(bound.best, bound.group, len(bound.groups))
-    rows = []
+    counts, groups = _counted(bound, threshold), len(bound.groups)
+    first, rows = _mean(bound.best, bound.group, groups), []
     for name in matches.names:
         member = np.append(matches.members(name), False)
         inside = member[matches.predicted[bound.chosen, : matches.top]] & counts
         group = np.broadcast_to(bound.group[:, None], inside.shape)[inside]
-        mean = _mean(matches.confidence[bound.chosen, : matches.top][inside], group, len(bound.groups))
-        number = np.bincount(group, minlength=len(bound.groups))
-        rows += [
-            (name, bound.text(code), mean[code], int(number[code]), first[code], int(bound.sizes[code]))
-            for code in range(len(bound.groups))
-        ]
-    schema = {
-        "association": pl.String,
-        "group": pl.String,
-        "mean_confidence": pl.Float64,
-        "labels": pl.Int64,
-        "first_confidence": pl.Float64,
-        "n": pl.Int64,
-    }
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
+        mean = _mean(matches.confidence[bound.chosen, : matches.top][inside], group, groups)
+        labels = np.bincount(group, minlength=groups)
+        for code in range(groups):
+            sizes = int(labels[code]), first[code], int(bound.sizes[code])
+            rows.append((name, bound.text(code), mean[code], *sizes))
+    frame = pl.DataFrame(rows, schema=CONFIDENCES, orient="row")
     return frame.with_columns(pl.col("mean_confidence", "first_confidence").fill_nan(None))
 
 
@@ -161,8 +149,7 @@ def label_rates(
     Source: the released code of Goyal et al. 2022 (in %).
     """
     bound = LabelGroups.of(matches, by, unknown)
-    counts = _counted(matches, bound, check_threshold(threshold))
-    labels, table = _predictions(bound, counts)
+    labels, table = _predictions(bound, _counted(bound, threshold))
     rate, rest = _beside_others(table)
     names = pl.Series(matches.vocabulary, dtype=pl.String)
     frame = pl.DataFrame(
@@ -175,8 +162,7 @@ def label_rates(
             "difference": (rate - rest).ravel(),
         }
     ).with_columns(pl.col("rate", "difference").fill_nan(None))
-    flagged = frame.with_columns(disparate=pl.col("difference") > disparate)
-    return flagged.sort(
+    return frame.with_columns(disparate=pl.col("difference") > disparate).sort(
         "group", "difference", "label", descending=[False, True, False], nulls_last=True, maintain_order=True
     )
 
@@ -205,7 +191,7 @@ def _texts(bound: LabelGroups, times: int) -> pl.Series:
     return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
 
 
-def _predictions(bound: LabelGroups, counts: npt.NDArray[np.bool_]) -> tuple[Integers, Floats]:
+def _predictions(bound: LabelGroups, counts: Mask) -> tuple[Integers, Floats]:
     """Labels that any group got, and how often each group got each, shape (groups, labels)."""
     matches, width = bound.matches, len(bound.matches.vocabulary)
     codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
@@ -219,22 +205,24 @@ def _predictions(bound: LabelGroups, counts: npt.NDArray[np.bool_]) -> tuple[Int
 def _beside_others(table: Floats) -> tuple[Floats, Floats]:
     """Rate of each label in each group, and the mean rate of the other groups that have predictions."""
     total = table.sum(axis=1, keepdims=True)
-    rate = np.divide(table, total, out=np.full(table.shape, np.nan), where=total > 0)
-    there = (total[:, 0] > 0).astype(np.float64)
-    plain = np.where(np.isnan(rate), 0, rate)
-    others = (there.sum() - there)[:, None]
-    rest = np.divide(plain.sum(axis=0) - plain, others, out=np.full(rate.shape, np.nan), where=others > 0)
-    return rate, rest
+    there = (total > 0).astype(np.float64)
+    plain = table / np.where(total > 0, total, 1)
+    return _shares(table, total), _shares(plain.sum(axis=0) - plain, there.sum() - there)
 
 
-def _counted(matches: LabelMatches, bound: LabelGroups, threshold: float) -> npt.NDArray[np.bool_]:
+def _counted(bound: LabelGroups, threshold: float) -> Mask:
     """Which of the first predictions count, shape (n, at most top)."""
-    sure = matches.confidence[bound.chosen, : matches.top] >= threshold
+    matches = bound.matches
+    sure = matches.confidence[bound.chosen, : matches.top] >= check_threshold(threshold)
     return np.asarray(sure & (matches.predicted[bound.chosen, : matches.top] >= 0))
 
 
 def _mean(values: Floats, group: Integers, groups: int) -> Floats:
     """Mean by group, NaN for a group without values."""
-    total = np.bincount(group, values, minlength=groups)
-    count = np.bincount(group, minlength=groups)
-    return np.asarray(np.divide(total, count, out=np.full(groups, np.nan), where=count > 0))
+    return _shares(np.bincount(group, values, groups), np.bincount(group, minlength=groups))
+
+
+def _shares(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+    """One over the other, NaN where there is nothing."""
+    whole = np.asarray(whole, dtype=np.float64)
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))
