@@ -71,16 +71,16 @@ def resolution_difference(
     chosen[np.flatnonzero(bound.chosen)[mine]] = True
     bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
     asked = _Asked(bound, weight, inference, seed, metric)
-    value, fields = asked.compared(rows, moved)
+    fields = asked.compared(rows, moved)
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
 
-    def limits(level: float) -> Interval | None:
-        return asked.interval(rows, moved, level, fields.get("p_value"))
+    def part(code: int) -> dict[str, Any]:
+        return asked.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
 
-    fields |= {"parts": bound.parts(lambda code: asked.part(rows, moved, code)), "limits": limits}
-    return bound.finding("resolution_difference", value, params, **fields)
+    fields["limits"] = lambda level: asked.interval(rows, moved, level, fields.get("p_value"))
+    return bound.finding("resolution_difference", params=params, parts=bound.parts(part), **fields)
 
 
 def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]:
@@ -112,22 +112,16 @@ class _Asked:
     seed: int
     metric: str
 
-    def part(self, rows: Rows, moved: Floats, code: int) -> dict[str, Any]:
-        """The difference in one group."""
-        own, inside = self.bound.piece(rows, code), self.bound.group == code
-        value, more = self.compared(own, moved[inside], *self.bound.groups[code])
-        return {"value": value, **more}
-
-    def compared(self, rows: Rows, moved: Floats, *group: str) -> tuple[float | None, dict[str, Any]]:
+    def compared(self, rows: Rows, moved: Floats, *group: str) -> dict[str, Any]:
         """Value, interval, null band and p of one group, or of all samples."""
         if rows.reason is not None:
-            return None, {"reason": rows.reason}
+            return {"value": None, "reason": rows.reason}
         means = [float(moved[mask].mean()) for mask in (~rows.second, rows.second)]
         value = self.weight[0] * means[0] + self.weight[1] * means[1]
         if self.inference == "none":
-            return value, {}
+            return {"value": value}
         if rows.alone:
-            return value, {"reason": "one_cluster"}
+            return {"value": value, "reason": "one_cluster"}
         purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
         rng = stream(self.seed, "resolution_difference", *purpose)
         found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng, LEVEL)
@@ -136,7 +130,8 @@ class _Asked:
         p_value = joint_p(flip_p_value(found), 0.0, deviations.limits)
         drawn = {"replicates": found.replicates, "seed": self.seed} if found.replicates else {}
         method = f"models exchanged by {self._unit(rows)}"
-        return value, {
+        return {
+            "value": value,
             "interval": self.interval(rows, moved, LEVEL, p_value),
             "null": Null(mean=found.chance.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
             "p_value": p_value,
