@@ -215,19 +215,18 @@ class Bound(named.NamedGroups):
 
     def rows(self, outcome: str) -> Rows:
         """All rows in it."""
-        if outcome not in self.memo:
-            choices = self.choices
+        choices = self.choices
+
+        def make() -> Rows:
             values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
-            self.memo[outcome] = Rows(
-                values[self.chosen, OUTCOMES.index(outcome)],
-                values[self.chosen, OUTCOMES.index(turned)],
-                unit,
-                (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen],
-                _codes(choices, choices.strata)[self.chosen],
-                _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None,
-            )
-        return self.memo[outcome]
+            own, other = (values[self.chosen, OUTCOMES.index(one)] for one in (outcome, turned))
+            second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
+            stratum = _codes(choices, choices.strata)[self.chosen]
+            cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
+            return Rows(own, other, unit, second, stratum, cluster)
+
+        return named.kept(self.memo, outcome, make)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -263,10 +262,10 @@ def _codes(choices: Choices, names: Sequence[str]) -> Integers:
     """One code per usable row for the crossed attributes; a missing value is a value of its own."""
     if not names:
         return np.zeros(choices.table.height, dtype=np.int64)
-    key = ("codes", tuple(names))
-    if key not in choices.memo:
+
+    def make() -> Integers:
         values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
         ranked = choices.table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
-        choices.memo[key] = ranked["code"].to_numpy().astype(np.int64) - 1
-    codes: Integers = choices.memo[key]
-    return codes
+        return ranked["code"].to_numpy().astype(np.int64) - 1
+
+    return named.kept(choices.memo, ("codes", tuple(names)), make)

@@ -17,6 +17,7 @@ from evenhand.metrics.building import agreeing, number
 from evenhand.metrics.household_findings import HitQuestion, gap_finding, rate_finding, worst_finding
 from evenhand.metrics.household_groups import check_hits
 from evenhand.metrics.household_tables import country_points
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
 from evenhand.stats.correlation import correlation, jackknife_interval
@@ -261,14 +262,14 @@ def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits,
     """
     check_hits(first)
     check_hits(second)
-    key = ("matched", id(second))
-    if key not in first.memo:
+
+    def make() -> tuple[HouseholdHits, HouseholdHits, HouseholdHits]:
         found = _common(first, second), _common(second, first)
         if first.table.height and not found[0].table.height:
             raise InputError("the two models have no image in common; give answers to the same images")
-        first.memo[key] = (found, second)  # the other one lives as long as its id is a key
-    pair: tuple[HouseholdHits, HouseholdHits] = first.memo[key][0]
-    return pair
+        return *found, second  # the other one lives as long as its id is a key
+
+    return kept(first.memo, ("matched", id(second)), make)[:2]
 
 
 def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:

@@ -18,6 +18,7 @@ from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.building import agreeing, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GroupQuestion
 from evenhand.metrics.household_groups import HouseholdGroups, HouseholdUnits
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.clustered import difference_error
@@ -76,11 +77,8 @@ class HitQuestion(GroupQuestion):
     def comparison(self) -> HouseholdUnits:
         """All groups, whose households change places; the same for every metric of this grouping."""
         bound = self.bound
-        memo, key = bound.hits.memo, ("exchanged", bound.by, bound.weighting, self.mode, self.seed)
-        if key not in memo:
-            memo[key] = bound.units(np.arange(len(bound.groups)), self.stream("exchange"))
-        found: HouseholdUnits = memo[key]
-        return found
+        key, every = ("exchanged", bound.by, bound.weighting, self.mode, self.seed), len(bound.groups)
+        return kept(bound.hits.memo, key, lambda: bound.units(np.arange(every), self.stream("exchange")))
 
     @cached_property
     def grouped(self) -> Rates:

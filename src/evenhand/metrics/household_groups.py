@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.results import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
-from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, kept
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.clustered import Cells, ClusterMean
 from evenhand.stats.differences import MOST_PAIRED
@@ -73,10 +73,7 @@ class HouseholdGroups(NamedGroups):
         for name in names:
             evidence.check_attribute(name)
         key = ("groups", names, weighting, mode)
-        if key not in evidence.memo:
-            evidence.memo[key] = cls._bound(evidence, names, weighting, mode)
-        bound: HouseholdGroups = evidence.memo[key]
-        return bound
+        return kept(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
 
     @classmethod
     def _bound(

@@ -15,6 +15,7 @@ from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.building import null_band, number
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.differences import range_limits
 from evenhand.stats.exchange import Exchange, exchange
@@ -238,13 +239,12 @@ class Asked(GroupQuestion):
     @cached_property
     def exchanged(self) -> Exchange:
         """The known groups, exchanged at random; a rate and its gap are of the same draws."""
-        key = (self.association, self.threshold, self.seed)
-        if key not in self.bound.memo:
-            purpose = (self.association, self.threshold, self.unknown, "exchange")
-            rng = stream(self.seed, "label_association", "+".join(self.bound.by), *purpose)
-            self.bound.memo[key] = exchange(self.compared, rng)
-        drawn: Exchange = self.bound.memo[key]
-        return drawn
+        purpose = ("+".join(self.bound.by), self.association, self.threshold, self.unknown, "exchange")
+
+        def draw() -> Exchange:
+            return exchange(self.compared, stream(self.seed, "label_association", *purpose))
+
+        return kept(self.bound.memo, (self.association, self.threshold, self.seed), draw)
 
     @property
     def exchanged_how(self) -> str:

@@ -53,10 +53,7 @@ class LabelGroups(NamedGroups):
         for name in names:
             evidence.check_attribute(name)
         key = ("groups", names, unknown)
-        if key not in evidence.memo:
-            evidence.memo[key] = cls._bound(evidence, names, unknown)
-        bound: LabelGroups = evidence.memo[key]
-        return bound
+        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 
     @classmethod
     def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> LabelGroups:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from evenhand.stats.multiplicity import adjust
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Groups: TypeAlias = list[tuple[str, ...]]
+T = TypeVar("T")
 
 
 class NamedGroups:
@@ -79,6 +80,14 @@ def corrected(parts: list[Part]) -> list[Part]:
         part if np.isnan(q) else part.model_copy(update={"p_adjusted": float(q)})
         for part, q in zip(parts, adjust(p, "holm"), strict=True)
     ]
+
+
+def kept(memo: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
+    """What evidence remembers under a key; it is made once."""
+    if key not in memo:
+        memo[key] = make()
+    found: T = memo[key]
+    return found
 
 
 def check_kind(evidence: Any, kind: type, how: str) -> None:

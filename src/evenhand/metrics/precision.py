@@ -15,6 +15,7 @@ from evenhand.core.seeds import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.building import agreeing, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
 from evenhand.metrics.query_groups import QueryGroups
 from evenhand.stats.differences import range_limits
@@ -195,11 +196,11 @@ class Asked(GroupQuestion):
         """Labels that changed places; precision and gap are of the same draws."""
         bound = self.bound
         purpose = ("+".join(bound.match), "+".join(bound.by), self.k, self.unknown, self.mode)
-        memo, key = bound.neighbours.memo, ("relabelled", *purpose, self.seed)
-        if key not in memo:
-            memo[key] = relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
-        found: Relabelled = memo[key]
-        return found
+
+        def draw() -> Relabelled:
+            return relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
+
+        return kept(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
 
     @property
     def grouped(self) -> Rates:

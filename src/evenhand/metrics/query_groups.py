@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,17 +69,14 @@ class QueryGroups(NamedGroups):
         for name in names:
             evidence.check_attribute(name)
         key = ("groups", alike, names, unknown, paper)
-        if key not in evidence.memo:
-            for name in alike:
-                _check_meaning(name, evidence.queries[name], evidence.database[name])
-            evidence.memo[key] = cls._bound(evidence, alike, names, unknown, paper)
-        bound: QueryGroups = evidence.memo[key]
-        return bound
+        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper))
 
     @classmethod
     def _bound(
         cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: str, paper: bool
     ) -> QueryGroups:
+        for name in match:
+            _check_meaning(name, evidence.queries[name], evidence.database[name])
         wanted, theirs = named.texts(evidence.queries, match), named.texts(evidence.database, match)
         grouped, counts = named.texts(evidence.queries, by), dict(evidence.dropped)
         reasons = named.missing({**wanted, **grouped})
@@ -151,13 +149,13 @@ def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
     left, right = _levels(queries), _levels(database)
     if not left or not right:
         return
-    for one in sorted(left - right):
-        for other in sorted(right - left):
-            if _overlap(_edges(one), _edges(other)):
-                raise InputError(
-                    f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
-                    "overlap); annotate both in the same ranges, or match another attribute"
-                )
+    for one, other in product(sorted(left - right), sorted(right - left)):
+        (low, high), (below, above) = _edges(one), _edges(other)
+        if max(low, below) < min(high, above):
+            raise InputError(
+                f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
+                "overlap); annotate both in the same ranges, or match another attribute"
+            )
     if not left & right and _named_differently(left, right):
         raise InputError(
             f"queries and database share no value of {name!r} ({_some(left)}; {_some(right)}); give both the "
@@ -181,15 +179,11 @@ def _some(levels: set[str]) -> str:
     return ", ".join(map(repr, shown)) + (" ..." if len(levels) > len(shown) else "")
 
 
-def _edges(text: str) -> tuple[float, float] | None:
-    """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``."""
+def _edges(text: str) -> tuple[float, float]:
+    """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``; another text is no range."""
     found = _BUCKET.fullmatch(text.strip())
     if found is None:
-        return None
+        return np.inf, -np.inf
     if found["low"]:
         return float(found["low"]), float(found["high"])
     return (float(found["from"]), np.inf) if found["from"] else (-np.inf, float(found["below"]))
-
-
-def _overlap(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:
-    return one is not None and other is not None and max(one[0], other[0]) < min(one[1], other[1])
