@@ -25,13 +25,13 @@ from evenhand.metrics import resolution
 from evenhand.metrics.household_groups import HouseholdUnits
 from evenhand.metrics.margin_rates import Margins
 from evenhand.stats.clustered import ClusterMean
+from evenhand.stats.exchange import UnitRows
 from evenhand.stats.exchanged_rates import Tally
 from evenhand.stats.neighbour_labels import _Moved
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.ranking_exchange import Exchange, Means
 from evenhand.stats.rankings import RankedPools
 from evenhand.stats.rates import Rates
-from evenhand.stats.unit_rows import UnitRows
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from evenhand.core.results import Finding
+from evenhand.core.results import Finding, Interval
 from evenhand.evidence.paired_predictions import match
+from evenhand.metrics.compared_inference import null_around
 from evenhand.metrics.compared_models import model_differences
 from evenhand.metrics.effect_size import skewsize
 from evenhand.metrics.group_accuracy import accuracy
@@ -187,3 +188,10 @@ def test_crossed_groups_have_keys_in_order(both):
 def test_equal_inputs_give_equal_parts(both, found):
     again = {one.name: one for one in model_differences(both[1], by="group", names=("old", "new"))}
     assert again["cramers_v_mean_difference"].parts == found["cramers_v_mean_difference"].parts
+
+
+def test_a_plain_value_is_in_the_null_band_where_its_limits_hold_0():
+    holding, apart = (Interval(low=low, high=0.25, level=0.95, method="any") for low in (-0.05, 0.01))
+    assert null_around(0.3, 0.1, holding).mean == pytest.approx(0.2)  # noise adds this
+    assert null_around(0.3, 0.1, holding).low < 0.3 < null_around(0.3, 0.1, holding).high
+    assert null_around(0.3, 0.1, apart).high < 0.3

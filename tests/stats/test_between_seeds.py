@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.between_seeds import mean_of, paired, predicted, shared_variance, spread, welch
+from evenhand.stats.between_seeds import mean_of, predicted, shared_variance, spread, welch
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_without_samples_it_is_welchs_test(values):
 
 def test_by_seed_it_is_the_paired_test(values):
     first, second = values[0][:3], values[1]
-    found, told = paired(first - second), stats.ttest_rel(first, second)
+    found, told = mean_of(first - second), stats.ttest_rel(first, second)
     low, high = told.confidence_interval(0.95)
     assert found.p_value == pytest.approx(told.pvalue)
     assert (found.low, found.high) == pytest.approx((low, high))
@@ -63,7 +63,7 @@ def test_little_of_either_is_the_other(values):
     assert welch(first, second, shared=1e-12).p_value == pytest.approx(told.pvalue, rel=1e-4)
     close = np.array([0.7, 0.7 + 1e-9, 0.7 - 1e-9])
     assert welch(close, close + 0.1, shared=0.01).p_value == pytest.approx(2 * stats.norm.sf(1), rel=1e-4)
-    far = paired(np.array([5.0, 5.001, 5.002]), shared=1e-12)
+    far = mean_of(np.array([5.0, 5.001, 5.002]), shared=1e-12)
     assert far.p_value == pytest.approx(stats.ttest_1samp([5.0, 5.001, 5.002], 0).pvalue, rel=0.02)
 
 
@@ -72,7 +72,7 @@ def test_equal_recipes_are_seldom_called_different():
     rng = np.random.default_rng(2)
     for shared in (0.1, 1.0):
         called = [
-            paired(rng.normal(e, np.sqrt(3), 3), shared).p_value <= 0.05
+            mean_of(rng.normal(e, np.sqrt(3), 3), shared).p_value <= 0.05
             for e in rng.normal(0, np.sqrt(shared), 400)
         ]
         assert np.mean(called) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)

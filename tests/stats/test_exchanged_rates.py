@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand.stats.clustered import Cells
-from evenhand.stats.exchanged_rates import Tally
+from evenhand.stats.exchanged_rates import Tally, mean_range
 from evenhand.stats.inverted_families import Inverted
-from evenhand.stats.mean_range import mean_range
 from evenhand.stats.relabelling import exceeded
 from evenhand.stats.unit_rates import UnitRates
 

@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.effect_intervals import wilson_interval
-from evenhand.stats.group_rates import group_rates, reached, reached_rates
+from evenhand.stats.rates import group_rates, reached, reached_rates
 
 CUTS = np.array([0.0, 0.1, 0.25, 0.5, 1.0])
 Z = normal_quantile(0.95)
@@ -44,7 +44,7 @@ def test_rows_that_are_their_own_units_have_wilsons_limits():
 def test_many_thresholds_are_each_threshold_by_itself(monkeypatch):
     values, group, cluster = sample()
     for cells in (8_000_000, 80):  # the second: two thresholds at a time
-        monkeypatch.setattr("evenhand.stats.group_rates._CELLS", cells)
+        monkeypatch.setattr("evenhand.stats.rates._CELLS", cells)
         many = reached_rates(values, group, 3, cluster, CUTS)
         for place, cut in enumerate(CUTS):
             one = group_rates((values >= cut).astype(float), group, 3, cluster)

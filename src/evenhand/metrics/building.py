@@ -6,42 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Band, Dropped, Finding, GroupSize, Interval, Null
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.relabelling import exceeded
-
-Floats = npt.NDArray[np.float64]
 
 _HALVINGS = 20  # a millionth of p
 
 _BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
 
 
-class Bound(Protocol):
+class _Bound(Protocol):
     """Evidence that is bound to a grouping and counts for itself."""
 
     @property
-    def by(self) -> tuple[str, ...]:
-        """The attributes."""
-        ...
-
+    def by(self) -> tuple[str, ...]: ...
     @property
-    def n(self) -> float:
-        """How many samples it rests on."""
-        ...
-
+    def n(self) -> float: ...
     @property
-    def dropped(self) -> list[Dropped]:
-        """What was left out, by reason."""
-        ...
-
-    def group_sizes(self) -> list[GroupSize]:
-        """The groups with their sizes."""
-        ...
+    def dropped(self) -> list[Dropped]: ...
+    def group_sizes(self) -> list[GroupSize]: ...
 
 
 def number(value: float | np.floating[Any]) -> float | None:
@@ -60,17 +47,9 @@ def band_of(value: float | None) -> Band | None:
 
 
 def described(
-    bound: Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
+    bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
 ) -> Finding:
-    """A Finding with what bound evidence and the definition say already filled in.
-
-    Args:
-        bound: The evidence.
-        name: The metric's stable name.
-        params: Parameters that differ from their default.
-        value: The value, None when not estimable.
-        fields: Further fields of Finding.
-    """
+    """A Finding with what bound evidence and the definition say already filled in."""
     sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
     return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
 
@@ -86,13 +65,9 @@ def as_finding(
 ) -> Finding:
     """A Finding with what the definition of its metric says filled in.
 
-    Args:
-        name: The metric's stable name.
-        by: Attributes crossed.
-        params: Parameters that differ from their default; those that are None are left out.
-        lists: What lists are joined by where the metric is printed; None: they are printed as lists.
-        limits: From a level to the interval, where there is one.
-        fields: Further fields of Finding.
+    Parameters are those that differ from their default; those that are None are left out. ``lists`` is what
+    lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
+    is one.
     """
     definition = DEFINITIONS[name]
     kept = {key: param for key, param in params.items() if param is not None}
@@ -111,22 +86,13 @@ def build(
 ) -> Finding:
     """A Finding with what the grouping and the definition say already filled in.
 
-    Args:
-        grouped: The usable rows.
-        name: The metric's stable name.
-        params: Parameters that differ from their default.
-        value: The value, None when not estimable.
-        fields: Further fields of Finding; ``dropped`` adds to the rows the grouping dropped.
+    ``dropped`` among the fields adds to the rows the grouping dropped.
     """
     dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
-    groups = [
-        GroupSize(key=grouped.group_key(code), n=size)
-        for code, size in enumerate(grouped.group_sizes.tolist())
-        if grouped.by
-    ]
-    dropped += fields.pop("dropped", [])
-    sizes: dict[str, Any] = {"n": grouped.n_rows, "groups": groups, "dropped": dropped}
-    return as_finding(name, grouped.by, params, value=value, **sizes, **fields)
+    fields["dropped"] = dropped + fields.pop("dropped", [])
+    codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
+    groups = [GroupSize(key=grouped.group_key(code), n=size) for code, size in codes]
+    return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
 
 
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
@@ -140,36 +106,21 @@ def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) 
     )
 
 
-def agreeing(
-    ends: tuple[float, float], p_value: float | None, reference: float, level: float = 0.95
-) -> tuple[float, float]:
+def agreeing(ends: Pair, p_value: float | None, reference: float, level: float = 0.95) -> Pair:
     """Limits that do not exclude a reference which the test of the same level does not reject.
 
     Limits and test are of different forms and may differ near the edge; the wider reading is shown.
-
-    Args:
-        ends: Low and high limit.
-        p_value: Of the test that the value is the reference; None without one.
-        reference: Such as 0.
-        level: Of the limits.
     """
     if p_value is None or p_value <= 1 - level:
         return ends
     return min(ends[0], reference), max(ends[1], reference)
 
 
-def joint_p(
-    p_value: float | None, reference: float, limits: Callable[[float], tuple[float, float]]
-) -> float | None:
+def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | None:
     """The p with which both a test and an interval leave a reference: the larger of the two.
 
     A test by exchange is about these very units, an interval about others like them; what is said to be
     beyond chance has to hold for both (intersection-union test, Berger 1982).
-
-    Args:
-        p_value: Of the test; None without one.
-        reference: Such as 0.
-        limits: From a level to the limits.
     """
     if p_value is None:
         return None
@@ -190,13 +141,7 @@ def joint_p(
 def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:
     """Mean and central part of null replicates; None where too many are undefined.
 
-    Args:
-        draws: Null replicates; NaN is left out.
-        level: Of the band.
-        method: What is drawn.
-        seed: Of the draws.
-        side: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; or
-            ``low``.
+    Sides: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; ``low``.
     """
     usable = draws[~np.isnan(draws)]
     if usable.size < 0.9 * draws.size or not usable.size:
@@ -204,23 +149,15 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
     ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
     low, high = np.quantile(usable, ends[side])
     return Null(
-        mean=float(usable.mean()),
-        low=float(low),
-        high=float(high),
-        level=level,
-        method=method,
-        replicates=draws.size,
-        seed=seed,
-    )
+        mean=float(usable.mean()), low=float(low), high=float(high), level=level, method=method,
+        replicates=draws.size, seed=seed,
+    )  # fmt: skip
 
 
 def resampled_p(draws: Floats, observed: float, side: str) -> float | None:
     """``(1 + b) / (1 + B)`` where b of B null replicates are at least as extreme as the observed value.
 
-    Args:
-        draws: Null replicates; NaN is left out.
-        observed: The value.
-        side: ``high``, ``low``, or ``both`` (distance from the null mean).
+    NaN is left out. Sides: ``high``, ``low``, or ``both`` (distance from the null mean).
     """
     usable = draws[~np.isnan(draws)]
     if not usable.size or not np.isfinite(observed):

@@ -124,7 +124,7 @@ class _Asked:
             return {"value": value, "reason": "one_cluster"}
         purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
         rng = stream(self.seed, "resolution_difference", *purpose)
-        found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng, LEVEL)
+        found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
         low, high = found.chance.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
         p_value = joint_p(flip_p_value(found), 0.0, deviations.limits)

@@ -18,10 +18,9 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.building import described
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.clustered import FEWEST, Cells
-from evenhand.stats.exchange import Exchange, exchange
+from evenhand.stats.exchange import Exchange, UnitRows, exchange, likeness
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import units_in
-from evenhand.stats.unit_rows import UnitRows, likeness
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

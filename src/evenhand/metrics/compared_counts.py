@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Dropped, GroupSize, key_of
@@ -18,10 +17,11 @@ from evenhand.evidence.counts import PREDICTIONS, Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.prepared import REPLICATES, By, names_of
 from evenhand.stats import model_summaries
+from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.differences import paired_correlation
 from evenhand.stats.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
-from evenhand.stats.two_figures import paired_correlation
+from evenhand.stats.resampling import runs
 
-Floats = npt.NDArray[np.float64]
 Both = Counts | tuple[Counts, Counts]
 
 MOST_KEPT = 20_000_000  # effect sizes of single classes in resamples that are held at a time
@@ -30,27 +30,16 @@ _SAME_MIX = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Two or more models over one grouping, bound to a seed.
+    """Two or more models over one grouping, bound to a seed."""
 
-    Attributes:
-        aligned: Their usable rows.
-        singles: Counts of each model over these rows.
-        names: What the models are called.
-        seed: The user's one seed.
-    """
-
-    aligned: Aligned
-    singles: tuple[Counts, ...]
-    names: tuple[str, ...]
-    seed: int = 0
+    aligned: Aligned  # their usable rows
+    singles: tuple[Counts, ...]  # counts of each model over these rows
+    names: tuple[str, ...]  # what the models are called
+    seed: int = 0  # the user's one seed
 
     @classmethod
     def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> Compared:
-        """Bind counts of two models: on the same samples (``prediction_b``), or one after the other.
-
-        Raises:
-            UserError: Counts of one model only, an unknown attribute, no usable row.
-        """
+        """Bind counts of two models: on the same samples (``prediction_b``), or one after the other."""
         groups = names_of(by)
         if not groups:
             raise ParameterError("models are compared by groups: name at least one attribute with by=")
@@ -74,7 +63,7 @@ class Compared:
         return self.aligned.joined
 
     @cached_property
-    def _mix(self) -> tuple[Floats, Floats]:
+    def _mix(self) -> Ends:
         """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
         a = self.aligned
         cell, place = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
@@ -103,6 +92,11 @@ class Compared:
         weights = np.bincount(a.group[first], self._mix[1][first], len(a.groups))
         return np.tile(weights, (len(a.n), 1))
 
+    @property
+    def labels(self) -> list[str]:
+        """The true classes that have rows."""
+        return [str(self.aligned.labels[one.cells.label]) for one in self.classes]
+
     @cached_property
     def classes(self) -> list[ComparedClass]:
         """The true classes that have rows, in the common mix."""
@@ -110,8 +104,7 @@ class Compared:
 
     def _classes(self, weights: Floats | None) -> list[ComparedClass]:
         a = self.aligned
-        starts = np.flatnonzero(np.r_[True, np.diff(a.truth) != 0])
-        cuts = [slice(*ends) for ends in zip(starts, np.append(starts[1:], a.truth.size), strict=True)]
+        cuts = runs(a.truth)
         if a.joined:
             return [JointClass(int(a.truth[c.start]), a.group[c], a.answers[:, c], a.n[c]) for c in cuts]
         return [
@@ -140,8 +133,7 @@ class Compared:
     @cached_property
     def _redrawn(self) -> tuple[Drawn, Floats | None]:
         """The replicates, and those of each class's effect size where two models are compared."""
-        labels = [str(self.aligned.labels[one.cells.label]) for one in self.classes]
-        by = "+".join(self.aligned.by)
+        labels, by = self.labels, "+".join(self.aligned.by)
 
         def streams(place: int, start: int) -> np.random.Generator:
             return stream(self.seed, "models", "resampled", by, labels[place], start)
@@ -173,10 +165,7 @@ class Compared:
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
     """Rows of one of the models, by group, and what was left out, as fields of a finding."""
     sizes = aligned.sizes[which]
-    return {
-        "n": float(sizes.sum()),
-        "groups": [
-            GroupSize(key=key_of(key), n=n) for key, n in zip(aligned.groups, sizes.tolist(), strict=True)
-        ],
-        "dropped": [Dropped(reason=reason, count=count) for reason, count in aligned.dropped],
-    }
+    pairs = zip(aligned.groups, sizes.tolist(), strict=True)
+    groups = [GroupSize(key=key_of(key), n=n) for key, n in pairs]
+    dropped = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
+    return {"n": float(sizes.sum()), "groups": groups, "dropped": dropped}

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Interval, Null
 from evenhand.metrics.building import number
 from evenhand.metrics.prepared import LEVEL
-from evenhand.stats.differences import normal_quantile
-from evenhand.stats.two_figures import Ends, chance_band, inverted_p
-
-Floats = npt.NDArray[np.float64]
-Limits = Callable[[float], tuple[float, float]]
+from evenhand.stats.arrays import Ends, Floats, Limits
+from evenhand.stats.differences import inverted_p, normal_quantile
 
 POWER = 0.8  # of the minimum detectable difference
-BY_CHANCE = "where the interval would hold 0"
 
 
-def made_by(limits: Limits, method: str) -> Callable[[float], Interval | None]:
-    """From a level to the interval; None where there are no limits.
+def both_values(values: Floats) -> dict[str, float | str | None]:
+    """The values of both models, as details of their difference."""
+    return {"first": number(float(values[0])), "second": number(float(values[1]))}
 
-    Args:
-        limits: From a level to the limits.
-        method: How they are made.
+
+def difference_of(values: Floats, names: Sequence[str]) -> tuple[float | None, dict[str, Any]]:
+    """First minus second and, where a model has no value, the reason as a field of a finding."""
+    value = number(float(values[0] - values[1]))
+    if value is not None:
+        return value, {}
+    lacking = [name for name, one in zip(names, values, strict=True) if not np.isfinite(one)]
+    return None, {"reason": f"no value for {' and '.join(lacking)}"}
+
+
+def inferred(
+    limits: Limits, value: float, middle: float, method: str, alpha: float, p: float | None = None
+) -> dict[str, Any]:
+    """Interval, null band, p and minimum detectable difference as fields of a finding.
+
+    ``limits`` are those of ``middle``: the corrected difference, or the plain ``value`` itself; ``alpha`` is
+    the level of the strictest test. Without a p of a test it is that of the level at which the limits leave
+    0 out. Where nothing varies: no interval, and p 1 if the models are alike.
     """
+    from scipy import special
 
     def make(level: float) -> Interval | None:
         low, high = (number(end) for end in limits(level))
@@ -35,44 +47,26 @@ def made_by(limits: Limits, method: str) -> Callable[[float], Interval | None]:
             return None
         return Interval(low=low, high=high, level=level, method=method)
 
-    return make
+    def ends(level: Floats) -> Ends:
+        low, high = np.array([limits(level.item())]).T
+        return low, high
 
-
-def inferred(
-    limits: Limits, value: float, middle: float, method: str, alpha: float, p: float | None = None
-) -> dict[str, Any]:
-    """Interval, null band, p and minimum detectable difference.
-
-    Args:
-        limits: From a level to the limits; NaN where nothing varies.
-        value: The plain difference.
-        middle: What the limits are of: the corrected difference, or the value itself.
-        method: How the limits are made.
-        alpha: Level of the strictest test.
-        p: Of a test of its own; None: that of the level at which the limits leave 0 out.
-
-    Returns:
-        Fields of a Finding. Where nothing varies: no interval, and p 1 if the models are alike.
-    """
-    from scipy import special
-
-    interval = made_by(limits, method)(LEVEL)
+    interval = make(LEVEL)
     if interval is None:
         return {"p_value": 1.0 if value == 0 else None, "mde": None}
-    ends = np.array(interval.low), np.array(interval.high)
-    below, mean, above = (float(one) for one in chance_band(np.array(value), np.array(middle), ends))
     error = (interval.high - interval.low) / 2 / normal_quantile(LEVEL)
     return {
-        "interval": interval,
-        "null": Null(mean=mean, low=below, high=above, level=LEVEL, method=BY_CHANCE),
-        "p_value": _p_of(limits) if p is None else p,
+        "limits": make, "interval": interval, "null": null_around(value, middle, interval),
+        "p_value": float(inverted_p(ends)[0]) if p is None else p,
         "mde": number(error * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))),
-    }
+    }  # fmt: skip
 
 
-def _p_of(limits: Limits) -> float:
-    def ends(level: Floats) -> Ends:
-        low, high = limits(float(level[0]))
-        return np.array([low]), np.array([high])
+def null_around(value: float, middle: float, interval: Interval) -> Null:
+    """What a plain value may be where the difference is 0.
 
-    return float(inverted_p(ends)[0])
+    It differs from the corrected one, which the interval belongs to, by what noise adds to it, and lies in
+    the band where, and only where, the interval holds 0.
+    """
+    low, mean, high = value - interval.high, value - middle, value - interval.low
+    return Null(mean=mean, low=low, high=high, level=LEVEL, method="where the interval would hold 0")

@@ -4,37 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import UnknownName
-from evenhand.core.results import Finding, Interval
+from evenhand.core.results import Finding, Interval, Key, Part, key_of
 from evenhand.evidence.counts import Counts
-from evenhand.metrics.building import as_finding, number
-from evenhand.metrics.class_effects import summary_limits
+from evenhand.evidence.paired_predictions import Aligned
+from evenhand.metrics.building import agreeing, as_finding, number
+from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_squares, summary_limits
 from evenhand.metrics.compared_counts import Both, Compared, compared_rows
-from evenhand.metrics.compared_inference import inferred, made_by
-from evenhand.metrics.compared_parts import (
-    APART,
-    OF_EFFECTS,
-    PAIRED,
-    Accuracies,
-    PairOfModels,
-    accuracy_changes,
-    effect_size_changes,
-    shares_of,
-)
+from evenhand.metrics.compared_inference import both_values, difference_of, inferred, null_around
 from evenhand.metrics.effect_options import EffectOptions
-from evenhand.metrics.prepared import LEVEL, By
-from evenhand.stats.differences import gap_limits, worst_limits
+from evenhand.metrics.prepared import LEVEL, By, Prepared
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Pair
+from evenhand.stats.changes import Flips, Shares
+from evenhand.stats.differences import Figure, gap_limits, inverted_p, mover, worst_limits
 from evenhand.stats.model_summaries import SUMMARIES
-from evenhand.stats.two_figures import Figure, mover
+from evenhand.stats.multiplicity import adjust
+from evenhand.stats.summary_intervals import Squares, class_ends
 
-Floats = npt.NDArray[np.float64]
+PAIRED = "adjusted Wald, paired (Bonett and Price)"
+APART = "Newcombe, in one mix"
+OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER, Zou and Donner)"
 
-_BY_CLASS = "cramers_v_mean"  # the summary whose parts are the classes' effect sizes
+
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = (
@@ -89,7 +85,7 @@ def model_differences(
     Returns:
         One Finding for each metric: first minus second, in the metric's units. None where the metric has no
         value for one of them. Parts of ``accuracy_difference`` are classes and groups, those of
-        ``cramers_v_mean_difference`` classes; see ``compared_parts``. Details hold the two models' values on
+        ``cramers_v_mean_difference`` classes. Details hold the two models' values on
         the rows compared, and where mixes differ by how much (``mix_distance``, the share of rows that would
         have to move) and the values in each model's own mix.
 
@@ -102,33 +98,10 @@ def model_differences(
     for metric in metrics:
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
-    compared = Compared.of(evidence, by, names, seed)
-    pair = PairOfModels(compared.aligned, compared.classes, compared.singles, seed)
-    work = _Differences(compared, pair, _clusters(evidence))
-    return [work.finding(metric, alpha / family) for metric in metrics]
-
-
-def _clusters(evidence: Both) -> str:
-    """Columns that rows were sampled by as wholes; empty where they were sampled one by one."""
     both = (evidence,) if isinstance(evidence, Counts) else evidence
-    return ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
-
-
-@dataclass(frozen=True, eq=False)
-class _Inferred:
-    """What limits and p of a difference are made of.
-
-    Attributes:
-        limits: From a level to the limits; NaN where there are none.
-        middle: What they are limits of: the corrected difference, or the value itself.
-        method: How they are made.
-        p: None: that of the limits.
-    """
-
-    limits: Callable[[float], tuple[float, float]]
-    middle: float
-    method: str
-    p: float | None = None
+    clusters = ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
+    work = _Differences(Compared.of(evidence, by, names, seed), clusters)
+    return [work.finding(metric, alpha / family) for metric in metrics]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,63 +109,69 @@ class _Differences:
     """The findings of two models, metric by metric."""
 
     compared: Compared
-    pair: PairOfModels
-    clusters: str
+    clusters: str  # columns that rows were sampled by as wholes
 
     def finding(self, metric: str, alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
-        compared, notes = self.compared, list[str]()
+        compared, aligned, (first, second) = self.compared, self.compared.aligned, self.compared.names
         values = compared.observed[metric][:, 0]
-        value = number(float(values[0] - values[1]))
-        lacking = [name for name, one in zip(compared.names, values, strict=True) if not np.isfinite(one)]
-        fields: dict[str, Any] = {}
-        make: Callable[[float], Interval | None] | None = None
+        value, fields = difference_of(values, compared.names)
         if value is None:
-            fields["reason"] = f"no value for {' and '.join(lacking)}"
+            pass
         elif metric == "skewsize":
-            notes = [SIDE_BY_SIDE]
+            fields["notes"] = [SIDE_BY_SIDE]
         elif self.clusters:
-            notes = [NO_CLUSTERS.format(self.clusters)]
+            fields["notes"] = [NO_CLUSTERS.format(self.clusters)]
         else:
-            known = self._inferred(metric, value)
-            make = made_by(known.limits, known.method)
-            fields = inferred(known.limits, value, known.middle, known.method, alpha, known.p)
-            fields["corrected"] = known.middle if metric in _OF_EFFECTS else None
+            fields = (
+                self._accuracy(value, alpha) if metric == "accuracy" else self._mover(metric, value, alpha)
+            )
         parts = self._parts(metric)
         if self.clusters:
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
-        return _built(compared, metric, value, values, notes=notes, parts=parts, limits=make, **fields)
+        details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
+        if compared.standardised:  # what was done about other mixes of classes and groups
+            own = both_values(compared.own[metric][:, 0])
+            details |= {
+                "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own["first"],
+                "second_own_mix": own["second"], "second_rows": float(aligned.sizes[1].sum()),
+            }  # fmt: skip
+        return as_finding(
+            f"{metric}_difference", aligned.by, {"model": first, "reference": second}, model=first,
+            reference=second, value=value, parts=parts, details=details, **compared_rows(aligned, 0),
+            **fields,
+        )  # fmt: skip
 
-    def _inferred(self, metric: str, value: float) -> _Inferred:
-        if metric == "accuracy":
-            return self._accuracy(value)
+    def _mover(self, metric: str, value: float, alpha: float) -> dict[str, Any]:
+        """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
         correlation = self.compared.correlation(metric)
-        middle, method = value, _OF_GROUPS
-        if metric in _OF_EFFECTS:
-            middle, method = float(first(LEVEL)[1] - second(LEVEL)[1]), OF_EFFECTS
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)
             return max(float(low), -1.0), min(float(high), 1.0)
 
-        return _Inferred(limits, middle, method)
+        if metric not in _OF_EFFECTS:
+            return inferred(limits, value, value, _OF_GROUPS, alpha)
+        middle = float(first(LEVEL)[1] - second(LEVEL)[1])
+        return inferred(limits, value, middle, OF_EFFECTS, alpha) | {"corrected": middle}
 
-    def _accuracy(self, value: float) -> _Inferred:
+    def _accuracy(self, value: float, alpha: float) -> dict[str, Any]:
         aligned = self.compared.aligned
-        found = Accuracies(aligned, np.zeros_like(aligned.truth), 1)
-        p = found.p
+        found = changed(aligned, np.zeros_like(aligned.truth), 1)
+        p = float(found.p[0])
 
-        def limits(level: float) -> tuple[float, float]:
-            low, high = found.limits(level, p)
-            return min(float(low[0]), value), max(float(high[0]), value)
+        def limits(level: float) -> Pair:
+            low, high = (float(end[0]) for end in found.interval(level))
+            low, high = agreeing((low, high), p, 0.0, level)
+            return min(low, value), max(high, value)
 
-        return _Inferred(limits, value, PAIRED if aligned.joined else APART, float(p[0]))
+        return inferred(limits, value, value, PAIRED if aligned.joined else APART, alpha, p)
 
     def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
-        prepared, effects, _ = self.pair.effects(place)
+        prepared, effects, _ = effects_of(self.compared, place)
         summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
         options = EffectOptions.make("separation", {"inference": "none"})
         corrected, ends = summary_limits(prepared, options, effects, summary)
@@ -220,42 +199,164 @@ class _Differences:
 
         return limits
 
-    def _parts(self, metric: str) -> list[Any]:
+    def _parts(self, metric: str) -> list[Part]:
         """What a difference is made of: classes for effect sizes, classes and groups for accuracy."""
         if metric == "accuracy":
-            return list(accuracy_changes(self.pair))
-        if metric == _BY_CLASS:
-            return list(effect_size_changes(self.pair, self.compared.class_correlation()))
+            return accuracy_changes(self.compared)
+        if metric == "cramers_v_mean":
+            return effect_size_changes(self.compared, self.compared.class_correlation())
         return []
 
 
-def _built(compared: Compared, metric: str, value: float | None, values: Floats, **fields: Any) -> Finding:
-    """A Finding with what the rows and the definition say filled in."""
-    aligned, first, second = compared.aligned, *compared.names
-    return as_finding(
-        f"{metric}_difference",
-        aligned.by,
-        {"model": first, "reference": second},
-        model=first,
-        reference=second,
-        value=value,
-        **compared_rows(aligned, 0),
-        details={
-            "compared": "same samples" if aligned.joined else "not paired",
-            "first": number(float(values[0])),
-            "second": number(float(values[1])),
-            **_mix_told(compared, metric),
-        },
-        **fields,
+def effects_of(pair: Compared, place: int) -> tuple[Prepared, ClassEffects, Squares]:
+    """A model's effect sizes by class, and what is known about their squares."""
+    prepared = Prepared.of(pair.singles[place], pair.aligned.by, pair.seed)
+    options = EffectOptions.make("separation", {"inference": "none"})
+    effects = class_effects(prepared, options)
+    return prepared, effects, effect_squares(prepared, options, effects)
+
+
+def accuracy_changes(pair: Compared) -> list[Part]:
+    """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
+
+    Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
+    and the other wrong; details hold how many went either way (``n_gained``: only the first is right;
+    ``n_lost``: only the second). Elsewhere the right answers of each class and group are dealt to the models
+    again. ``p_adjusted``: Holm over the classes, and over the groups, of this pair; ``q_value`` in details is
+    Benjamini and Hochberg's. Parts of kind ``class`` in the order of labels, then of kind ``group``.
+
+    Source: McNemar 1947; Mantel and Haenszel 1959; Bonett and Price 2012 and Newcombe 1998 for intervals.
+    """
+    a = pair.aligned
+    labels = [one.cells.label for one in pair.classes]
+    place = np.full(len(a.labels), -1)
+    place[labels] = np.arange(len(labels))
+    by_class = _accuracies(pair, "class", pair.labels, place[a.truth])
+    return by_class + _accuracies(pair, "group", [key_of(key) for key in a.groups], a.group)
+
+
+def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:
+    """Samples that one of two joined models alone got right, by the unit of each cell, shape (units,)."""
+    right = aligned.answers == aligned.truth
+
+    def summed(some: Mask) -> Floats:
+        return np.bincount(unit, aligned.n * some, units).astype(np.float64)
+
+    return Flips(
+        summed(np.ones(aligned.n.shape, bool)), summed(right[0] & ~right[1]), summed(right[1] & ~right[0])
     )
 
 
-def _mix_told(compared: Compared, metric: str) -> dict[str, float | str | None]:
-    """What was done about other mixes of classes and groups; nothing where they are alike."""
-    if not compared.standardised:
-        return {}
-    first, second = (number(float(one)) for one in compared.own[metric][:, 0])
-    return {
-        "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": first,
-        "second_own_mix": second, "second_rows": float(compared.aligned.sizes[1].sum()),
-    }  # fmt: skip
+def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
+    """Right answers of two models in each class and group, as strata of the units."""
+    cell, first, place = np.unique(
+        aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
+    )
+    right = aligned.answers == aligned.truth
+    rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
+
+    def summed(weights: Floats) -> Floats:
+        return np.stack([np.bincount(place, one, cell.size) for one in weights])
+
+    return Shares(unit[first], summed(rows * right), summed(rows), units)
+
+
+def changed(aligned: Aligned, unit: Codes, units: int) -> Flips | Shares:
+    """Right answers of both models: paired where they answered the same samples, in one mix elsewhere."""
+    return flips_of(aligned, unit, units) if aligned.joined else shares_of(aligned, unit, units)
+
+
+def effect_size_changes(pair: Compared, correlation: Floats) -> list[Part]:
+    """Cramér's V of the first model minus that of the second, in [-1, 1], for each class.
+
+    ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
+    with the correlation of the two where they answered the same samples; p is that of the level at which it
+    leaves 0 out. ``p_adjusted``: Holm over the classes of this pair; ``q_value`` in details is Benjamini and
+    Hochberg's. Parts are in the order of labels; None, with a reason, where V is undefined for a model.
+
+    Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
+    """
+    values, own, reasons = _classes_of(pair)
+    # by how much effect sizes are larger in the common mix than in the model's own
+    factors = [
+        np.divide(shown, effects, out=np.ones(effects.size), where=effects > 0)
+        for shown, (effects, _) in zip(values, own, strict=True)
+    ]
+
+    def limits(level: Floats | float) -> Ends:
+        ends = []
+        for factor, (effects, found) in zip(factors, own, strict=True):
+            low, high = class_ends(found, np.full(effects.size, np.nan), level)
+            ends.append((factor * low, factor * found.corrected, factor * high))
+        low, high = mover(ends[0], ends[1], correlation)
+        return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+    value = values[0] - values[1]
+    middle = factors[0] * own[0][1].corrected - factors[1] * own[1][1].corrected
+    p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
+    a = pair.aligned
+    rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
+    rows = rows[[one.cells.label for one in pair.classes]]
+    more = [
+        {"details": both_values(both)} | ({"reason": reason} if reason else {"corrected": float(shown)})
+        for both, reason, shown in zip(values.T, reasons, middle, strict=True)
+    ]
+    return _parts("class", pair.labels, rows, value, middle, limits(LEVEL), p, method=OF_EFFECTS, more=more)
+
+
+def _classes_of(
+    pair: Compared,
+) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
+    """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
+    shown = [one.observed() for one in pair.classes]
+    reasons: list[str | None] = [None] * len(pair.labels)
+    values, own = [], []
+    for model in (0, 1):
+        each = zip(pair.classes, shown, strict=True)
+        values.append(np.array([one.cells.effect(tables[model], model)[0] for one, tables in each]))
+        prepared, effects, found = effects_of(pair, model)
+        codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(effects.labels)}
+        chosen = np.array([codes[label] for label in pair.labels])
+        own.append((effects.values[chosen], found.each(partial(np.take, indices=chosen))))
+        reasons = [said or effects.reasons[place] for said, place in zip(reasons, chosen, strict=True)]
+    return np.stack(values), own, reasons
+
+
+def _accuracies(pair: Compared, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
+    a, found = pair.aligned, changed(pair.aligned, unit, len(keys))
+    values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
+    rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
+    p, value = found.p, values[0] - values[1]
+    low, high = found.interval(LEVEL)
+    kept = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
+    ends = np.where(kept, np.minimum(low, 0), low), np.where(kept, np.maximum(high, 0), high)
+    details = [both_values(one) for one in values.T]
+    if isinstance(found, Flips):
+        for one, gained, lost in zip(details, found.gained.tolist(), found.lost.tolist(), strict=True):
+            one |= {"n_gained": gained, "n_lost": lost}
+    more = [{"details": one} for one in details]
+    return _parts(kind, keys, rows, value, value, ends, p, method=PAIRED if a.joined else APART, more=more)
+
+
+def _parts(
+    kind: str, keys: Sequence[Key], rows: Floats | Codes, value: Floats, middle: Floats, ends: Ends,
+    p: Floats, *, method: str, more: Sequence[dict[str, Any]],
+) -> list[Part]:  # fmt: skip
+    """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
+    adjusted, rates = adjust(p, "holm"), adjust(p, "bh")
+    made = []
+    for i, key in enumerate(keys):
+        fields: dict[str, Any] = {}
+        if not np.isnan(value[i]):
+            low, high = float(ends[0][i]), float(ends[1][i])
+            interval = Interval(low=low, high=high, level=LEVEL, method=method)
+            more[i]["details"]["q_value"] = number(rates[i])
+            fields = {
+                "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
+                "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
+            }  # fmt: skip
+        shown = number(value[i])
+        made.append(
+            Part(kind=kind, key=key, value=shown, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
+        )
+    return made

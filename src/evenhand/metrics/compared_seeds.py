@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Dropped, Finding, Interval, Null, Param, Part
 from evenhand.metrics.building import as_finding, number
@@ -17,9 +16,9 @@ from evenhand.metrics.compared_counts import Compared, compared_rows
 from evenhand.metrics.compared_inference import POWER
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats import between_seeds
+from evenhand.stats.arrays import Floats
 from evenhand.stats.between_seeds import Estimate
 
-Floats = npt.NDArray[np.float64]
 Ends = tuple[float | None, float | None]
 
 SPREAD = "_seed_spread"
@@ -33,23 +32,15 @@ NO_SPREAD = "all seeds gave one value, so that there is no spread to measure a d
 
 @dataclass(frozen=True)
 class SeedGroup:
-    """Runs of one recipe that differ in the seed only; or a single run.
+    """Runs of one recipe that differ in the seed only; or a single run."""
 
-    Attributes:
-        name: What they are called together.
-        places: Their places among the runs compared.
-        seeds: What the seed of each is.
-        told: Whether the runs say their seeds; if not, seeds are numbers of runs, and not paired by them.
-        own_samples: Whether each seed was asked about samples of its own.
-        asked: Whether the user made the group.
-    """
-
-    name: str
-    places: tuple[int, ...]
-    seeds: tuple[str, ...]
+    name: str  # what they are called together
+    places: tuple[int, ...]  # their places among the runs compared
+    seeds: tuple[str, ...]  # what the seed of each is
+    # whether the runs say their seeds; if not, seeds are numbers of runs, and not paired by them
     told: bool = True
-    own_samples: bool = False
-    asked: bool = False
+    own_samples: bool = False  # whether each seed was asked about samples of its own
+    asked: bool = False  # whether the user made the group
 
     @property
     def several(self) -> bool:
@@ -59,19 +50,12 @@ class SeedGroup:
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """Values of every run by measure, and replicates of them with samples drawn again.
+    """Values of every run by measure, and replicates of them with samples drawn again."""
 
-    Attributes:
-        compared: The runs' usable rows.
-        values: Value of each run, shape (M,), by measure; NaN where there is none.
-        draws: Replicates of each run's value, shape (M, R), by measure.
-        dropped: Samples left out of all.
-    """
-
-    compared: Compared
-    values: Mapping[str, Floats]
-    draws: Mapping[str, Floats]
-    dropped: Sequence[Dropped] = ()
+    compared: Compared  # the runs' usable rows
+    values: Mapping[str, Floats]  # value of each run, shape (M,), by measure; NaN where there is none
+    draws: Mapping[str, Floats]  # replicates of each run's value, shape (M, R), by measure
+    dropped: Sequence[Dropped] = ()  # samples left out of all
 
     @classmethod
     def of(cls, compared: Compared, dropped: Sequence[Dropped] = ()) -> OverSeeds:
@@ -82,53 +66,37 @@ class OverSeeds:
     def spread(self, metric: str, group: SeedGroup, ends: Sequence[Ends] = ()) -> Finding:
         """Between-seed standard deviation of one measure, with each seed as a part.
 
-        Args:
-            metric: One of ``SUMMARIES``.
-            group: Two or more seeds.
-            ends: Each seed's sampling interval, where there is one.
-
-        Returns:
-            The standard deviation over seeds (``n - 1``) with its chi-square interval, which holds if seeds
-            are normal. Details: the mean over seeds with its interval, and ``sampling_error``, the standard
-            error of one run by its samples. None where a seed has no value.
+        The standard deviation (``n - 1``) over two or more seeds with its chi-square interval, which holds if
+        seeds are normal; ``ends`` are each seed's sampling interval, where there is one. Details: the mean
+        over seeds with its interval, and ``sampling_error``, the standard error of one run by its samples.
+        None where a seed has no value.
         """
         values = self.values[metric][list(group.places)]
         lacking = lacking_in(group, values)
         parts = self._parts(metric, group, ends)
+        name, params = f"{metric}{SPREAD}", dict[str, Param](model=group.name)
         if lacking:
-            return self._finding(
-                f"{metric}{SPREAD}", group, {"model": group.name}, reason=lacking, parts=parts
-            )
+            return self._finding(name, group, params, reason=lacking, parts=parts)
         found = between_seeds.spread(values, LEVEL)
         middle = self.mean(metric, group)
         high = found.high if metric in _UNBOUNDED else max(found.sd, min(found.high, _MOST_SPREAD))
         interval = Interval(low=found.low, high=high, level=LEVEL, method="chi-square over seeds")
         return self._finding(
-            f"{metric}{SPREAD}",
-            group,
-            {"model": group.name},
-            value=found.sd,
-            interval=interval if found.sd > 0 else None,
-            parts=parts,
+            name, group, params, value=found.sd, interval=interval if found.sd > 0 else None, parts=parts,
             details={
-                "seeds": float(len(group.places)),
-                "mean": middle.value,
-                "mean_low": middle.low,
-                "mean_high": middle.high,
-                "sampling_error": self._sampling_error(metric, group),
+                "seeds": float(len(group.places)), "mean": middle.value, "mean_low": middle.low,
+                "mean_high": middle.high, "sampling_error": self._sampling_error(metric, group),
             },
-        )
+        )  # fmt: skip
 
     def mean(self, metric: str, group: SeedGroup) -> Estimate:
         """The mean over two or more seeds, with an interval that counts seeds and samples.
 
         The interval ends where the measure does: t of two seeds would put an accuracy above 1.
         """
-        places = list(group.places)
-        weights = np.full(len(places), 1 / len(places))
-        values = self.values[metric][places]
-        found = between_seeds.mean_of(values, self._shared(metric, weights, [group]) or 0.0, LEVEL)
-        return _within(found, metric, 0.0)
+        values = self.values[metric][list(group.places)]
+        shared = self._shared(metric, np.full(values.size, 1 / values.size), [group]) or 0.0
+        return _within(between_seeds.mean_of(values, shared, LEVEL), metric, 0.0)
 
     def difference(self, metric: str, first: SeedGroup, second: SeedGroup, *, alpha: float = 0.05) -> Finding:
         r"""Mean over the first's seeds minus that over the second's, ``metric_difference``; fair at 0.
@@ -136,16 +104,8 @@ class OverSeeds:
         Two or more seeds on both sides: Welch's t with seeds as the unit, or by seed where both have the same
         seeds and runs are paired. The variance also holds what samples do to all seeds alike, from samples
         drawn again (``stats/between_seeds``). One seed on a side: the t of a single further seed, with the
-        spread of the other side.
-
-        Args:
-            metric: One of ``SUMMARIES``.
-            first: Its seeds; at least one of the two has several.
-            second: Those of the reference.
-            alpha: Level of the test over the number of tests, for ``mde``.
-
-        Returns:
-            In the metric's units. None where a seed has no value. p is None where nothing varies.
+        spread of the other side. None where a seed has no value. p is None where nothing varies. ``alpha`` is
+        the level of the test over the number of tests, for ``mde``.
 
         Source: Welch 1947; Satterthwaite 1946; Fisher 1935.
         """
@@ -167,15 +127,12 @@ class OverSeeds:
         return self._finding(
             name, first, params, second=second, value=made.value, **fields,
             details={
-                **self._compared_on(),
-                "first": float(here.mean()),
-                "second": float(there.mean()),
-                "first_seeds": float(here.size),
-                "second_seeds": float(there.size),
-                "seed_error": made.seed_error,
-                "sample_error": None if shared is None else math.sqrt(shared),
-                "paired_by": "seed" if by_seed else None,
-                "degrees_of_freedom": number(made.df),
+                "compared": "same samples" if self.compared.joined else "not paired",
+                **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
+                "first": float(here.mean()), "second": float(there.mean()),
+                "first_seeds": float(here.size), "second_seeds": float(there.size),
+                "seed_error": made.seed_error, "sample_error": None if shared is None else math.sqrt(shared),
+                "paired_by": "seed" if by_seed else None, "degrees_of_freedom": number(made.df),
             },
         )  # fmt: skip
 
@@ -209,31 +166,21 @@ class OverSeeds:
         return float(np.sqrt(np.var(kept, axis=1, ddof=1).mean()))
 
     def _parts(self, metric: str, group: SeedGroup, ends: Sequence[Ends]) -> list[Part]:
-        rows = self.compared.aligned.sizes.sum(axis=1)
-        parts = []
-        for place, (run, seed) in enumerate(zip(group.places, group.seeds, strict=True)):
-            value = number(float(self.values[metric][run]))
-            own = ends[place] if ends else (None, None)
-            parts.append(seed_part(seed, self.compared.names[run], value, own, float(rows[run])))
-        return parts
-
-    def _compared_on(self) -> dict[str, float | str | None]:
-        how = "same samples" if self.compared.joined else "not paired"
-        return {
-            "compared": how,
-            **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
-        }
+        rows, values, names = (
+            self.compared.aligned.sizes.sum(axis=1),
+            self.values[metric],
+            self.compared.names,
+        )
+        own = ends or [(None, None)] * len(group.places)
+        return [
+            seed_part(seed, names[run], number(float(values[run])), ends, float(rows[run]))
+            for run, seed, ends in zip(group.places, group.seeds, own, strict=True)
+        ]
 
     def _finding(
-        self,
-        name: str,
-        first: SeedGroup,
-        params: dict[str, Param],
-        *,
-        second: SeedGroup | None = None,
-        value: float | None = None,
-        **fields: Any,
-    ) -> Finding:
+        self, name: str, first: SeedGroup, params: dict[str, Param], *, second: SeedGroup | None = None,
+        value: float | None = None, **fields: Any,
+    ) -> Finding:  # fmt: skip
         aligned = self.compared.aligned
         rows = compared_rows(aligned, first.places[0])
         rows["dropped"] = [*self.dropped, *rows["dropped"]]
@@ -251,32 +198,19 @@ def _within(found: Estimate, metric: str, lowest: float) -> Estimate:
 
 
 def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) -> Part:
-    """One seed of a spread.
-
-    Args:
-        seed: The seed.
-        run: What its run is called.
-        value: None where it has none.
-        ends: Of the run's own sampling interval.
-        n: Rows.
-    """
+    """One seed of a spread."""
     low, high = ends
     interval = None
     if low is not None and high is not None:
         interval = Interval(low=low, high=high, level=LEVEL, method="sampling interval of the run")
-    reason = "undefined" if value is None else None
     return Part(
-        kind="seed", key=seed, value=value, interval=interval, n=n, reason=reason, details={"run": run}
-    )
+        kind="seed", key=seed, value=value, interval=interval, n=n, details={"run": run},
+        reason="undefined" if value is None else None,
+    )  # fmt: skip
 
 
 def lacking_in(group: SeedGroup, values: Floats) -> str:
-    """Which seeds have no value; empty where all have one.
-
-    Args:
-        group: Its seeds.
-        values: One of each, shape (n,); NaN where there is none.
-    """
+    """Which seeds have no value; empty where all have one."""
     lacking = [seed for seed, value in zip(group.seeds, values, strict=True) if not np.isfinite(value)]
     return f"no value for seed {', '.join(lacking)} of {group.name}" if lacking else ""
 
@@ -286,39 +220,24 @@ def estimated(
 ) -> tuple[Estimate, str]:
     """Mean over the first's seeds minus that over the second's, and how it was made.
 
-    Args:
-        first: Its seeds; at least one of the two has several.
-        second: Those of the reference.
-        here: Values of the first, shape (n1,).
-        there: Values of the second, shape (n2,).
-        shared: Variance by samples that seeds share, as in ``between_seeds.welch``.
-        by_seed: Take differences of equal seeds.
+    At least one of the two has several seeds; ``by_seed`` takes differences of equal seeds.
     """
     if by_seed:
         order = [second.seeds.index(seed) for seed in first.seeds]
-        return between_seeds.paired(here - there[order], shared, LEVEL), "paired t over seeds"
+        return between_seeds.mean_of(here - there[order], shared, LEVEL), "paired t over seeds"
     if first.several and second.several:
         return between_seeds.welch(here, there, shared, LEVEL), "Welch t over seeds"
     how = "t of one further seed"
     if second.several:
         return between_seeds.predicted(float(here[0]), there, shared, LEVEL), how
     turned = between_seeds.predicted(float(there[0]), here, shared, LEVEL)
-    found = Estimate(
-        -turned.value, turned.error, turned.seed_error, turned.df, -turned.high, -turned.low, turned.p_value
-    )
-    return found, how
+    return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low), how
 
 
 def uncertain(made: Estimate, how: str, alpha: float) -> dict[str, Any]:
     """Interval, null band, p and smallest detectable difference; a note where nothing varies.
 
-    Args:
-        made: The difference.
-        how: It was made, for the interval.
-        alpha: Level of the test over the number of tests.
-
-    Returns:
-        Fields of a Finding.
+    ``alpha`` is the level of the test over the number of tests.
     """
     if made.error == 0:
         return {"notes": [NO_SPREAD]}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evenhand.core.results import Source
+from evenhand.stats.model_summaries import SUMMARIES
 
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 
@@ -26,12 +27,6 @@ _INDICATORS = (
 )
 _DE_VRIES = "De Vries et al., Does object recognition work for everyone?, CVPR workshops 2019"
 _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
-
-
-_SUMMARIES = (
-    "skewsize", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "accuracy", "worst_group_accuracy",
-    "accuracy_gap",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,14 +100,10 @@ DEFINITIONS: dict[str, Definition] = {
     "precision_at_k": _of(_INDICATORS, "higher is better", "section 3.3"),
     "precision_gap": _of(_INDICATORS, "lower is fairer", "section 3.3, range over groups", 0.0),
     **{
-        f"{name}_difference": _of(_SKEWSIZE, "descriptive", "first model minus second", 0.0)
-        for name in _SUMMARIES
-    },
-    **{
         f"{name}_seed_spread": _of(
             "standard deviation over seeds", "descriptive", "n - 1; chi-square interval"
         )
-        for name in _SUMMARIES
+        for name in SUMMARIES
     },
 }
 
@@ -126,5 +117,5 @@ _COMPARED_ANSWERS = (
 
 DEFINITIONS |= {
     f"{name}_difference": _of(DEFINITIONS[name].source.paper, "descriptive", "first model minus second", 0.0)
-    for name in _COMPARED_ANSWERS
+    for name in (*SUMMARIES, *_COMPARED_ANSWERS)
 }

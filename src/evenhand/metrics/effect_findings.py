@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
-from evenhand.metrics.accuracy_inference import deciding
 from evenhand.metrics.building import band_of, build, null_band, number, percentile_interval, resampled_p
 from evenhand.metrics.class_effects import (
     ClassEffects,
@@ -22,6 +21,7 @@ from evenhand.metrics.class_effects import (
     summary_limits,
 )
 from evenhand.metrics.effect_options import EffectOptions
+from evenhand.metrics.group_accuracy import deciding
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared

@@ -30,18 +30,14 @@ def adjust_run(
     The interval of a primary becomes that of its place in the family, ``1 - alpha / (m - rank + 1)`` of m
     tests by Holm, so that p and interval shown together are of one level; the 95 % interval stays in the
     details ``low_95`` and ``high_95``. Findings with a role already, and those without a test, stay.
-
-    Args:
-        findings: All of one run.
-        primaries: Names of metrics; ``name[key=value]`` for one choice of parameters. None: every finding
-            that has a test and a reference.
-        alpha: Level of the family.
-        method: ``holm``, ``bh`` or ``none``.
+    Primaries are names of metrics; ``name[key=value]`` for one choice of parameters; None: every finding that
+    has a test and a reference. Methods are those of ``adjust``.
     """
     chosen = [index for index, one in enumerate(findings) if one.role is None and _named(one, primaries)]
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])
     adjusted, places = adjust(p, method), _places(p)
-    result = [_exploratory(one) for one in findings]
+    exploratory = {"role": "exploratory"}
+    result = [one if one.p_value is None else one.model_copy(update=exploratory) for one in findings]
     for index, corrected, place in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
         result[index] = _primary(findings[index], corrected, place if method == "holm" else 1, alpha, method)
     passed = {_grouping(result[index]) for index in chosen if standing_of(result[index], alpha).beyond}
@@ -78,10 +74,6 @@ def _named(finding: Finding, primaries: Sequence[str] | None) -> bool:
     return False
 
 
-def _exploratory(finding: Finding) -> Finding:
-    return finding.model_copy(update={"role": "exploratory"}) if finding.p_value is not None else finding
-
-
 def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method: str) -> Finding:
     update: dict[str, object] = {"role": "primary"}
     if np.isfinite(adjusted):
@@ -90,8 +82,6 @@ def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method:
     other = usual is not None and not isclose(usual.level, level)
     shown = finding.interval_at(level) if other else None
     if usual is not None and isinstance(shown, Interval):
-        update |= {
-            "interval": shown,
-            "details": {**finding.details, "low_95": usual.low, "high_95": usual.high},
-        }
+        details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
+        update |= {"interval": shown, "details": details}
     return finding.model_copy(update=update)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
@@ -17,13 +16,11 @@ from evenhand.metrics.building import described, null_band
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import units_in
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Ends = tuple[float, float]
 Details = dict[str, float | str | None]
 
 ONE_CLUSTER = "one_cluster"
@@ -32,42 +29,25 @@ ONE_CLUSTER = "one_cluster"
 
 @dataclass(frozen=True, eq=False)
 class GapTest:
-    """What is known of a gap.
+    """What is known of a gap."""
 
-    Attributes:
-        p_value: Of the gap of groups that are exchanged.
-        draws: Gaps of groups that were exchanged.
-        limits: From a level to low and high limit of the gap.
-        method: How limits are made.
-        chance_at: The gap that chance alone leads to expect, where that is not 0.
-    """
-
-    p_value: float
-    draws: Floats
-    limits: Callable[[float], Ends]
-    method: str
-    chance_at: float | None = None
+    p_value: float  # of the gap of groups that are exchanged
+    draws: Floats  # gaps of groups that were exchanged
+    limits: Limits  # from a level to low and high limit of the gap
+    method: str  # how limits are made
+    chance_at: float | None = None  # the gap that chance alone leads to expect, where that is not 0
 
 
 @dataclass(frozen=True, eq=False)
 class GroupQuestion(ABC):
-    """What one metric asks of evidence that is bound to a grouping.
+    """What one metric asks of evidence that is bound to a grouping."""
 
-    Attributes:
-        bound: The samples or queries by group.
-        name: Name of the metric.
-        unknown: ``keep`` or ``exclude`` those whose annotators could not tell.
-        mode: ``default`` or ``paper``.
-        infers: Whether intervals, null bands and p are wanted.
-        seed: Of the exchanges.
-    """
-
-    bound: NamedGroups
-    name: str
-    unknown: str
-    mode: str
-    infers: bool
-    seed: int
+    bound: NamedGroups  # the samples or queries by group
+    name: str  # name of the metric
+    unknown: str  # `keep` or `exclude` those whose annotators could not tell
+    mode: str  # `default` or `paper`
+    infers: bool  # whether intervals, null bands and p are wanted
+    seed: int  # of the exchanges
 
     @property
     @abstractmethod
@@ -94,7 +74,7 @@ class GroupQuestion(ABC):
         """How intervals of rates are made."""
 
     @cached_property
-    def limits(self) -> tuple[Floats, Floats]:
+    def limits(self) -> Ends:
         """Of the rate of each group."""
         return self.grouped.limits(normal_quantile(LEVEL))
 
@@ -106,13 +86,7 @@ class GroupQuestion(ABC):
         return {"interval": self.interval((float(low[code]), float(high[code])), value, LEVEL, self.method)}
 
     def rate(self, value: float, whole: Rates, **fields: Any) -> Finding:
-        """A rate of all samples with its interval.
-
-        Args:
-            value: The rate.
-            whole: The same of one group, for its limits.
-            fields: Further fields of the finding.
-        """
+        """A rate of all samples with its interval."""
         if not whole.size[0]:
             return self.finding(value, reason=ONE_CLUSTER, **fields)
 
@@ -130,51 +104,36 @@ class GroupQuestion(ABC):
             return self.bound.sizes
         return units_in(cluster, group, len(self.bound.groups))
 
-    def interval(self, ends: Ends, value: float, level: float, method: str) -> Interval:
+    def interval(self, ends: Pair, value: float, level: float, method: str) -> Interval:
         """An interval that holds its value, which paper mode may have rounded."""
         return Interval(low=min(ends[0], value), high=max(ends[1], value), level=level, method=method)
 
     def described(
-        self,
-        value: float | None,
-        params: Mapping[str, Any],
-        facts: Mapping[str, Any],
-        remarks: list[str],
+        self, value: float | None, params: Mapping[str, Any], facts: Mapping[str, Any], remarks: list[str],
         **fields: Any,
-    ) -> Finding:
+    ) -> Finding:  # fmt: skip
         """A Finding with what the grouping and the definition say filled in.
 
-        Args:
-            value: The value, None when not estimable.
-            params: The metric's own parameters.
-            facts: What else tells the evidence from others.
-            remarks: What to know about the evidence; ``notes`` of the fields follow.
-            fields: Further fields of Finding.
+        ``facts`` tell the evidence from others; ``remarks`` come before the ``notes`` of the fields.
         """
-        told: dict[str, Any] = {
-            **params,
-            **({"unknown": self.unknown} if self.unknown != "keep" else {}),
-            **facts,
-            **({"mode": self.mode} if self.mode == "paper" else {}),
-        }
+        unknown = {"unknown": self.unknown} if self.unknown != "keep" else {}
+        mode = {"mode": self.mode} if self.mode == "paper" else {}
         notes = remarks + fields.pop("notes", [])
-        return described(self.bound, self.name, told, value, notes=notes, **fields)
+        return described(
+            self.bound, self.name, {**params, **unknown, **facts, **mode}, value, notes=notes, **fields
+        )
 
     def extremes(self, numbers: Floats, what: str) -> Details:
         """The known groups with the highest and the lowest number, for the details of a gap.
 
-        Args:
-            numbers: One for each known group.
-            what: What they are, such as ``rate``.
+        ``numbers`` has one for each known group; ``what`` they are, such as ``rate``, names them.
         """
         known = np.flatnonzero(self.bound.known)
         highest, lowest = int(known[numbers.argmax()]), int(known[numbers.argmin()])
         return {
-            "highest": "*".join(self.bound.groups[highest]),
-            f"highest_{what}": float(numbers.max()),
-            "lowest": "*".join(self.bound.groups[lowest]),
-            f"lowest_{what}": float(numbers.min()),
-        }
+            "highest": "*".join(self.bound.groups[highest]), f"highest_{what}": float(numbers.max()),
+            "lowest": "*".join(self.bound.groups[lowest]), f"lowest_{what}": float(numbers.min()),
+        }  # fmt: skip
 
     def not_compared(self) -> list[str]:
         """Notes that name the groups that are not compared, by why; nothing where there are none."""
@@ -190,18 +149,11 @@ class GroupQuestion(ABC):
         """A note where the highest or the lowest of the known groups is small."""
         known = np.flatnonzero(self.bound.known)
         ends = dict.fromkeys(int(known[place]) for place in (numbers.argmax(), numbers.argmin()))
-        return few_decide(
-            (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends), self.units
-        )
+        named = (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends)
+        return few_decide(named, self.units)
 
     def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
-        """A largest minus a smallest number with its interval, null and p.
-
-        Args:
-            value: The gap.
-            test: Its test.
-            fields: Further fields of the finding.
-        """
+        """A largest minus a smallest number with its interval, null and p."""
 
         def make(level: float) -> Interval:
             low, high = test.limits(level)

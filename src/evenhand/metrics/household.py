@@ -315,7 +315,7 @@ def _ratio(
     if some.size > 1:
         moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
         none, rng = np.zeros(moved.size, dtype=bool), question.stream("flip", purpose)
-        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng, LEVEL)
+        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
         fields |= {
             "null": _exchanged_models(rate + base, paired, question.seed),
             "p_value": flip_p_value(paired),

@@ -17,8 +17,7 @@ from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.clustered import Cells, ClusterMean
 from evenhand.stats.differences import MOST_PAIRED
-from evenhand.stats.exchange import Exchange, exchange
-from evenhand.stats.unit_rows import UnitRows
+from evenhand.stats.exchange import Exchange, UnitRows, exchange
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -18,10 +18,8 @@ from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.differences import range_limits
-from evenhand.stats.exchange import Exchange, exchange
-from evenhand.stats.group_rates import group_rates
-from evenhand.stats.rates import Rates
-from evenhand.stats.unit_rows import UnitRows
+from evenhand.stats.exchange import Exchange, UnitRows, exchange
+from evenhand.stats.rates import Rates, group_rates
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -13,7 +13,7 @@ from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.group_rates import reached, reached_rates
+from evenhand.stats.rates import reached, reached_rates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

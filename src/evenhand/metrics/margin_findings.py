@@ -7,18 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Interval, Null, Part
-from evenhand.metrics.building import agreeing, build, number
+from evenhand.metrics.building import agreeing, build, null_band, number
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, Prepared, check_common
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import Confusion, summaries
-
-Floats = npt.NDArray[np.float64]
-Ends = tuple[float, float]
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _HALVINGS = 8
@@ -27,33 +24,19 @@ _Z_LEVEL = 1.959963984540054
 
 @dataclass(frozen=True)
 class Inference:
-    """What is known of a value beyond itself.
+    """What is known of a value beyond itself."""
 
-    Attributes:
-        ends: From a level to the limits.
-        method: How these are made.
-        p_value: Of the test that groups make no difference.
-        reference: Where the value stands then; None where nothing says so.
-        draws: The value with exchanged groups, shape (R,).
-        exchanged: What was exchanged.
-        side: Which side of the draws is unfair: ``high`` or ``low``.
-        corrected: The value without what noise adds.
-        deciding: Units of each group that decides the value.
-        details: Further numbers.
-        notes: What a reader has to know.
-    """
-
-    ends: Callable[[float], Ends]
-    method: str
-    p_value: float | None = None
-    reference: float | None = None
-    draws: Floats | None = None
-    exchanged: str = ""
-    side: str = "high"
-    corrected: float | None = None
-    deciding: Mapping[str, int] = field(default_factory=dict)
-    details: Mapping[str, float | None] = field(default_factory=dict)
-    notes: Sequence[str] = ()
+    ends: Callable[[float], tuple[Any, Any]]  # from a level to the limits
+    method: str  # how these are made
+    p_value: float | None = None  # of the test that groups make no difference
+    reference: float | None = None  # where the value stands then; None where nothing says so
+    draws: Floats | None = None  # the value with exchanged groups, shape (R,)
+    exchanged: str = ""  # what was exchanged
+    side: str = "high"  # which side of the draws is unfair: `high` or `low`
+    corrected: float | None = None  # the value without what noise adds
+    deciding: Mapping[str, int] = field(default_factory=dict)  # units of each group that decides the value
+    details: Mapping[str, float | None] = field(default_factory=dict)  # further numbers
+    notes: Sequence[str] = ()  # what a reader has to know
 
 
 def observed(prepared: Prepared, mode: str) -> Confusion:
@@ -64,74 +47,51 @@ def observed(prepared: Prepared, mode: str) -> Confusion:
 def margin_finding(
     prepared: Prepared,
     name: str,
-    key: str,
     infer: Callable[[Margins, float], Inference | str],
     *,
     mode: str,
     inference: str,
+    key: str | None = None,
     params: dict[str, Any] | None = None,
-    parts: list[Part] | None = None,
+    parts: Sequence[Part] = (),
 ) -> Finding:
-    """A scalar of ``summaries`` as a Finding.
+    """A scalar of ``summaries``, called ``key`` or as the metric, as a Finding.
 
-    Args:
-        prepared: The bound evidence.
-        name: The metric's name.
-        key: Which scalar.
-        infer: From margins and value to interval, null and p, or why there are none.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        params: Parameters that differ from their default.
-        parts: Parts of the finding.
+    ``infer`` gives interval, null and p of margins and value, or why there are none.
     """
     check_common(mode, inference)
     memo = prepared.memo.setdefault(("margins", mode), {})
     if not memo:
         memo.update(summaries(observed(prepared, mode)))
-    value = number(float(memo[key]))
+    value = number(float(memo[key or name]))
     # the differences between modes show on single groups only, so equal values carry one name
     chosen = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
-    return inferred(prepared, name, chosen, value, infer, inference=inference, parts=parts)
-
-
-def inferred(
-    prepared: Prepared,
-    name: str,
-    params: dict[str, Any],
-    value: float | None,
-    infer: Callable[[Margins, float], Inference | str],
-    *,
-    inference: str,
-    parts: list[Part] | None = None,
-) -> Finding:
-    """A Finding of a value with what is inferred of it."""
     if value is None:
         reason = "single_group" if len(prepared.grouped.groups) < 2 else "undefined"
-        return build(prepared.grouped, name, params, None, parts=parts or [], reason=reason)
+        return build(prepared.grouped, name, chosen, None, parts=list(parts), reason=reason)
     margins = Margins.of(prepared)
-    known = infer(margins, value) if inference == "auto" else None
-    if not isinstance(known, Inference):
+    known = infer(margins, value) if inference == "auto" else ""
+    if isinstance(known, str):
         notes = [known] if known else []
-        return build(prepared.grouped, name, params, value, parts=parts or [], notes=notes)
-
-    p_value = _weaker(known)
+        return build(prepared.grouped, name, chosen, value, parts=list(parts), notes=notes)
+    p_value, reference = _weaker(known), known.reference
+    shown = value if known.corrected is None else known.corrected
 
     def at(level: float) -> Interval:
-        low, high = known.ends(level)
-        shown = value if known.corrected is None else known.corrected
+        low, high = (float(end) for end in known.ends(level))
         ends = min(low, shown), max(high, shown)
-        if known.reference is not None:
-            ends = agreeing(ends, p_value, known.reference, level)
+        if reference is not None:
+            ends = agreeing(ends, p_value, reference, level)
         return Interval(low=ends[0], high=ends[1], level=level, method=known.method)
 
     usual = at(LEVEL)
     notes = [*known.notes, *few_decide(known.deciding.items(), margins.unit)]
-    if margins.tables is not None and margins.tables.fixed and len(prepared.grouped.groups) > 1:
+    if margins.tables is not None and margins.tables.relabelling.fixed and len(prepared.grouped.groups) > 1:
         notes.insert(0, explain("one_cluster"))
     return build(
-        prepared.grouped, name, params, value, parts=parts or [], interval=usual, limits=at,
+        prepared.grouped, name, chosen, value, parts=list(parts), interval=usual, limits=at,
         null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=p_value,
-        corrected=known.corrected, chance_at=known.reference or None, mde=_detectable(known, usual, value),
+        corrected=known.corrected, chance_at=reference or None, mde=_detectable(known, usual.high - shown),
         notes=notes, details=dict(known.details),
     )  # fmt: skip
 
@@ -152,28 +112,17 @@ def _weaker(known: Inference) -> float | None:
 
 
 def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:
-    """Mean and one-sided band of what exchanged groups give: from the fairest draw to the 95 % point."""
-    if draws is None or np.isnan(draws).mean() > 0.1:
+    """Mean and band of what exchanged groups give, if any were drawn."""
+    if draws is None:
         return None
-    usable = draws[~np.isnan(draws)]
-    if side == "both":
-        low, high = np.quantile(usable, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    elif side == "high":
-        low, high = usable.min(), np.quantile(usable, LEVEL)
-    else:
-        low, high = np.quantile(usable, 1 - LEVEL), usable.max()
-    return Null(
-        mean=float(usable.mean()), low=float(low), high=float(high), level=LEVEL, method=exchanged,
-        replicates=draws.size, seed=seed,
-    )  # fmt: skip
+    return null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
 
 
-def _detectable(known: Inference, usual: Interval, value: float) -> float | None:
+def _detectable(known: Inference, arm: float) -> float | None:
     """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
     if known.draws is None or known.side != "high" or np.isnan(known.draws).all():
         return None
-    error = (usual.high - (value if known.corrected is None else known.corrected)) / _Z_LEVEL
-    return number(float(np.nanquantile(known.draws, LEVEL) + _Z_POWER * error))
+    return number(float(np.nanquantile(known.draws, LEVEL) + _Z_POWER * (arm / _Z_LEVEL)))
 
 
 def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:

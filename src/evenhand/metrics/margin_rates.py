@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.metrics.prepared import Prepared
 from evenhand.stats import resampling
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.confusion import Confusion, over_classes, range_over_groups, summaries
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Tally
 from evenhand.stats.null_tables import draw_tables
 from evenhand.stats.rates import Rates
 from evenhand.stats.unit_rates import UnitRates
-
-Floats = npt.NDArray[np.float64]
 
 LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
 _PAIR_BUDGET = 300_000_000  # groups x groups x labels, the same
@@ -32,20 +30,15 @@ _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """Draws with exchanged groups.
+    """Draws with exchanged groups."""
 
-    Attributes:
-        values: Scalars in each draw, shape (R,): within the truth those of ``summaries``, over all the parity
-            of labels by how it is aggregated.
-        largest: The largest difference of two groups in each draw, in standard errors, by kind of rate.
-        noise: Rates less what is expected of them, of some draws, by kind, shape (K, G, L).
-        method: What was exchanged.
-    """
-
+    # scalars in each draw, shape (R,): within the truth those of `summaries`, over all the parity of labels
+    # by how it is aggregated
     values: dict[str, Floats]
+    # the largest difference of two groups in each draw, in standard errors, by kind of rate
     largest: dict[str, Floats]
-    noise: dict[str, Floats]
-    method: str
+    noise: dict[str, Floats]  # rates less what is expected of them, of some draws, by kind, shape (K, G, L)
+    method: str  # what was exchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +77,9 @@ class Margins:
     @property
     def testable(self) -> bool:
         """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
-        if self.tables is not None:
-            return len(self.prepared.grouped.groups) > 1 and not self.tables.fixed
-        return len(self.prepared.grouped.groups) > 1 and self.prepared.grouped.moments is None
+        alike = self.prepared.grouped.moments is None
+        movable = alike if self.tables is None else not self.tables.relabelling.fixed
+        return len(self.prepared.grouped.groups) > 1 and movable
 
     @cached_property
     def tables(self) -> UnitRates | None:
@@ -103,7 +96,7 @@ class Margins:
         return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
 
     @cached_property
-    def units(self) -> npt.NDArray[np.int64]:
+    def units(self) -> Integers:
         """Rows or clusters of each group, shape (G,)."""
         return self.prepared.grouped.group_sizes if self.tables is None else self.tables.sizes
 
@@ -158,7 +151,7 @@ class Margins:
         draws = int(np.clip(_KEPT // max(squares.size, groups * labels), 60, _USUAL))
         moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
 
-        def by(label: npt.NDArray[np.integer], some: npt.NDArray[np.bool_]) -> Floats:
+        def by(label: Codes, some: Mask) -> Floats:
             place = g.group[some].astype(np.int64) * labels + label[some]
             where = (np.flatnonzero(some), place)
             add = sparse.csr_array((np.ones(place.size), where), shape=(squares.size, groups * labels))
@@ -187,38 +180,48 @@ class Margins:
         return np.asarray(self.prepared.expected_wrong() / np.where(trials > 0, trials, np.nan))
 
     @cached_property
-    def of_hits(self) -> tuple[Floats, Tally] | None:
-        """Accuracies of groups exchanged among all rows, shape (R, G), and their tally; None without any."""
+    def of_hits(self) -> Tally | None:
+        """Right answers of groups exchanged among all rows; None where nothing can be."""
         if not self.testable:
             return None
         groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
         if self.tables is not None:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
-            drawn = [one["hit"] for one in self.tables.draws(rng, ("hit",), replicates, within=False)]
-            tally = _joined(drawn)
-            return tally.rates[..., 0], tally
+            chunks = self.tables.draws(rng, ("hit",), replicates, within=False)
+            return _joined([one["hit"] for one in chunks])
         replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
         correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
         margins = np.array([correct.sum(), size.sum() - correct.sum()])
         hits = _draw(rng, size, margins, replicates)[..., :1].astype(np.float64)
-        tally = Tally(hits, size[:, None])
-        return tally.rates[..., 0], tally
+        return Tally(hits, size[:, None])
 
     @cached_property
     def over_all(self) -> Chance:
         """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
-        noise: list[Floats] = []
-        largest, values = [], []
-        for tally in self._predicted():
-            largest.append(tally.largest())
-            noise.append(self._some("predicted", tally, noise))
-            ranges = range_over_groups(tally.rates, 2)
-            values.append({how: over_classes(ranges, how) for how in ("max", "mean")})
-        return Chance(
-            _concatenated(values), {"predicted": np.concatenate(largest)},
-            {"predicted": np.concatenate(noise)}, f"{self.exchanged} exchanged",
-        )  # fmt: skip
+
+        def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, Tally]]]:
+            for tally in self._predicted():
+                ranges = range_over_groups(tally.rates, 2)
+                yield {how: over_classes(ranges, how) for how in ("max", "mean")}, {"predicted": tally}
+
+        return self._chance(("predicted",), drawn(), f"{self.exchanged} exchanged")
+
+    def _chance(
+        self, kinds: Sequence[str], drawn: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
+    ) -> Chance:
+        """Chunks of draws put together: their scalars, and their tallies by kind."""
+        largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+        noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+        values = []
+        for scalars, tallies in drawn:
+            values.append(scalars)
+            for kind in kinds:
+                largest[kind].append(tallies[kind].largest())
+                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
+        joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
+        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
+        return Chance(joined, most, kept, method)
 
     def _predicted(self) -> Iterator[Tally]:
         groups, labels = self.confusion.support.shape
@@ -236,16 +239,8 @@ class Margins:
     @cached_property
     def within_truth(self) -> Chance:
         """All margins, groups exchanged among the rows of each truth: for equalized odds."""
-        largest: dict[str, list[Floats]] = {"true": [], "false": []}
-        noise: dict[str, list[Floats]] = {"true": [], "false": []}
-        values = []
-        for confusion, tallies in self._within():
-            values.append(summaries(confusion))
-            for kind, found in largest.items():
-                found.append(tallies[kind].largest())
-                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
-        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
-        return Chance(_concatenated(values), most, kept, f"{self.exchanged} exchanged within the truth")
+        drawn = ((summaries(confusion), tallies) for confusion, tallies in self._within())
+        return self._chance(("true", "false"), drawn, f"{self.exchanged} exchanged within the truth")
 
     def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
         rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
@@ -256,13 +251,8 @@ class Margins:
                 yield Confusion(*margins), drawn
             return
         for confusion in self._row_chunks(replicates):
-            yield (
-                confusion,
-                {
-                    "true": _tally(confusion, "true"),
-                    "false": _tally(confusion, "false", self._expected),
-                },
-            )
+            false = _tally(confusion, "false", self._expected)
+            yield confusion, {"true": _tally(confusion, "true"), "false": false}
 
     def _row_chunks(self, replicates: int) -> Iterator[Confusion]:
         prepared, support = self.prepared, self.confusion.support
@@ -295,7 +285,7 @@ class Margins:
         return away[: max(most, 0)]
 
 
-def _sums(confusion: Confusion, kind: str) -> tuple[Floats, Floats]:
+def _sums(confusion: Confusion, kind: str) -> Ends:
     """Hits and trials of a kind of rate, shape (..., G, L); of ``hit`` one label."""
     size = confusion.group_size[..., None]
     if kind == "hit":
@@ -325,7 +315,3 @@ def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: i
         return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
     sizes = np.repeat(rows[:, None], columns.size, axis=1)
     return resampling.split_hypergeometric(rng, columns, sizes, replicates)
-
-
-def _concatenated(parts: list[dict[str, Floats]]) -> dict[str, Floats]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
+from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Part
 from evenhand.metrics.building import build, number
-from evenhand.metrics.margin_findings import margin_finding, observed
-from evenhand.metrics.parity_inference import inference_of, odds
-from evenhand.metrics.parity_inference import parity as rates_of_predictions
+from evenhand.metrics.group_accuracy import TOO_MANY, deciding, largest_test, together
+from evenhand.metrics.margin_findings import Inference, margin_finding, observed
+from evenhand.metrics.margin_rates import Chance, Margins
 from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
-from evenhand.stats.confusion import over_classes
+from evenhand.stats.arrays import Ends, Floats, Pair
+from evenhand.stats.confusion import odds_of, over_classes, range_over_groups
 from evenhand.stats.contingency import range_by_column
+from evenhand.stats.differences import range_limits
+from evenhand.stats.exchanged_rates import mean_range
+from evenhand.stats.rates import Rates
+from evenhand.stats.relabelling import exceeded
+
+_HELD = 4_000_000  # labels x groups x groups held at a time
 
 
 def demographic_parity(
@@ -52,16 +63,12 @@ def demographic_parity(
     """
     check_choice("aggregate", aggregate, ("max", "mean"))
     prepared = Prepared.of(evidence, by, seed)
+    question = Question(("predicted",), aggregate, "max", aggregate)
     return margin_finding(
-        prepared,
-        "demographic_parity",
-        f"demographic_parity/{aggregate}",
-        inference_of(rates_of_predictions(aggregate)),
-        mode=mode,
-        inference=inference,
-        params={"aggregate": aggregate},
+        prepared, "demographic_parity", partial(inference_of, question), mode=mode, inference=inference,
+        key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).parity_by_class()),
-    )
+    )  # fmt: skip
 
 
 def equalized_odds(
@@ -106,16 +113,13 @@ def equalized_odds(
     prepared = Prepared.of(evidence, by, seed)
     if eo == "full":
         return _full_odds(prepared, aggregate, mode, inference)
+    key = f"equalized_odds/{eo}/{aggregate}"
+    question = Question(("true", "false"), key, eo, aggregate)
     return margin_finding(
-        prepared,
-        "equalized_odds",
-        f"equalized_odds/{eo}/{aggregate}",
-        inference_of(odds(eo, aggregate)),
-        mode=mode,
-        inference=inference,
+        prepared, "equalized_odds", partial(inference_of, question), mode=mode, inference=inference, key=key,
         params={"eo": eo, "aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).odds_by_class(eo)),
-    )
+    )  # fmt: skip
 
 
 def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) -> Finding:
@@ -129,26 +133,142 @@ def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) ->
     values = np.full(prepared.grouped.n_used, 0.0 if comparable.any() else np.nan)
     np.maximum.at(values, labels[kept], ranges[kept])
     value = number(float(over_classes(values, aggregate)))
-    return build(
-        prepared.grouped,
-        "equalized_odds",
-        {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})},
-        value,
-        reason="single_group" if value is None else None,
-        parts=_label_parts(prepared, values),
-    )
+    params = {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})}
+    reason = "single_group" if value is None else None
+    parts = _label_parts(prepared, values)
+    return build(prepared.grouped, "equalized_odds", params, value, reason=reason, parts=parts)
 
 
-def _label_parts(prepared: Prepared, values: npt.NDArray[np.float64]) -> list[Part]:
+def _label_parts(prepared: Prepared, values: Floats) -> list[Part]:
     grouped = prepared.grouped
     support = np.bincount(grouped.truth, grouped.rows, grouped.n_used)
+    reasons = [None if np.isfinite(value) else "single_group" for value in values]
     return [
-        Part(
-            kind="class",
-            key=prepared.grouped.label_key(code),
-            value=number(value),
-            n=support[code],
-            reason=None if np.isfinite(value) else "single_group",
-        )
-        for code, value in enumerate(values)
+        Part(kind="class", key=grouped.label_key(code), value=number(value), n=support[code], reason=reason)
+        for code, (value, reason) in enumerate(zip(values, reasons, strict=True))
     ]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rates are compared, and what is made of their ranges.
+
+    Demographic parity compares rates of predictions, whatever the truth; equalized odds those of right and of
+    wrong predictions within the truth.
+    """
+
+    kinds: tuple[str, ...]  # of rates: `predicted`, or `true` and `false`
+    key: str  # of the value among those of `Chance`
+    how: str  # `max` or `avg` of the ranges of two kinds
+    aggregate: str  # `max` or `mean` over labels
+
+    def of_labels(self, ranges: Sequence[Floats]) -> Floats:
+        """The value of each label from the ranges of each kind, shape (..., L)."""
+        return ranges[0] if len(ranges) == 1 else odds_of(ranges[0], ranges[1], self.how)
+
+    def combined(self, *ranges: Floats) -> Floats:
+        """The mean over labels."""
+        return over_classes(self.of_labels(ranges), "mean")
+
+    def chance(self, margins: Margins) -> Chance | None:
+        """The draws in which the question has no answer but 0."""
+        if not margins.testable:
+            return None
+        return margins.over_all if self.kinds == ("predicted",) else margins.within_truth
+
+
+def inference_of(question: Question, margins: Margins, value: float) -> Inference | str:
+    """How the value of a question is inferred."""
+    if len(margins.prepared.grouped.groups) < 2:
+        return ""
+    if not margins.by_label:
+        return TOO_MANY
+    return _mean(margins, value, question) if question.aggregate == "mean" else _largest(margins, question)
+
+
+def _largest(margins: Margins, question: Question) -> Inference:
+    """The largest over labels: MOVER of each two groups of each label, at once."""
+    chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
+    labels, groups = rates[0].value.shape
+    families = labels * len(rates)
+    drawn = None if chance is None else np.max([chance.largest[kind] for kind in question.kinds], axis=0)
+    p, quantile, notes = largest_test(margins, question.kinds, drawn, groups, families)
+
+    def ends(level: float) -> Pair:
+        limits = [_label_limits(one, level, quantile(level), families) for one in rates]
+        lows = question.of_labels([low for low, _ in limits])
+        highs = question.of_labels([high for _, high in limits])
+        if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
+            ranges = [_ranges(one) for one in rates]
+            arms = [np.nan_to_num(high - one) for (_, high), one in zip(limits, ranges, strict=True)]
+            both = ~np.isnan(ranges[0]) & ~np.isnan(ranges[1])
+            highs = np.where(both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
+        return float(np.nanmax(lows)), float(np.nanmax(highs))
+
+    return Inference(
+        ends, together("MOVER of each two groups and label", groups), p_value=p, reference=0.0,
+        draws=None if chance is None else chance.values[question.key],
+        exchanged="" if chance is None else chance.method, notes=notes,
+        deciding=_extremes(margins, rates, question), details=_explained(margins, question),
+    )  # fmt: skip
+
+
+def _mean(margins: Margins, value: float, question: Question) -> Inference | str:
+    """The mean over labels, without what noise adds to it."""
+    chance, notes = question.chance(margins), []
+    tallies = [margins.tally(kind) for kind in question.kinds]
+    if chance is not None:
+        noise, draws = [chance.noise[kind] for kind in question.kinds], chance.values[question.key]
+        exchanged = chance.method
+        if margins.tables is not None:  # units that came may be of other sizes: their spread is put right
+            draws = question.combined(*(range_over_groups(one, 2) for one in noise))
+    elif margins.tables is not None:
+        return explain("one_cluster")
+    else:
+        noise = [margins.weight_noise(kind) for kind in question.kinds]
+        draws = question.combined(*(range_over_groups(one, 2) for one in noise))
+        exchanged, notes = "normal noise of weighted rows", [_NORMAL]
+    away, variance = [one.away[0] for one in tallies], [one.variance[0] for one in tallies]
+    wider = [one.wider[0] for one in tallies]
+    found = mean_range(value, away, variance, noise, wider, question.combined)
+    return Inference(
+        found.limits, "inverted test of the mean range, noise by " + exchanged,
+        p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,
+        corrected=found.corrected, notes=notes, details=_explained(margins, question),
+    )  # fmt: skip
+
+
+_NORMAL = "p by normal noise of the weights: weighted rows are not exchanged"
+
+
+def _explained(margins: Margins, question: Question) -> dict[str, float | None]:
+    """Of parity, what the groups' truths alone explain: the mean where groups are exchanged within them."""
+    if question.kinds != ("predicted",) or not margins.testable:
+        return {}
+    draws = margins.within_truth.values[f"demographic_parity/{question.aggregate}"]
+    return {"explained_by_truth": float(np.nanmean(draws))}
+
+
+def _ranges(rates: Rates) -> Floats:
+    return range_over_groups(rates.value.T, 2)
+
+
+def _label_limits(rates: Rates, level: float, quantile: float | None, families: int) -> Ends:
+    """Limits of the range of each label, shape (L,) each."""
+    labels, groups = rates.value.shape
+    step = max(1, _HELD // groups**2)
+    parts = [
+        range_limits(rates.at(slice(start, start + step)), level, families=families, quantile=quantile)
+        for start in range(0, labels, step)
+    ]
+    low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+    return low, high
+
+
+def _extremes(margins: Margins, rates: Sequence[Rates], question: Question) -> dict[str, int]:
+    """The groups between which the label that decides has its range."""
+    ranges = [_ranges(one) for one in rates]
+    label = int(np.nanargmax(question.of_labels(ranges)))
+    kind = int(np.nanargmax([one[label] for one in ranges]))
+    value = rates[kind].value[label]
+    return deciding(margins, [int(np.nanargmin(value)), int(np.nanargmax(value))])

@@ -8,23 +8,23 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.seeds import stream
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions import Predictions
-from evenhand.stats import resampling
+from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import Confusion
 from evenhand.stats.contingency import TableBatch, sum_by
+from evenhand.stats.resampling import CELL_BUDGET, ClassCells, runs
 
-Floats = npt.NDArray[np.float64]
 Evidence: TypeAlias = "Predictions | Counts | Prepared"
 By: TypeAlias = str | Sequence[str]
 
 REPLICATES = 999
 LEVEL = 0.95
+_MOST_CELLS = 1_000_000
 _MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
 
 
@@ -38,17 +38,11 @@ def names_of(by: By) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Counts bound to a grouping, with tables and margins on demand.
+    """Counts bound to a grouping, with tables and margins on demand."""
 
-    Attributes:
-        grouped: The usable rows.
-        seed: The user's one seed.
-        memo: Results shared between metrics, by what they are.
-    """
-
-    grouped: Grouped
-    seed: int = 0
-    memo: dict[Any, Any] = field(default_factory=dict)
+    grouped: Grouped  # the usable rows
+    seed: int = 0  # the user's one seed
+    memo: dict[Any, Any] = field(default_factory=dict)  # results shared between metrics, by what they are
 
     @classmethod
     def of(cls, evidence: Evidence, by: By, seed: int = 0) -> Prepared:
@@ -112,29 +106,22 @@ class Prepared:
         return Confusion(support, correct, sum_by(cell, n, shape[0] * shape[1]).reshape(shape))
 
     @cached_property
-    def classes(self) -> list[resampling.ClassCells]:
+    def classes(self) -> list[ClassCells]:
         """The cells of each true class."""
         g = self.grouped
-        starts = np.flatnonzero(np.r_[True, np.diff(g.truth) != 0])
-        stops = np.append(starts[1:], g.truth.size)
         return [
-            resampling.ClassCells(
-                int(g.truth[a]), g.group[a:b], g.prediction[a:b], g.n[a:b].astype(np.float64)
-            )
-            for a, b in zip(starts, stops, strict=True)
+            ClassCells(int(g.truth[some.start]), g.group[some], g.prediction[some], self.weights[some])
+            for some in runs(g.truth)
         ]
 
     def cellwise(self, replicates: int) -> bool:
         """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
-        groups = self.confusion.support.shape[0]
-        occupied = self.grouped.truth.size
-        if self.grouped.n_rows > _MOST_ROWS:
+        groups, occupied = self.confusion.support.shape[0], self.grouped.truth.size
+        if self.grouped.n_rows > _MOST_ROWS or occupied >= _MOST_CELLS:
             return False
         # a null table can fill every cell of its class's groups x labels
-        dense = (
-            sum(np.unique(c.prediction).size for c in self.classes) * groups if occupied < 10**6 else np.inf
-        )
-        return bool(max(occupied, dense) * replicates <= resampling.CELL_BUDGET)
+        dense = sum(np.unique(one.prediction).size for one in self.classes) * groups
+        return bool(max(occupied, dense) * replicates <= CELL_BUDGET)
 
     def expected_wrong(self) -> Floats:
         """Errors by (group, label) if each class's errors fell to groups by their share of the class."""
@@ -146,9 +133,7 @@ class Prepared:
         errors = sum_by(where, g.n[wrong].astype(np.float64))
         truth, label = keys // len(g.labels), keys % len(g.labels)
         share = support / np.maximum(support.sum(axis=0), 1)
-        return np.stack(
-            [sum_by(label, errors * share[z, truth], support.shape[1]) for z in range(len(g.groups))]
-        )
+        return np.stack([sum_by(label, errors * one[truth], support.shape[1]) for one in share])
 
 
 def check_common(mode: str, inference: str, seed: int = 0) -> None:

@@ -11,9 +11,8 @@ FEWEST = 10
 def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[str]:
     """A note that names those groups that are small; nothing where none is.
 
-    Args:
-        groups: Those that decide the value, such as the best and the worst, with their units.
-        units: What is counted, such as ``rows``, or the column of clusters.
+    ``groups`` decide the value, such as the best and the worst, and stand with the number of their ``units``,
+    such as ``rows`` or the column of clusters.
     """
     words = units if units.endswith("s") or " " in units else f"values of {units}"  # of a column
     small = [f"{name} ({count})" for name, count in groups if count < FEWEST]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.results import Finding
@@ -18,37 +19,34 @@ def audit_grouping(
 ) -> tuple[list[Finding], Prepared]:
     """Every classification metric under one grouping.
 
-    Args:
-        counts: Counts over at least the attributes of ``by``.
-        by: The attributes, crossed.
-        seed: Of every random stream.
-        mode: ``default`` or ``paper``.
-        options: ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like.
-
-    Returns:
-        The findings, and the prepared evidence for tables beyond them.
+    Options are ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like. The
+    prepared evidence comes along for tables beyond the findings.
     """
     prepared = Prepared(Grouped.bind(counts, by), seed)
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
-    inference = str(options.get("inference", "auto"))
+    common: dict[str, Any] = {"by": by, "mode": mode, "seed": seed}
+    common["inference"] = str(options.get("inference", "auto"))
     findings = [
-        *_accuracies(prepared, by, mode, inference, seed),
-        *_parities(prepared, by, mode, inference, seed),
-        *(
-            metric(prepared, by=by, seed=seed, **effects)
-            for metric in (
-                effect_size.cramers_v_pooled,
-                effect_size.skewsize,
-                effect_size.cramers_v_mean,
-                effect_size.cramers_v_median,
-                effect_size.cramers_v_max,
-                effect_size.cramers_v_corrected,
-                effect_size.phi,
-                effect_size.skewsize_sufficiency,
-                effect_size.cramers_v,
-            )
-        ),
-    ]
+        metric(prepared, **common)
+        for metric in (
+            group_accuracy.accuracy, group_accuracy.mean_group_accuracy, group_accuracy.worst_group_accuracy,
+            group_accuracy.worst_class_group_accuracy, group_accuracy.accuracy_gap,
+            group_accuracy.accuracy_range,
+        )
+    ]  # fmt: skip
+    for aggregate in ("max", "mean"):
+        findings.append(parity.demographic_parity(prepared, aggregate=aggregate, **common))
+        findings += [
+            parity.equalized_odds(prepared, eo=eo, aggregate=aggregate, **common) for eo in ("max", "avg")
+        ]
+    findings += [
+        metric(prepared, by=by, seed=seed, **effects)
+        for metric in (
+            effect_size.cramers_v_pooled, effect_size.skewsize, effect_size.cramers_v_mean,
+            effect_size.cramers_v_median, effect_size.cramers_v_max, effect_size.cramers_v_corrected,
+            effect_size.phi, effect_size.skewsize_sufficiency, effect_size.cramers_v,
+        )
+    ]  # fmt: skip
     return findings, prepared
 
 
@@ -62,32 +60,3 @@ def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
                 f"{'+'.join(grouping)!r} has one group among usable rows ({only!r}); an audit compares two "
                 "or more: name another column with --by"
             )
-
-
-def _accuracies(prepared: Prepared, by: Sequence[str], mode: str, inference: str, seed: int) -> list[Finding]:
-    metrics = (
-        group_accuracy.accuracy,
-        group_accuracy.mean_group_accuracy,
-        group_accuracy.worst_group_accuracy,
-        group_accuracy.worst_class_group_accuracy,
-        group_accuracy.accuracy_gap,
-        group_accuracy.accuracy_range,
-    )
-    return [metric(prepared, by=by, mode=mode, inference=inference, seed=seed) for metric in metrics]
-
-
-def _parities(prepared: Prepared, by: Sequence[str], mode: str, inference: str, seed: int) -> list[Finding]:
-    findings = []
-    for aggregate in ("max", "mean"):
-        findings.append(
-            parity.demographic_parity(
-                prepared, by=by, aggregate=aggregate, mode=mode, inference=inference, seed=seed
-            )
-        )
-        findings += [
-            parity.equalized_odds(
-                prepared, by=by, eo=eo, aggregate=aggregate, mode=mode, inference=inference, seed=seed
-            )
-            for eo in ("max", "avg")
-        ]
-    return findings

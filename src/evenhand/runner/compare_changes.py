@@ -14,7 +14,7 @@ from evenhand.core.results import Finding, Part, key_of
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.compared_counts import Both, Compared
-from evenhand.metrics.compared_parts import flips_of
+from evenhand.metrics.compared_models import flips_of
 from evenhand.stats.changes import Flips
 from evenhand.stats.multiplicity import adjust
 

@@ -7,50 +7,35 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Pair
+
 USABLE = 0.9
 """The share of replicates that must be defined."""
 _NODES, _HALVINGS = 64, 40
+_nodes = cache(np.polynomial.legendre.leggauss)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of seeds, and its interval.
+    """The standard deviation of seeds, and its interval."""
 
-    Attributes:
-        sd: With ``n - 1``; 0 where all seeds gave one value.
-        low: Lower end.
-        high: Upper end; where ``sd`` is 0 both ends are 0, and say nothing.
-    """
-
-    sd: float
-    low: float
-    high: float
+    sd: float  # with `n - 1`; 0 where all seeds gave one value
+    low: float  # lower end
+    high: float  # upper end; where `sd` is 0 both ends are 0, and say nothing
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean or a difference of means, and how sure it is.
+    """A mean or a difference of means, and how sure it is."""
 
-    Attributes:
-        value: The estimate.
-        error: Its standard error, of seeds and shared samples together.
-        seed_error: The part of the seeds.
-        df: Degrees of freedom of the seeds (Satterthwaite); infinite where only shared samples count.
-        low: Lower end of the interval.
-        high: Upper end.
-        p_value: Of a value of 0, two-sided; None where nothing varies.
-    """
-
-    value: float
-    error: float
-    seed_error: float
-    df: float
-    low: float
-    high: float
-    p_value: float | None
+    value: float  # the estimate
+    error: float  # its standard error, of seeds and shared samples together
+    seed_error: float  # the part of the seeds
+    df: float  # degrees of freedom of the seeds (Satterthwaite); infinite where only shared samples count
+    low: float  # lower end of the interval
+    high: float  # upper end
+    p_value: float | None  # of a value of 0, two-sided; None where nothing varies
 
     def quantile(self, share: float) -> float:
         """Where a share above one half of what chance gives lies, in standard errors."""
@@ -61,12 +46,7 @@ class Estimate:
 def spread(values: Floats, level: float = 0.95) -> Spread:
     r"""Standard deviation ``s`` of values, with ``s sqrt((n - 1) / chi2)`` at both ends.
 
-    Args:
-        values: One of each seed, shape (n,), n >= 2.
-        level: Of the interval.
-
-    Returns:
-        The interval holds if values are normal; with three seeds its upper end is 6.3 s.
+    The interval holds if values, one of each of n >= 2 seeds, are normal; with three its upper end is 6.3 s.
     """
     from scipy import special
 
@@ -79,7 +59,10 @@ def spread(values: Floats, level: float = 0.95) -> Spread:
 
 
 def mean_of(values: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
-    """The mean over seeds, shape (n,), n >= 2; ``shared`` as in ``welch``."""
+    """The mean over seeds, shape (n,), n >= 2; ``shared`` as in ``welch``.
+
+    Of differences of seeds that both sides have, at ``shared = 0``, it is ``scipy.stats.ttest_rel``.
+    """
     return _estimate(float(values.mean()), [_part(values)], shared, level)
 
 
@@ -90,12 +73,7 @@ def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.9
     freedom and is referred to t, ``shared`` to the normal distribution, their sum to both (Behrens and
     Fisher): Satterthwaite's degrees of freedom for all of it would call 8 % of equal recipes different where
     three seeds happen to lie close. At ``shared = 0`` this is ``scipy.stats.ttest_ind(equal_var=False)``.
-
-    Args:
-        first: Values of the seeds, shape (n1,), n1 >= 2.
-        second: Shape (n2,), n2 >= 2.
-        shared: Variance of the difference by samples, as ``shared_variance`` gives it.
-        level: Of the interval.
+    ``shared`` is the variance of the difference by samples, as ``shared_variance`` gives it.
 
     Source: Welch 1947; Satterthwaite 1946; Fisher 1935, The fiducial argument in statistical inference.
     """
@@ -103,28 +81,11 @@ def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.9
     return _estimate(value, [_part(first), _part(second)], shared, level)
 
 
-def paired(differences: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
-    """Mean difference of seeds that both have: at ``shared = 0`` ``scipy.stats.ttest_rel``.
-
-    Args:
-        differences: First minus second by seed, shape (n,), n >= 2.
-        shared: As in ``welch``.
-        level: Of the interval.
-    """
-    return mean_of(differences, shared, level)
-
-
 def predicted(one: float, several: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
     r"""One value minus the mean of seeds, as if the one were another seed of their kind.
 
     The variance is ``s^2 (1 + 1 / n) + shared``: the spread of the one's own seeds is not known and is taken
     to be that of the others.
-
-    Args:
-        one: The only value.
-        several: Values of the other side's seeds, shape (n,), n >= 2.
-        shared: As in ``welch``.
-        level: Of the interval.
     """
     variance, df = _part(several)
     return _estimate(one - float(several.mean()), [(variance * (several.size + 1), df)], shared, level)
@@ -134,18 +95,12 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
     r"""The variance by samples of a weighted sum of seeds, less what their spread holds already.
 
     Seeds that are measured on the same samples are all helped or harmed by them. Their spread does not hold
-    that; it does hold what samples do to one seed and not to another. So
-    ``max(0, Var(sum w_i x_i) - sum w_i^2 v)``, both over replicates of the samples, where ``v`` is the mean
-    variance within a cluster of what samples add to its seeds. It is near 0 where each seed has samples
-    of its own.
-
-    Args:
-        draws: Replicates of each seed's value, with samples drawn again alike for all, shape (M, R).
-        weights: Of each seed in the sum, shape (M,).
-        clusters: Rows of ``draws`` of one kind; one of a single row takes ``v`` from the others.
-
-    Returns:
-        None where fewer than nine of ten replicates are defined for all seeds.
+    that; it does hold what samples do to one seed and not to another. So ``max(0, Var(sum w_i x_i) - sum
+    w_i^2 v)``, both over replicates of the samples, where ``v`` is the mean variance within a cluster of what
+    samples add to its seeds. It is near 0 where each seed has samples of its own. ``draws`` are replicates of
+    each seed's value, with samples drawn again alike for all, shape (M, R); ``clusters`` are their rows of
+    one kind, and one of a single row takes ``v`` from the others. None where fewer than nine of ten
+    replicates are defined for all seeds.
     """
     usable = np.isfinite(draws).all(axis=0)
     if usable.sum() < max(2, USABLE * usable.size):
@@ -161,13 +116,13 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
     return max(0.0, together - held)
 
 
-def _part(values: Floats) -> tuple[float, float]:
+def _part(values: Floats) -> Pair:
     """The variance of a mean, and its degrees of freedom."""
     variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
     return variance / values.size, float(values.size - 1)
 
 
-def _estimate(value: float, parts: Sequence[tuple[float, float]], shared: float, level: float) -> Estimate:
+def _estimate(value: float, parts: Sequence[Pair], shared: float, level: float) -> Estimate:
     seeds = sum(variance for variance, _ in parts)
     unsure = sum(variance**2 / df for variance, df in parts)
     df = seeds**2 / unsure if unsure > 0 else np.inf
@@ -192,18 +147,12 @@ def _beyond(at: float, held: float, df: float) -> float:
         return float(special.ndtr(-at))
     if held >= 1:
         return float(special.stdtr(df, -at))
-    root, weights = _nodes()
+    places, weights = _nodes(_NODES)
+    root = (places + 1) / 2
     chi2 = 2 * special.gammaincinv(df / 2, root**4)
     with np.errstate(divide="ignore"):
         variance = held * df / chi2 + 1 - held
     return float((special.ndtr(-at / np.sqrt(variance)) * 2 * root**3 * weights).sum())
-
-
-@cache
-def _nodes() -> tuple[Floats, Floats]:
-    """Places in (0, 1) and twice their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (nodes + 1) / 2, weights
 
 
 def _quantile(share: float, held: float, df: float) -> float:

@@ -5,37 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from evenhand.stats.differences import normal_quantile
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair
+from evenhand.stats.differences import mover, normal_quantile
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates import Rates
-from evenhand.stats.two_figures import mover
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
 
 _EXACT_UP_TO = 100.0  # variance of a count above which it is normal for all purposes
 
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """Samples of k classes or groups on which two models differ in being right, arrays of shape (k,).
+    """Samples of k classes or groups on which two models differ in being right, arrays of shape (k,)."""
 
-    Attributes:
-        n: Samples.
-        gained: Right by the first model only.
-        lost: Right by the second model only.
-    """
-
-    n: Floats
-    gained: Floats
-    lost: Floats
-
-    @property
-    def value(self) -> Floats:
-        """Accuracy of the first minus that of the second, in [-1, 1]; NaN without samples."""
-        return (self.gained - self.lost) / np.where(self.n > 0, self.n, np.nan)
+    n: Floats  # samples
+    gained: Floats  # right by the first model only
+    lost: Floats  # right by the second model only
 
     @property
     def p(self) -> Floats:
@@ -49,7 +34,7 @@ class Flips:
         below = stats.binom.cdf(np.minimum(self.gained, self.lost), self.gained + self.lost, 0.5)
         return np.minimum(1.0, 2 * below)
 
-    def interval(self, level: float) -> tuple[Floats, Floats]:
+    def interval(self, level: float) -> Ends:
         """Adjusted Wald interval of a difference of paired shares, cut at -1 and 1.
 
         One sample is added to each kind of flip, so that no flip at all still leaves a width (Bonett and
@@ -63,19 +48,12 @@ class Flips:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Right answers of two models in strata of k classes or groups, in the mix of both.
+    """Right answers of two models in strata of k classes or groups, in the mix of both."""
 
-    Attributes:
-        unit: Class or group of each stratum, shape (s,), in [0, k).
-        right: Right answers of each model in each stratum, shape (2, s).
-        rows: Rows of each model in each stratum, shape (2, s), above 0.
-        units: How many classes or groups there are.
-    """
-
-    unit: Integers
-    right: Floats
-    rows: Floats
-    units: int
+    unit: Codes  # class or group of each stratum, shape (s,), in [0, k)
+    right: Floats  # right answers of each model in each stratum, shape (2, s)
+    rows: Floats  # rows of each model in each stratum, shape (2, s), above 0
+    units: int  # how many classes or groups there are
 
     @property
     def weight(self) -> Floats:
@@ -93,31 +71,21 @@ class Shares:
 
         A weighted share is worth ``(sum w)^2 / sum(w^2 / n)`` rows (Kish).
         """
-        weight = self.weight
-        whole = self._summed(weight)
-        made = []
-        for right, rows in zip(self.right, self.rows, strict=True):
-            value = self._summed(weight * right / rows) / np.where(whole > 0, whole, np.nan)
-            square = self._summed(weight**2 / rows)
-            size = np.divide(whole**2, square, out=np.zeros(whole.shape), where=square > 0)
-            made.append(Rates(value, size, np.full(whole.shape, np.inf)))
-        return made
+        weight, whole = self.weight, self._summed(self.weight)
+        return [
+            Rates.of_weights(self._summed(weight * right / rows), whole, self._summed(weight**2 / rows))
+            for right, rows in zip(self.right, self.rows, strict=True)
+        ]
 
-    @property
-    def value(self) -> Floats:
-        """Accuracy of the first minus that of the second, in [-1, 1], shape (k,)."""
-        first, second = self.rates()
-        return np.asarray(first.value - second.value)
-
-    def interval(self, level: float) -> tuple[Floats, Floats]:
+    def interval(self, level: float) -> Ends:
         """Newcombe's interval of the difference (1998, method 10), for models with samples of their own."""
         quantile = normal_quantile(level)
-        ends = [(rates.limits(quantile), rates.value) for rates in self.rates()]
-        (a, first), (b, second) = ends
-        return mover((a[0], first, a[1]), (b[0], second, b[1]))
+        first, second = ((rates, *rates.limits(quantile)) for rates in self.rates())
+        return mover((first[1], first[0].value, first[2]), (second[1], second[0].value, second[2]))
 
-    def dealt(self) -> Floats:
-        """P when rows are dealt to the models again within each stratum, shape (k,).
+    @property
+    def p(self) -> Floats:
+        """Two-sided p when rows are dealt to the models again within each stratum, shape (k,).
 
         With these weights a difference grows with the first model's right answers alone, of which each
         stratum has a hypergeometric number (Fisher; Cochran, Mantel and Haenszel over strata): p is twice the
@@ -130,7 +98,7 @@ class Shares:
             found[self.unit[strata[0]]] = self._dealt(strata)
         return found
 
-    def _dealt(self, strata: Integers) -> float:
+    def _dealt(self, strata: Codes) -> float:
         right, rows = self.right[:, strata].sum(axis=0), self.rows[:, strata].sum(axis=0)
         mine, observed = self.rows[0, strata], float(self.right[0, strata].sum())
         spread = right * mine * (rows - mine) * (rows - right) / (rows**2 * np.maximum(rows - 1, 1))
@@ -140,9 +108,7 @@ class Shares:
         return np.bincount(self.unit, values, self.units).astype(np.float64)
 
 
-def _tails(
-    rows: Floats, right: Floats, mine: Floats, observed: float, variance: float
-) -> tuple[float, float]:
+def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance: float) -> Pair:
     """Tails of a sum of hypergeometric counts at what was observed."""
     from scipy import special
 

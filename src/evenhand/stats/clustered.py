@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Ends = tuple[float, float]
+from evenhand.stats.arrays import Codes, Floats, Integers, Pair
 
 _PRIOR = 4.0
 FEWEST = 2
@@ -23,36 +21,21 @@ FEWEST = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterMean:
-    """The mean of one group's clusters.
+    """The mean of one group's clusters."""
 
-    Attributes:
-        value: In [0, 1]; NaN without clusters.
-        clusters: How many there are.
-        effective: How many of equal weight would say as much (Kish): ``(sum w)^2 / sum w^2``.
-        variance: Of the mean, from how far each cluster is from it; NaN below two clusters.
-        rows: How many independent rows of equal weight would say as much if clusters were all alike.
-        shifts: What each cluster adds to the deviation of the mean, by cluster code.
-    """
-
-    value: float
-    clusters: int
-    effective: float
-    variance: float
-    rows: float
-    shifts: Floats
+    value: float  # in [0, 1]; NaN without clusters
+    clusters: int  # how many there are
+    effective: float  # how many of equal weight would say as much (Kish): `(sum w)^2 / sum w^2`
+    variance: float  # of the mean, from how far each cluster is from it; NaN below two clusters
+    rows: float  # how many independent rows of equal weight would say as much if clusters were all alike
+    shifts: Floats  # what each cluster adds to the deviation of the mean, by cluster code
 
     @classmethod
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
         """From the clusters of one group.
 
-        The variance is that of leaving out each cluster in turn, see ``LeftOut``.
-
-        Args:
-            sums: Shape (C,).
-            weights: Above 0, shape (C,).
-            sizes: Rows of each cluster, shape (C,).
-            code: Of each cluster, below ``width``, shape (C,); none twice.
-            width: Length of ``shifts``.
+        The variance is that of leaving out each cluster in turn, see ``LeftOut``. ``sums``, ``weights``
+        (above 0), ``sizes`` (rows) and ``code`` (below ``width``, none twice) have shape (C,).
         """
         if not sums.size:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
@@ -77,34 +60,21 @@ class LeftOut:
     A cluster adds ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` its share of the weight and
     ``u_c = (s_c - mean w_c) / sum w``; the sum of their squares is the variance. With equal weights it is the
     sample variance over C.
-
-    Attributes:
-        value: Shape (G, L); NaN without weight.
-        clusters: How many have weight.
-        effective: How many of equal weight would say as much (Kish), shape (G, L).
-        variance: Shape (G, L); 0 of one cluster.
-        rows: As of ``ClusterMean``, shape (G, L).
-        shift: What each cluster adds to the deviation of its group's mean, shape (C, L).
     """
 
-    value: Floats
-    clusters: Floats
-    effective: Floats
-    variance: Floats
-    rows: Floats
-    shift: Floats
+    value: Floats  # shape (G, L); NaN without weight
+    clusters: Floats  # how many have weight
+    effective: Floats  # how many of equal weight would say as much (Kish), shape (G, L)
+    variance: Floats  # shape (G, L); 0 of one cluster
+    rows: Floats  # as of `ClusterMean`, shape (G, L)
+    shift: Floats  # what each cluster adds to the deviation of its group's mean, shape (C, L)
 
     @classmethod
-    def of(
-        cls, sums: Floats, weights: Floats, sizes: Floats, starts: npt.NDArray[np.integer] | None = None
-    ) -> LeftOut:
+    def of(cls, sums: Floats, weights: Floats, sizes: Floats, starts: Codes | None = None) -> LeftOut:
         """From the clusters of each group, one group after the other.
 
-        Args:
-            sums: Shape (C, L).
-            weights: The same, or what broadcasts to it.
-            sizes: Rows of each cluster, likewise.
-            starts: First cluster of each group, shape (G,); None: all are of one.
+        Sums have shape (C, L), weights and sizes (rows) what broadcasts to it; ``starts`` is the first
+        cluster of each group, None where all are of one.
         """
         starts = np.zeros(1, dtype=np.int64) if starts is None else starts
         lengths = np.diff(np.append(starts, len(sums)))
@@ -148,11 +118,8 @@ def effective_size(value: Floats, variance: Floats, effective: Floats, rows: Flo
 def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[Floats, ...]) -> Floats:
     """Variance of means ``sum s / sum w`` from sums over their units: ``sum (s - mean w)^2 / (sum w)^2``.
 
-    Args:
-        value: The means; shapes broadcast.
-        total: ``sum w``.
-        units: How many units there are; the factor is ``units / (units - 1)``.
-        squares: ``sum s^2``, ``sum s w`` and ``sum w^2``.
+    ``total`` is ``sum w``, ``squares`` are ``sum s^2``, ``sum s w`` and ``sum w^2``; the factor for so many
+    units is ``units / (units - 1)``.
     """
     hits, both, weights = squares
     away = np.maximum(hits - 2 * value * both + value**2 * weights, 0)
@@ -166,10 +133,11 @@ def blended(own: Floats, units: npt.NDArray[np.number], expected: Floats) -> Flo
 
 def difference_error(first: ClusterMean, second: ClusterMean) -> float:
     """Standard error of ``first - second``; NaN below two clusters in either."""
-    return float(np.sqrt(max(_apart(first.variance, second.variance, first, second), 0)))
+    square = first.variance + second.variance - 2 * float(first.shifts @ second.shifts)
+    return float(np.sqrt(max(square, 0)))
 
 
-def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Ends | None:
+def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95) -> Pair | None:
     """Interval of ``first / second``, from the variance of its logarithm; None where either is 0."""
     from scipy import stats
 
@@ -182,29 +150,16 @@ def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95)
     return ratio * float(np.exp(-reach)), ratio * float(np.exp(reach))
 
 
-def _apart(one: float, other: float, first: ClusterMean, second: ClusterMean) -> float:
-    return one + other - 2 * float(first.shifts @ second.shifts)
-
-
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What each cluster adds to each group it has rows in.
+    """What each cluster adds to each group it has rows in."""
 
-    Attributes:
-        sums: Shape (cells,).
-        weights: Above 0, shape (cells,).
-        sizes: Rows, shape (cells,).
-        cluster: Codes, shape (cells,).
-        group: Codes below ``groups``, shape (cells,); each occurs.
-        groups: How many groups there are.
-    """
-
-    sums: Floats
-    weights: Floats
-    sizes: Floats
-    cluster: Integers
-    group: Integers
-    groups: int
+    sums: Floats  # shape (cells,)
+    weights: Floats  # above 0, shape (cells,)
+    sizes: Floats  # rows, shape (cells,)
+    cluster: Integers  # codes, shape (cells,)
+    group: Integers  # codes below `groups`, shape (cells,); each occurs
+    groups: int  # how many groups there are
 
     @classmethod
     def of_rows(cls, value: Floats, group: Integers, groups: int, cluster: Integers) -> Cells:
@@ -215,16 +170,11 @@ class Cells:
         sums = np.asarray(np.bincount(code, value, minlength=cell.size), dtype=np.float64)
         return cls(sums, sizes, sizes, cell // groups, cell % groups, groups)
 
-    @property
-    def width(self) -> int:
-        """How many cluster codes there are."""
-        return int(self.cluster.max(initial=-1)) + 1
-
     def means(self) -> list[ClusterMean]:
         """The mean of each group."""
-        found = []
+        width, found = int(self.cluster.max(initial=-1)) + 1, []
         for code in range(self.groups):
             some = np.flatnonzero(self.group == code)
             parts = self.sums[some], self.weights[some], self.sizes[some], self.cluster[some]
-            found.append(ClusterMean.of(*parts, self.width))
+            found.append(ClusterMean.of(*parts, width))
         return found

@@ -6,28 +6,21 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 _FEW_CLASSES = 32  # below so many a reduction over groups is quicker with groups first in memory
 
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """The margins of truth x group x prediction on which accuracy, parity and odds depend.
+    """The margins of truth x group x prediction on which accuracy, parity and odds depend."""
 
-    Attributes:
-        support: Rows of group z with true label l, shape (Z, L), or (..., Z, L) where draws differ in it.
-        correct: Those predicted as l, shape (..., Z, L).
-        predicted: Rows of group z predicted as l, whatever the truth, shape (..., Z, L).
-        fewest: Groups that a difference between groups needs; 1 makes it 0 for a single group.
-    """
-
+    # rows of group z with true label l, shape (Z, L), or (..., Z, L) where draws differ in it
     support: Floats
-    correct: Floats
-    predicted: Floats
-    fewest: int = 2
+    correct: Floats  # those predicted as l, shape (..., Z, L)
+    predicted: Floats  # rows of group z predicted as l, whatever the truth, shape (..., Z, L)
+    fewest: int = 2  # groups that a difference between groups needs; 1 makes it 0 for a single group
 
     @property
     def group_size(self) -> Floats:
@@ -46,25 +39,19 @@ class Confusion:
         """Accuracy of each (group, class), shape (..., Z, L); NaN where a cell has no rows."""
         return _ratio(self.correct, self.support)
 
-    def prediction_rate(self) -> Floats:
-        """P(prediction = l | group), shape (..., Z, L)."""
-        return _ratio(self.predicted, self.group_size[..., None])
-
     def false_positive_rate(self) -> Floats:
         """P(prediction = l | truth is not l, group), shape (..., Z, L); NaN without such rows."""
         return _ratio(self.predicted - self.correct, self.group_size[..., None] - self.support)
 
     def parity_by_class(self) -> Floats:
-        """Range over groups of the prediction rate of each class, shape (..., L)."""
-        return range_over_groups(self.prediction_rate(), self.fewest)
+        """Range over groups of P(prediction = l | group), shape (..., L)."""
+        return range_over_groups(_ratio(self.predicted, self.group_size[..., None]), self.fewest)
 
     def odds_by_class(self, how: str) -> Floats:
         """Range over groups of the true and of the false positive rate, their ``max`` or ``avg``.
 
         A label that is never a truth has no true positive rate: then its false positive rate alone counts.
-
-        Returns:
-            Shape (..., L); NaN where neither rate is defined in enough groups.
+        Shape (..., L); NaN where neither rate is defined in enough groups.
         """
         true = range_over_groups(self.accuracy_by_cell(), self.fewest)
         return odds_of(true, range_over_groups(self.false_positive_rate(), self.fewest), how)
@@ -110,9 +97,8 @@ def summaries(confusion: Confusion) -> dict[str, Floats]:
     worst = np.fmin.reduce(by_group, axis=-1)
     cells = confusion.accuracy_by_cell()
     worst_cell = np.fmin.reduce(cells.reshape(*cells.shape[:-2], -1), axis=-1)
-    differ = (
-        np.nan if confusion.support.shape[-2] < confusion.fewest else 0.0
-    )  # adds NaN to what needs two groups
+    # adds NaN to what needs two groups
+    differ = np.nan if confusion.support.shape[-2] < confusion.fewest else 0.0
     parity = confusion.parity_by_class()
     odds = {how: confusion.odds_by_class(how) for how in ("max", "avg")}
     result = {

@@ -9,20 +9,14 @@ units of other sizes, differences are compared in standard errors that heed the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask
 from evenhand.stats.clustered import blended, ratio_variance
 from evenhand.stats.relabelling import Levels, Relabelling, each_exceeded, exceeded
-from evenhand.stats.unit_rows import UnitRows, expected_variance, likeness
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Ends = tuple[Floats, Floats]
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _HELD = 2_000_000  # of which so many at a time
@@ -32,24 +26,101 @@ _NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed.
+class UnitRows:
+    """Rows of one rate, by group and unit."""
 
-    Attributes:
-        rates: Shape (R, G).
-        variance: Shape (R, G).
-        covariance: Shape (R, G, G), zero on the diagonal; None where no unit lies in several groups.
+    value: Floats  # in [0, 1], shape (N,)
+    group: Integers  # codes below `groups`, shape (N,); each occurs
+    groups: int  # how many groups there are
+    # codes of what was sampled as a whole, shape (N,); None: each row is its own
+    unit: Integers | None = None
+    weight: Floats | None = None  # of each row, shape (N,); None: all count alike
+
+    @cached_property
+    def units(self) -> Integers:
+        """Unit of each row, numbered from 0."""
+        if self.unit is None:
+            return np.arange(self.value.size)
+        return np.unique(self.unit, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return np.ones(self.value.size) if self.weight is None else self.weight
+
+    @property
+    def mean(self) -> float:
+        """The rate of all rows."""
+        return float(self.weights @ self.value / self.weights.sum())
+
+    def relabelling(self, stratum: Integers | None = None) -> Relabelling:
+        """How groups are exchanged, within strata of any codes where there are any."""
+        code = None if stratum is None else np.unique(stratum, return_inverse=True)[1].astype(np.int64)
+        return Relabelling(self.group, self.units, code)
+
+    @cached_property
+    def mixed(self) -> Mask:
+        """Which units lie in several groups."""
+        return self.relabelling().mixed
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
+        return self.relabelling().fixed
+
+    def within(self, stratum: Integers) -> UnitRows:
+        """The same without what strata (topics, classes) make of it: values less their stratum's mean.
+
+        Values keep the mean of all rows, so that rates compare groups of one mix of strata, and may lie a
+        little outside [0, 1].
+        """
+        _, code = np.unique(stratum, return_inverse=True)
+        total = np.bincount(code, self.weights * self.value) / np.bincount(code, self.weights)
+        return replace(self, value=self.value - total[code] + self.mean)
+
+
+def likeness(rows: UnitRows) -> float:
+    """How alike the rows of a unit are: the intra-class correlation by moments, in [0, 1].
+
+    ``sum over pairs of a unit's rows of (y_i - p)(y_j - p) / (pairs p (1 - p))``; groups play no part in it,
+    so an exchange leaves it as it is. 0 where no unit has two rows.
     """
+    mean = rows.mean
+    away = rows.value - mean
+    variance = float(rows.weights @ away**2 / rows.weights.sum())
+    size = np.bincount(rows.units)
+    pairs = float((size * (size - 1)).sum())
+    if not pairs or variance <= 0:
+        return 0.0
+    sums = np.bincount(rows.units, away)
+    squares = np.bincount(rows.units, away**2)
+    return float(np.clip((sums**2 - squares).sum() / pairs / variance, 0, 1))
 
-    rates: Floats
-    variance: Floats
+
+def expected_variance(rows: UnitRows) -> Floats:
+    """What the sum of each unit varies by where groups make no difference, shape (units,).
+
+    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
+    """
+    size = np.bincount(rows.units).astype(np.float64)
+    weight = np.bincount(rows.units, rows.weights)
+    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
+    return np.asarray(weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed."""
+
+    rates: Floats  # shape (R, G)
+    variance: Floats  # shape (R, G)
+    # shape (R, G, G), zero on the diagonal; None where no unit lies in several groups
     covariance: Floats | None
 
     def t(self, contrast: Floats) -> Floats:
         """Contrasts of the rates in their standard errors, shape (R, K).
 
-        Args:
-            contrast: Weights of the rates, shape (K, G), each adding up to 0.
+        ``contrast`` holds weights of the rates, shape (K, G), each adding up to 0.
         """
         square = contrast_variance(self.variance, self.covariance, contrast)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -59,19 +130,12 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """A comparison as observed, and in every draw.
+    """A comparison as observed, and in every draw."""
 
-    Attributes:
-        observed: R = 1.
-        drawn: R draws.
-        share: Of the weight in each group, shape (G,).
-        rescaled: Whether draws have units of other sizes than the groups, so that bands are rescaled.
-    """
-
-    observed: Compared
-    drawn: Compared
-    share: Floats
-    rescaled: bool
+    observed: Compared  # R = 1
+    drawn: Compared  # R draws
+    share: Floats  # of the weight in each group, shape (G,)
+    rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
 
     @property
     def replicates(self) -> int:
@@ -88,10 +152,8 @@ class Exchange:
         if not self.rescaled:
             return self.drawn.rates
         middle = float(self.observed.rates[0] @ self.share)
-        scale = np.sqrt(
-            self.observed.variance / np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
-        )
-        moved = np.nan_to_num((self.drawn.rates - middle) * scale)
+        drawn = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
+        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn))
         return np.asarray(np.clip(middle + moved, 0, 1))
 
     def p_largest(self) -> float:
@@ -122,10 +184,7 @@ class Exchange:
 def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Floats) -> Floats:
     """Variance of contrasts, shape (R, K).
 
-    Args:
-        variance: Of the rates, shape (R, G).
-        covariance: Of each two, shape (R, G, G), zero on the diagonal; None where there is none.
-        contrast: Weights of the rates, shape (K, G).
+    ``contrast`` holds weights of the rates, shape (K, G); the covariance is zero on the diagonal.
     """
     own = variance @ (contrast**2).T
     if covariance is None:
@@ -158,15 +217,9 @@ def exchange(
 ) -> Exchange:
     """Exchange the groups of units at random.
 
-    Args:
-        rows: What is compared; at least two groups.
-        rng: Source of the draws.
-        replicates: How many; by default 9,999, or fewer, 999 at least, for many units.
-        stratum: Codes within which groups are exchanged, shape (N,): for designs whose groups were drawn
-            within strata. A unit of several strata changes places with any other.
-
-    Returns:
-        The comparison and its draws.
+    By default there are 9,999 draws, or fewer, 999 at least, for many units. ``stratum`` holds codes within
+    which groups are exchanged, for designs whose groups were drawn within strata; a unit of several strata
+    changes places with any other.
     """
     design = _Design.of(rows, stratum)
     if replicates is None:
@@ -177,26 +230,20 @@ def exchange(
     parts = list(design.draws(rng, replicates))
     pieces = [part.covariance for part in parts if part.covariance is not None]
     covariance = np.concatenate(pieces) if pieces else None
-    drawn = Compared(
-        np.concatenate([p.rates for p in parts]), np.concatenate([p.variance for p in parts]), covariance
-    )
+    rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
+    drawn = Compared(rates, variance, covariance)
     return Exchange(design.observed(), drawn, share / share.sum(), design.unequal)
 
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """Units by what can happen to them.
+    """Units by what can happen to them."""
 
-    Attributes:
-        rows: The rows.
-        labels: How their groups are exchanged.
-        whole: Moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the
-            variance that is expected of the sum.
-    """
-
-    rows: UnitRows
-    labels: Relabelling
+    rows: UnitRows  # the rows
+    labels: Relabelling  # how their groups are exchanged
+    # moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the variance
+    # that is expected of the sum
     whole: Floats
 
     @classmethod
@@ -220,7 +267,10 @@ class _Design:
         Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
         that all miss would be next to nothing.
         """
-        return not self.labels.inside.size and _alike(self.whole)
+        sums, weight = self.whole[:, 0], self.whole[:, 1].max(initial=0)
+        same = np.abs(self.whole[:, 1] - weight) <= _ROUNDING * weight
+        altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
+        return not self.labels.inside.size and bool((same & altogether).all())
 
     @cached_property
     def _mixed(self) -> tuple[Integers, Integers, Floats, Floats]:
@@ -308,11 +358,8 @@ class _Design:
         covariance, mixed = None, inner_s.size > 0
         if mixed:
             s, w = s + inner_s.sum(axis=1), w + inner_w.sum(axis=1)
-            a, b, q = (
-                a + (inner_s**2).sum(axis=1),
-                b + (inner_s * inner_w).sum(axis=1),
-                q + (inner_w**2).sum(axis=1),
-            )
+            a, b = a + (inner_s**2).sum(axis=1), b + (inner_s * inner_w).sum(axis=1)
+            q = q + (inner_w**2).sum(axis=1)
             n = n + (inner_w > 0).sum(axis=1)
             e = e + self._expected_inside(inner_w)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -334,11 +381,3 @@ class _Design:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(rows > 0, alike + (1 - alike) / np.maximum(rows, 1), 0.0)
         return np.asarray((weight**2 * share).sum(axis=1) * max(mean * (1 - mean), 0))
-
-
-def _alike(moments: Floats) -> bool:
-    """Whether units have one weight and each hits or misses altogether."""
-    weight = moments[:, 1].max(initial=0)
-    same = np.abs(moments[:, 1] - weight) <= _ROUNDING * weight
-    whole = (np.abs(moments[:, 0]) <= _ROUNDING) | (np.abs(moments[:, 0] - weight) <= _ROUNDING * weight)
-    return bool((same & whole).all())

@@ -3,20 +3,22 @@
 The statistic of the exchange, for many rates of one draw. Of independent rows a difference counts in the
 standard error that all groups together lead to expect. Of units, whose sizes and spread may differ between
 groups, it counts in that of its own draw (Janssen 1997; Chung and Romano 2013), blended with the expected
-one, so that units which agree by chance do not count as certain.
+one, so that units which agree by chance do not count as certain. And the mean over labels of the largest
+differences, among the means that other populations would give.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.clustered import blended, ratio_variance
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.confusion import range_over_groups
+from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
 _HELD = 4_000_000  # numbers of one array held at a time
@@ -24,40 +26,26 @@ _HELD = 4_000_000  # numbers of one array held at a time
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over the units of a group, of the hits s and trials w of each unit; shapes broadcast to (R, G, L).
+    """Sums over the units of a group, of their hits s and trials w; shapes broadcast to (R, G, L)."""
 
-    Attributes:
-        hits: Of ``s^2``.
-        both: Of ``s w``.
-        trials: Of ``w^2``.
-        units: How many have trials.
-        alike: How alike the rows of a unit are, in [0, 1], shape (L,).
-    """
-
-    hits: Floats
-    both: Floats
-    trials: Floats
-    units: Floats
-    alike: Floats
+    hits: Floats  # of `s^2`
+    both: Floats  # of `s w`
+    trials: Floats  # of `w^2`
+    units: Floats  # how many have trials
+    alike: Floats  # how alike the rows of a unit are, in [0, 1], shape (L,)
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Hits and trials of L rates in G groups, as observed (R = 1) or in R draws.
+    """Hits and trials of L rates in G groups, as observed (R = 1) or in R draws."""
 
-    Attributes:
-        hits: Shape (R, G, L).
-        trials: The same, or what broadcasts to it.
-        expected: The rates that strata (truths) lead to expect of each group; None where there are none.
-        moments: Of units that are drawn as a whole; None where rows are.
-        inflated: How much more a rate varies than that of independent rows, shape (L,), for units that lie in
-            several groups, whose moments are not taken.
-    """
-
-    hits: Floats
-    trials: Floats
+    hits: Floats  # shape (R, G, L)
+    trials: Floats  # the same, or what broadcasts to it
+    # the rates that strata (truths) lead to expect of each group; None where there are none
     expected: Floats | None = None
-    moments: Moments | None = None
+    moments: Moments | None = None  # of units that are drawn as a whole; None where rows are
+    # how much more a rate varies than that of independent rows, shape (L,), for units that lie in several
+    # groups, whose moments are not taken
     inflated: Floats | None = None
 
     @cached_property
@@ -136,7 +124,7 @@ class Tally:
         t = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
         return np.asarray(t.max(axis=-1))
 
-    def _scaled(self) -> tuple[Floats, Floats]:
+    def _scaled(self) -> Ends:
         """Distances from the middle in standard errors, and these; 0 and infinite without trials."""
         error = np.sqrt(self.variance)
         known = ~np.isnan(self.away) & (error > 0)
@@ -149,3 +137,39 @@ def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Fl
     known = np.isfinite(error) & np.isfinite(other_error)
     one, other = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
     return np.where(known, np.abs(z * one - other_z * other) / np.hypot(one, other), 0.0)
+
+
+def mean_range(
+    observed: float, away: Sequence[Floats], variance: Sequence[Floats], noise: Sequence[Floats],
+    wider: Sequence[Floats], combine: Callable[..., Floats],
+) -> Inverted:  # fmt: skip
+    """The mean over labels of ranges between groups, among the means that other populations would give.
+
+    It is made of one or several rates: ``away`` are those of groups less what is expected of them without
+    differences, shape (G, L) each, ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much
+    the noise of the observed differences is wider. ``combine`` goes from the ranges of each of the rates,
+    shape (..., L), to their mean.
+    """
+
+    def family(shape: Sequence[Floats]) -> Member:
+        parts = list(zip(shape, noise, wider, strict=True))
+        whole = float(combine(*(range_over_groups(one, 2) for one in shape)))
+
+        def member(s: float) -> tuple[float, Floats]:
+            drawn = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
+            return min(s * whole, 1.0), combine(*drawn)
+
+        return member
+
+    few = [_significant(one, spread) for one, spread in zip(away, variance, strict=True)]
+    return Inverted.along(observed, [family(few), family(away)])
+
+
+def _significant(away: Floats, variance: Floats) -> Floats:
+    """Differences of labels, shape (G, L), of which little is left where noise explains them."""
+    from scipy import special
+
+    known = ~np.isnan(away) & (variance > 0)
+    square = np.where(known, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
+    p = special.chdtrc(np.maximum(known.sum(axis=0) - 1, 1), square)
+    return np.asarray(away * np.where(p <= ALPHA, 1.0, LEAST))

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.resampling import ClassCells, bootstrap_cells
 from evenhand.stats.skewness import skewness
 
-Ints = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
 Streams = Callable[[int, int], np.random.Generator]
 Drawn = dict[str, Floats]
 Adder = Callable[[Floats], Floats]
 
 SUMMARIES = (
-    "skewsize",
-    "cramers_v_mean",
-    "cramers_v_median",
-    "cramers_v_max",
-    "accuracy",
-    "worst_group_accuracy",
+    "skewsize", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "accuracy", "worst_group_accuracy",
     "accuracy_gap",
-)
+)  # fmt: skip
 FEWEST_CLASSES = 3  # fewer effect sizes have no skewness that says anything
 _CHUNK = 4_000_000  # numbers of one array of replicates held at a time
 _NOTHING = 1e-12  # phi-squared below it is rounding
@@ -35,22 +28,15 @@ _NOTHING = 1e-12  # phi-squared below it is rounding
 
 @dataclass(frozen=True, eq=False)
 class TableCells:
-    """The cells (group, label) that any of M models fills in one class, sorted by label, then group.
+    """The cells (group, label) that any of M models fills in one class, sorted by label, then group."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each cell, shape (S,).
-        prediction: Predicted label of each cell, shape (S,).
-        rows: Rows of the class in each cell's group, for each model, shape (M, S).
-    """
-
-    label: int
-    group: Ints
-    prediction: Ints
-    rows: Floats
+    label: int  # index of the class among the labels
+    group: Codes  # group of each cell, shape (S,)
+    prediction: Codes  # predicted label of each cell, shape (S,)
+    rows: Floats  # rows of the class in each cell's group, for each model, shape (M, S)
 
     @cached_property
-    def starts(self) -> Ints:
+    def starts(self) -> Codes:
         """First cell of each predicted label."""
         return np.flatnonzero(np.r_[True, np.diff(self.prediction) != 0])
 
@@ -62,12 +48,8 @@ class TableCells:
     def effect(self, tables: Floats, model: int) -> Floats:
         r"""Cramér's V of one model's tables: ``sqrt((sum o^2 / (R C) - 1) / (min(r, c) - 1))``.
 
-        Args:
-            tables: Counts of each cell, shape (S, replicates); groups keep their rows.
-            model: Whose rows the groups have.
-
-        Returns:
-            Shape (replicates,), in [0, 1]; NaN where one group or one label is left.
+        ``tables`` are counts of each cell, shape (S, replicates), in which groups keep the rows that they
+        have for the model. In [0, 1]; NaN where one group or one label is left.
         """
         columns = np.add.reduceat(tables, self.starts, axis=0)
         share = tables * tables
@@ -80,30 +62,18 @@ class TableCells:
         phi2[phi2 < _NOTHING] = 0.0
         return np.asarray(np.sqrt(phi2 / np.where(dof > 0, dof, np.nan)))
 
-    def hits(self, tables: Floats) -> tuple[Ints, Floats]:
-        """Groups that name this class rightly, and how often in each replicate."""
-        right = self.prediction == self.label
-        return self.group[right], tables[right]
-
 
 @dataclass(frozen=True, eq=False)
 class JointClass:
-    """A class whose samples every model answered: cells are combinations of answers.
+    """A class whose samples every model answered: cells are combinations of answers."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each combination, shape (K,), sorted.
-        predictions: Label that each model gave, shape (M, K).
-        n: Samples with this combination, shape (K,).
-    """
-
-    label: int
-    group: Ints
-    predictions: Ints
-    n: Floats
+    label: int  # index of the class among the labels
+    group: Codes  # group of each combination, shape (K,), sorted
+    predictions: Codes  # label that each model gave, shape (M, K)
+    n: Floats  # samples with this combination, shape (K,)
 
     @cached_property
-    def _placed(self) -> tuple[TableCells, Ints]:
+    def _placed(self) -> tuple[TableCells, Codes]:
         """The cells, and which of them each model fills with each combination, shape (M, K)."""
         width = int(self.group.max()) + 1
         keys, place = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
@@ -141,20 +111,13 @@ class JointClass:
 
 @dataclass(frozen=True, eq=False)
 class SeparateClass:
-    """A class that models answered on samples that cannot be paired.
+    """A class that models answered on samples that cannot be paired."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each cell, shape (S,).
-        prediction: Label of each cell, shape (S,), sorted; groups are sorted within a label.
-        n: Each model's rows, shape (M, S).
-        target: Rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given.
-    """
-
-    label: int
-    group: Ints
-    prediction: Ints
-    n: Floats
+    label: int  # index of the class among the labels
+    group: Codes  # group of each cell, shape (S,)
+    prediction: Codes  # label of each cell, shape (S,), sorted; groups are sorted within a label
+    n: Floats  # each model's rows, shape (M, S)
+    # rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given
     target: Floats | None = None
 
     @cached_property
@@ -202,7 +165,7 @@ class SeparateClass:
 ComparedClass = JointClass | SeparateClass
 
 
-def _adder(place: Ints, size: int) -> Adder:
+def _adder(place: Codes, size: int) -> Adder:
     """What adds rows (K, R) up to the ``size`` places that they belong to, by a sparse matrix."""
     from scipy.sparse import csr_array
 
@@ -221,19 +184,16 @@ def replicated(
 ) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model, rows drawn again within class and group.
 
-    Args:
-        classes: The true classes.
-        sizes: Rows of each group for each model, shape (M, Z).
-        replicates: How many.
-        streams: The random stream of a class (its place in ``classes``) and a chunk.
-        kept: Filled with each model's effect sizes, shape (M, classes, replicates).
-
-    Returns:
-        By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not defined. SkewSize
-        needs three classes with an effect size.
+    ``sizes`` are rows of each group for each model, shape (M, Z); ``streams`` gives the random stream of a
+    class (its place in ``classes``) and a chunk; ``kept`` is filled with each model's effect sizes, shape (M,
+    classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not
+    defined. SkewSize needs three classes with an effect size.
     """
+    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
+    step = max(8, min(replicates, _CHUNK // widest))
     parts = []
-    for start, size in _chunks(classes, sizes, replicates):
+    for start in range(0, replicates, step):
+        size = min(step, replicates - start)
 
         def draw(place: int, one: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
             return one.resampled(streams(place, start), size)
@@ -243,28 +203,18 @@ def replicated(
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
 
 
-def _chunks(classes: Sequence[ComparedClass], sizes: Floats, replicates: int) -> Iterator[tuple[int, int]]:
-    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
-    step = max(8, min(replicates, _CHUNK // widest))
-    for start in range(0, replicates, step):
-        yield start, min(step, replicates - start)
-
-
 def _summaries(
-    classes: Sequence[ComparedClass],
-    sizes: Floats,
-    draw: Callable[[int, ComparedClass], list[Floats]],
-    replicates: int,
-    kept: Floats | None = None,
-) -> Drawn:
+    classes: Sequence[ComparedClass], sizes: Floats, draw: Callable[[int, ComparedClass], list[Floats]],
+    replicates: int, kept: Floats | None = None,
+) -> Drawn:  # fmt: skip
     models, groups = sizes.shape
     effects = np.empty((models, len(classes), replicates))
     hits = np.zeros((models, groups, replicates))
     for place, one in enumerate(classes):
         for model, tables in enumerate(draw(place, one)):
             effects[model, place] = one.cells.effect(tables, model)
-            where, right = one.cells.hits(tables)
-            hits[model, where] += right
+            right = one.cells.prediction == one.label
+            hits[model, one.cells.group[right]] += tables[right]
     if kept is not None:
         kept[:] = effects
     made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
@@ -277,8 +227,7 @@ def _of_model(effects: Floats, hits: Floats, sizes: Floats) -> Drawn:
     used = (~np.isnan(ordered)).sum(axis=0)
     some, column = np.maximum(used, 1), np.arange(used.size)
     present = sizes > 0
-    by_group = hits[present] / sizes[present][:, None]
-    worst = by_group.min(axis=0)
+    worst = (hits[present] / sizes[present][:, None]).min(axis=0)
     accuracy = hits.sum(axis=0) / sizes.sum()
     lopsided = np.where(used < FEWEST_CLASSES, np.nan, skewness(np.ascontiguousarray(effects.T)))
     return {

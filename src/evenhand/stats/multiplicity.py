@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 
 def adjust(p_values: Floats, method: str) -> Floats:
     """Adjusted p-values of one family.
 
-    Args:
-        p_values: Shape (m,), in [0, 1]; NaN means not tested and does not count towards m.
-        method: ``holm`` (family-wise error, Holm 1979), ``bh`` (false discovery rate, Benjamini and
-            Hochberg 1995) or ``none``.
-
-    Returns:
-        Shape (m,), in [0, 1], NaN where the input is NaN, never smaller than the input.
+    NaN means not tested and does not count towards m. Methods: ``holm`` (family-wise error, Holm 1979),
+    ``bh`` (false discovery rate, Benjamini and Hochberg 1995) or ``none``. No p is smaller than it was.
     """
     result = np.full(p_values.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))

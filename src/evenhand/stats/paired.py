@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair
 
 FLIPS = 9999
 _ENUMERATED = 13  # 2^13 < FLIPS: so many signs are enumerated
@@ -19,19 +16,13 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """The distribution of a statistic under a null hypothesis.
+    """The distribution of a statistic under a null hypothesis."""
 
-    Attributes:
-        mean: Its mean.
-        sd: Its standard deviation.
-        values: The values it can take, ascending; empty where only moments are known (normal distribution).
-        weights: Their probabilities.
-    """
-
-    mean: float
-    sd: float
+    mean: float  # its mean
+    sd: float  # its standard deviation
+    # the values it can take, ascending; empty where only moments are known (normal distribution)
     values: Floats
-    weights: Floats
+    weights: Floats  # their probabilities
 
     @classmethod
     def exact(cls, values: Floats, weights: Floats) -> Chance:
@@ -45,12 +36,7 @@ class Chance:
         variance = float(((values - mean) ** 2) @ weights)
         return cls(mean, float(np.sqrt(max(variance, 0.0))), values, weights)
 
-    @classmethod
-    def normal(cls, mean: float, sd: float) -> Chance:
-        """From moments."""
-        return cls(mean, sd, np.empty(0), np.empty(0))
-
-    def band(self, level: float = 0.95) -> tuple[float, float]:
+    def band(self, level: float = 0.95) -> Pair:
         """The central values; ends are chosen by mid-p, so that about ``level`` lies between them."""
         from scipy import special
 
@@ -77,71 +63,37 @@ class Chance:
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """A difference between two sets of answers.
+    """A difference between two sets of answers."""
 
-    Attributes:
-        value: First minus second.
-        low: Lower end of the interval; NaN where there is one unit.
-        high: Upper end.
-        units: How many clusters (or samples) were exchanged and vary independently.
-        clustered: Whether units are clusters.
-        chance: Distribution when the two sets are exchanged at random in each unit.
-        replicates: Draws behind ``chance``; None where it is exact or normal.
-    """
-
-    value: float
-    low: float
-    high: float
-    units: int
-    clustered: bool
-    chance: Chance
-    replicates: int | None
+    value: float  # first minus second
+    chance: Chance  # distribution when the two sets are exchanged at random in each unit
+    replicates: int | None  # draws behind `chance`; None where it is exact or normal
 
 
 def paired_difference(
-    difference: Floats,
-    second: Mask,
-    weight: tuple[float, float],
-    cluster: Integers | None,
-    rng: np.random.Generator,
-    level: float = 0.95,
+    difference: Floats, second: Mask, weight: Pair, cluster: Integers | None, rng: np.random.Generator
 ) -> Paired:
     r"""``w1 mean(d | first group) + w2 mean(d | second group)`` for differences d of each sample.
 
-    Interval: as ``Deviations.limits``. Test: the sign of each unit's whole contribution is flipped (McNemar's
-    test where each sample is a unit), enumerated up to 13 contributions that are not 0.
-
-    Args:
-        difference: First set's value minus the second's, in [-1, 1], shape (N,).
-        second: Which samples belong to the second group, shape (N,).
-        weight: Of the two groups; a group without samples must have weight 0.
-        cluster: Codes of what was drawn as a whole, shape (N,); None: each sample is its own.
-        rng: Of the flips.
-        level: Of the interval.
+    The arguments are those of ``Deviations``, which gives the interval. Test: the sign of each unit's whole
+    contribution is flipped (McNemar's test where each sample is a unit), enumerated up to 13 contributions
+    that are not 0.
     """
     found = Deviations(difference, second, weight, cluster)
-    low, high = found.limits(level)
     each = found.each * difference
-    chance, replicates = _flipped(np.bincount(found.units, weights=each).astype(np.float64), rng)
-    units = int(found.units.max()) + 1
-    return Paired(float(each.sum()), low, high, units, cluster is not None, chance, replicates)
+    return Paired(
+        float(each.sum()), *_flipped(np.bincount(found.units, weights=each).astype(np.float64), rng)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """Differences of samples in two groups, and how far clusters move them together.
+    """Differences of samples in two groups, and how far clusters move them together."""
 
-    Attributes:
-        difference: In [-1, 1], shape (N,).
-        second: Which belong to the second group, shape (N,).
-        weight: Of the means of both groups.
-        cluster: Codes, shape (N,), or None.
-    """
-
-    difference: Floats
-    second: Mask
-    weight: tuple[float, float]
-    cluster: Integers | None
+    difference: Floats  # in [-1, 1], shape (N,)
+    second: Mask  # which belong to the second group, shape (N,)
+    weight: Pair  # of the means of both groups; 0 of a group without samples
+    cluster: Integers | None  # codes of what was drawn as a whole, shape (N,); None: each sample is its own
 
     @property
     def units(self) -> Integers:
@@ -157,7 +109,7 @@ class Deviations:
         sizes = [max(self.second.size - second, 1), max(second, 1)]
         return np.where(self.second, self.weight[1] / sizes[1], self.weight[0] / sizes[0])
 
-    def limits(self, level: float) -> tuple[float, float]:
+    def limits(self, level: float) -> Pair:
         """Bonett and Price's (2012) adjusted Wald limits of each group's mean, put together by their weights.
 
         One sample is added to each kind of change, so that answers that never differ still leave a width.
@@ -191,7 +143,8 @@ class Deviations:
 
     def _shrunk(self) -> float:
         """Independent samples that vary as much, as a share of all; 0 where nothing varies."""
-        away = self.each * self._away
+        means = [self.difference[g].mean() if g.any() else 0.0 for g in (~self.second, self.second)]
+        away = self.each * (self.difference - np.where(self.second, means[1], means[0]))
         independent = float(away @ away)
         shifts = np.bincount(self.units, away)
         clustered = shifts.size / (shifts.size - 1) * float(shifts @ shifts)
@@ -199,40 +152,26 @@ class Deviations:
             return 0.0
         return min(independent / clustered, 1.0) if clustered > 0 else 1.0
 
-    @property
-    def _away(self) -> Floats:
-        """Differences less their group's mean."""
-        means = [self.difference[g].mean() if g.any() else 0.0 for g in (~self.second, self.second)]
-        return np.asarray(self.difference - np.where(self.second, means[1], means[0]))
-
 
 def _flipped(contributions: Floats, rng: np.random.Generator) -> tuple[Chance, int | None]:
     """The sum of contributions with random signs."""
     some = contributions[np.abs(contributions) > 1e-15]
     if some.size > _MOST_UNITS:
-        return Chance.normal(0.0, float(np.sqrt(some @ some))), None
+        return Chance(0.0, float(np.sqrt(some @ some)), np.empty(0), np.empty(0)), None
     if some.size <= _ENUMERATED:
         signs = 1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)
         sums = signs @ some
         return Chance.exact(sums, np.full(sums.size, 1 / sums.size)), None
     step = max(_CHUNK // some.size, 1)
-    sums = np.concatenate(
-        [
-            rng.choice((-1.0, 1.0), size=(min(step, FLIPS - start), some.size)) @ some
-            for start in range(0, FLIPS, step)
-        ]
-    )
+    sizes = (min(step, FLIPS - start) for start in range(0, FLIPS, step))
+    sums = np.concatenate([rng.choice((-1.0, 1.0), size=(size, some.size)) @ some for size in sizes])
     return Chance.exact(sums, np.full(sums.size, 1 / sums.size)), FLIPS
 
 
 def flip_p_value(paired: Paired) -> float:
     """Two-sided p of the difference; ``(1 + b) / (1 + B)`` where signs were drawn."""
-    if paired.replicates is None:
-        return paired.chance.p_value(paired.value)
-    b = round(_symmetric(paired.chance, paired.value) * paired.replicates)
-    return (1 + b) / (1 + paired.replicates)
-
-
-def _symmetric(chance: Chance, value: float) -> float:
-    far = np.abs(chance.values) >= abs(value) - 1e-9
-    return float(chance.weights[far].sum())
+    chance, drawn = paired.chance, paired.replicates
+    if drawn is None:
+        return chance.p_value(paired.value)
+    far = float(chance.weights[np.abs(chance.values) >= abs(paired.value) - 1e-9].sum())
+    return (1 + round(far * drawn)) / (1 + drawn)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair
 from evenhand.stats.clustered import ClusterMean
-from evenhand.stats.differences import mean_limits, range_limits, worst_limits
+from evenhand.stats.differences import (
+    Figure,
+    mean_limits,
+    mover,
+    paired_correlation,
+    range_limits,
+    worst_limits,
+)
 from evenhand.stats.rates import Rates
-from evenhand.stats.two_figures import Figure, mover, paired_correlation
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-Limits = Callable[[float], tuple[float, float]]
-"""From a level to the limits of a difference; NaN where nothing varies."""
 
 _HELD = 4_000_000  # numbers of one array of draws held at a time
 _REPLICATES = 999
@@ -27,26 +27,16 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Summary:
-    """One number made of the rates of some columns.
+    """One number made of the rates of some columns."""
 
-    Attributes:
-        how: ``weights`` (their weighted sum), ``range`` (largest minus smallest) or ``least``.
-        columns: Which columns.
-        weights: One for each, where they are weighted.
-    """
-
-    how: str
-    columns: tuple[int, ...]
-    weights: tuple[float, ...] = ()
+    how: str  # `weights` (their weighted sum), `range` (largest minus smallest) or `least`
+    columns: tuple[int, ...]  # which columns
+    weights: tuple[float, ...] = ()  # one for each, where they are weighted
 
     def of(self, rates: Floats) -> Floats:
         """The number for every draw.
 
-        Args:
-            rates: Shape (..., C); NaN where a column has no sample.
-
-        Returns:
-            Shape (...); NaN where a column that it needs has none.
+        Rates have shape (..., C), NaN where a column has no sample: then what needs it is NaN.
         """
         chosen = rates[..., list(self.columns)]
         if self.how == "weights":
@@ -60,24 +50,16 @@ class PairedSums:
     """What each unit (a sample, or a cluster of them) adds to each column, for two models.
 
     Units that add the same are kept once with their number. A unit is always drawn as a whole.
-
-    Attributes:
-        first: Sums of the first model's values, shape (K, C).
-        second: Those of the second model, same shape.
-        size: What the unit counts for, same shape; the two models answered the same samples.
-        units: How many units are like this, shape (K,).
-        stratum: Codes within which units are drawn again, shape (K,).
-        summaries: What is made of the rates of the C columns.
-        samples: How many samples the unit has in each column, shape (K, C): more than ``size`` where it
-            counts once with their mean.
     """
 
-    first: Floats
-    second: Floats
-    size: Floats
-    units: Integers
-    stratum: Integers
-    summaries: tuple[Summary, ...]
+    first: Floats  # sums of the first model's values, shape (K, C)
+    second: Floats  # those of the second model, same shape
+    size: Floats  # what the unit counts for, same shape; the two models answered the same samples
+    units: Integers  # how many units are like this, shape (K,)
+    stratum: Integers  # codes within which units are drawn again, shape (K,)
+    summaries: tuple[Summary, ...]  # what is made of the rates of the C columns
+    # how many samples the unit has in each column, shape (K, C): more than `size` where it counts once with
+    # their mean
     samples: Floats
 
     @classmethod
@@ -86,12 +68,10 @@ class PairedSums:
         samples: Floats | None = None,
     ) -> PairedSums:  # fmt: skip
         """From a row for each unit, shape (U, C) each and (U,); equal rows are put together."""
-        columns = first.shape[1]
-        rows = np.concatenate(
-            [first, second, size, size if samples is None else samples, stratum[:, None]], axis=1
-        )
+        kinds = [first, second, size, size if samples is None else samples]
+        rows = np.concatenate([*kinds, stratum[:, None]], axis=1)
         alike, units = np.unique(rows, axis=0, return_counts=True)
-        one, other, count, many = (alike[:, place * columns : (place + 1) * columns] for place in range(4))
+        one, other, count, many = np.split(alike[:, :-1], 4, axis=1)
         strata = alike[:, -1].astype(np.int64)
         return cls(one, other, count, units.astype(np.int64), strata, tuple(summaries), many)
 
@@ -118,40 +98,28 @@ class PairedSums:
           they share;
         * weighted sums of other numbers: t over units;
         * ranges and least rates: the limits of each model, by MOVER, with the correlation of resamples.
-
-        Args:
-            at: Which of the summaries.
-            rng: Of the resamples.
         """
         summary = self.summaries[at]
         columns = np.array(summary.columns)
         if summary.how != "weights":
             return self._of_extremes(at, columns, rng)
-        weights = np.array(summary.weights)
-        if not self._bounded:
-            return self._of_numbers(columns, weights)
+        signs = np.array([*summary.weights, *(-weight for weight in summary.weights)])
+        both = np.stack([self.first, self.second])
+        if not ((both >= -_SLACK) & (both <= self.size + _SLACK)).all():
+            return self._of_numbers(columns, signs)
         rates = self._rates(columns)
-        both = np.concatenate([weights, -weights])
 
-        def limits(level: float) -> tuple[float, float]:
-            low, high = mean_limits(rates, both, level, hidden=0.0)
+        def limits(level: float) -> Pair:
+            low, high = mean_limits(rates, signs, level, hidden=0.0)
             return float(low), float(high)
 
         return limits
 
-    @property
-    def _bounded(self) -> bool:
-        """Whether all values are in [0, 1], as shares are."""
-        both = (self.first, self.second)
-        return all(bool((one >= -_SLACK).all() and (one <= self.size + _SLACK).all()) for one in both)
-
     @cached_property
-    def _each(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _each(self) -> list[Floats]:
         """First, second, size and samples with a row for every unit."""
-        first, second, size, samples = (
-            np.repeat(one, self.units, axis=0) for one in (self.first, self.second, self.size, self.samples)
-        )
-        return first, second, size, samples
+        kinds = (self.first, self.second, self.size, self.samples)
+        return [np.repeat(one, self.units, axis=0) for one in kinds]
 
     def _means(self, columns: Integers) -> list[ClusterMean]:
         """The first model's columns, then the second's."""
@@ -181,24 +149,13 @@ class PairedSums:
         covariance[half:, :half] *= kept[None, :half]
         return replace(rates, covariance=covariance)
 
-    def _of_numbers(self, columns: Integers, weights: Floats) -> Limits:
+    def _of_numbers(self, columns: Integers, signs: Floats) -> Limits:
         """Value and t times the standard error that leaving out each unit gives; NaN without spread."""
-        from scipy import special
-
         means = self._means(columns)
-        signs = np.concatenate([weights, -weights])
-        value = float(signs @ np.array([mean.value for mean in means]))
         shifts = signs @ np.stack([mean.shifts for mean in means])
-        error = float(np.sqrt(shifts @ shifts))
         freedom = max(min(mean.effective for mean in means) - 1, 1.0)
-        if not error > _SLACK:
-            return _nothing
-
-        def limits(level: float) -> tuple[float, float]:
-            reach = error * float(special.stdtrit(freedom, (1 + level) / 2))
-            return value - reach, value + reach
-
-        return limits
+        value = float(signs @ np.array([mean.value for mean in means]))
+        return _t_limits(value, float(np.sqrt(shifts @ shifts)), freedom)
 
     def _of_extremes(self, at: int, columns: Integers, rng: np.random.Generator) -> Limits:
         summary, half = self.summaries[at], len(columns)
@@ -213,7 +170,7 @@ class PairedSums:
             low, high = of(mine[place], level)
             return np.minimum(low, values[place]), values[place], np.maximum(high, values[place])
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             low, high = mover(figure(0, level), figure(1, level), correlation)
             return max(float(low), -1.0), min(float(high), 1.0)
 
@@ -234,8 +191,15 @@ class PairedSums:
         return made
 
 
-def _nothing(_: float) -> tuple[float, float]:
-    return np.nan, np.nan
+def _t_limits(value: float, error: float, freedom: float) -> Limits:
+    """T times a standard error on both sides; NaN where nothing varies."""
+    from scipy import special
+
+    def limits(level: float) -> Pair:
+        reach = error * float(special.stdtrit(freedom, (1 + level) / 2)) if error > _SLACK else np.nan
+        return value - reach, value + reach
+
+    return limits
 
 
 def _parts(replicates: int, width: int) -> Iterator[slice]:
@@ -248,11 +212,7 @@ def _parts(replicates: int, width: int) -> Iterator[slice]:
 def strata_of(size: Floats) -> Integers:
     """Units of the same columns as a stratum; one stratum where the units of one would be too few.
 
-    Args:
-        size: What each unit counts for in each column, shape (U, C).
-
-    Returns:
-        Codes, shape (U,).
+    ``size`` is what each unit counts for in each column, shape (U, C).
     """
     kinds, code, count = np.unique(size > 0, axis=0, return_inverse=True, return_counts=True)
     if len(kinds) > size.shape[1] or count.min(initial=2) < 2:
@@ -266,18 +226,12 @@ class PairedEffects:
 
     Two models measure on scales of their own (one's cosines all lie near .2, another's spread widely), which
     d does not depend on.
-
-    Attributes:
-        first: The first model's associations, shape (N,).
-        second: The second model's, shape (N,).
-        in_x: Whether an item belongs to X, shape (N,).
-        ddof: Of d.
     """
 
-    first: Floats
-    second: Floats
-    in_x: npt.NDArray[np.bool_]
-    ddof: int = 1
+    first: Floats  # the first model's associations, shape (N,)
+    second: Floats  # the second model's, shape (N,)
+    in_x: Mask  # whether an item belongs to X, shape (N,)
+    ddof: int = 1  # of d
 
     @property
     def count(self) -> int:
@@ -292,40 +246,23 @@ class PairedEffects:
 
     def observed(self) -> Floats:
         """Effect size d of the two models, shape (2, 1)."""
-        return np.stack([self._d(one[self.in_x, None], one[~self.in_x, None]) for one in self._both])
-
-    @property
-    def _both(self) -> tuple[Floats, Floats]:
-        return self.first, self.second
+        return np.stack(
+            [self._d(one[self.in_x, None], one[~self.in_x, None]) for one in (self.first, self.second)]
+        )
 
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
-        """The difference and t times its standard deviation in resamples; NaN where it does not spread.
-
-        Args:
-            at: 0, the only number.
-            rng: Of the resamples.
-        """
-        from scipy import special
-
+        """The difference and t times its standard deviation in resamples; NaN where it does not spread."""
         draws, values = self.resampled(rng, _REPLICATES)[..., at], self.observed()[:, at]
-        value, error = float(values[0] - values[1]), float(np.nanstd(draws[0] - draws[1], ddof=1))
-        if not error > _SLACK:
-            return _nothing
-
-        def limits(level: float) -> tuple[float, float]:
-            reach = error * float(special.stdtrit(self.count - 2, (1 + level) / 2))
-            return value - reach, value + reach
-
-        return limits
+        error = float(np.nanstd(draws[0] - draws[1], ddof=1))
+        return _t_limits(float(values[0] - values[1]), error, self.count - 2)
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Items drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
         x, y = np.flatnonzero(self.in_x), np.flatnonzero(~self.in_x)
         made = np.empty((2, replicates, 1))
         for part in _parts(replicates, self.count):
-            rows = [
-                some[rng.integers(some.size, size=(some.size, part.stop - part.start))] for some in (x, y)
-            ]
-            for model, values in enumerate(self._both):
+            size = part.stop - part.start
+            rows = [some[rng.integers(some.size, size=(some.size, size))] for some in (x, y)]
+            for model, values in enumerate((self.first, self.second)):
                 made[model, part, 0] = self._d(values[rows[0]], values[rows[1]])
         return made

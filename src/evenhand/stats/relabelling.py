@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from evenhand.stats.arrays import Floats, Integers, Mask
 
 _ROUNDING = 1e-9
 _LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others
@@ -24,17 +21,12 @@ _MOST_LEVELS = 4  # different values of a block that are drawn by their numbers,
 
 @dataclass(frozen=True, eq=False)
 class Relabelling:
-    """Labels of rows that come in units.
+    """Labels of rows that come in units."""
 
-    Attributes:
-        label: Of each row, codes from 0, shape (N,).
-        unit: Unit of each row, numbered from 0, shape (N,).
-        stratum: Codes from 0 within which labels are exchanged, shape (N,); None: among all. A unit that lies
-            in several strata changes places with any other such.
-    """
-
-    label: Integers
-    unit: Integers
+    label: Integers  # of each row, codes from 0, shape (N,)
+    unit: Integers  # unit of each row, numbered from 0, shape (N,)
+    # codes from 0 within which labels are exchanged, shape (N,); None: among all. A unit that lies in several
+    # strata changes places with any other such
     stratum: Integers | None = None
 
     @cached_property
@@ -162,17 +154,11 @@ def each_exceeded(observed: Floats, drawn: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Exchanges in blocks of few different values: only how often a label gets each has to be drawn.
+    """Exchanges in blocks of few different values: only how often a label gets each has to be drawn."""
 
-    Attributes:
-        moments: Of each value, shape (blocks, L, moments).
-        counts: How often it occurs, shape (blocks, L).
-        sizes: Members of each label, shape (labels, blocks).
-    """
-
-    moments: Floats
-    counts: Integers
-    sizes: Integers
+    moments: Floats  # of each value, shape (blocks, L, moments)
+    counts: Integers  # how often it occurs, shape (blocks, L)
+    sizes: Integers  # members of each label, shape (labels, blocks)
 
     @classmethod
     def of(cls, block: Integers, moments: Floats, label: Integers, labels: int) -> Levels | None:

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.confusion import Confusion
 from evenhand.stats.null_tables import draw_tables
 
-Ints = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
 Streams = Callable[[object], np.random.Generator]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
@@ -25,27 +23,26 @@ _CHUNK = 300_000  # numbers of one array of replicates held at a time
 
 @dataclass(frozen=True, eq=False)
 class ClassCells:
-    """The occupied cells of one true class.
+    """The occupied cells of one true class."""
 
-    Attributes:
-        label: Index of the class among the labels.
-        group: Group of each cell, shape (K,), sorted.
-        prediction: Predicted label of each cell, shape (K,).
-        n: Count of each cell, shape (K,).
-    """
+    label: int  # index of the class among the labels
+    group: Codes  # group of each cell, shape (K,), sorted
+    prediction: Codes  # predicted label of each cell, shape (K,)
+    n: Floats  # count of each cell, shape (K,)
 
-    label: int
-    group: Ints
-    prediction: Ints
-    n: Floats
-
-    def dense(self) -> tuple[Floats, Ints, Ints]:
+    def dense(self) -> tuple[Floats, Codes, Codes]:
         """The group x prediction table without empty rows and columns, with its groups and labels."""
         groups, rows = np.unique(self.group, return_inverse=True)
         labels, columns = np.unique(self.prediction, return_inverse=True)
         table = np.zeros((groups.size, labels.size))
         np.add.at(table, (rows, columns), self.n)
         return table, groups, labels
+
+
+def runs(code: Codes) -> list[slice]:
+    """Where equal codes stand beside each other."""
+    starts = np.flatnonzero(np.r_[True, np.diff(code) != 0])
+    return [slice(*ends) for ends in zip(starts, np.append(starts[1:], code.size), strict=True)]
 
 
 def enough(cells: int, most: int) -> int:
@@ -58,17 +55,18 @@ def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int
 
     Few rows in many cells are resampled row by row, which is the same distribution, faster.
     """
-    starts = np.flatnonzero(np.r_[True, np.diff(cells.group) != 0])
+    groups = runs(cells.group)
     if cells.n.sum() <= _ROWS_PER_CELL * cells.n.size:
+        starts = np.array([some.start for some in groups])
         return _bootstrap_rows(rng, cells, starts, replicates)
     draws = np.empty((replicates, cells.n.size))
-    for start, stop in zip(starts, np.append(starts[1:], cells.n.size), strict=True):
-        n = cells.n[start:stop]
-        draws[:, start:stop] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
+    for some in groups:
+        n = cells.n[some]
+        draws[:, some] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
     return draws
 
 
-def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, replicates: int) -> Floats:
+def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Codes, replicates: int) -> Floats:
     cell_of_row = np.repeat(np.arange(cells.n.size), cells.n.astype(np.int64))
     size = np.add.reduceat(cells.n, starts).astype(np.int64)
     first = np.repeat(np.cumsum(size) - size, size)
@@ -79,7 +77,7 @@ def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Ints, r
     return counts.reshape(replicates, cells.n.size).astype(np.float64)
 
 
-def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Ints]:
+def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
     """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and columns of resamples, shape (replicates,) each."""
     labels, column = np.unique(cells.prediction, return_inverse=True)
     group = np.unique(cells.group, return_inverse=True)[1]
@@ -111,14 +109,9 @@ def marginal_null(
 ) -> Iterator[Confusion]:
     """As cellwise_null, for tables too large to permute cell by cell.
 
-    The hits of a class fall to groups by the multivariate hypergeometric distribution, which is exact;
-    the errors that land on a label are split multinomially by their expected shares (conservative).
-
-    Args:
-        confusion: The observed margins.
-        expected_wrong: Expected errors under the null by (group, label), shape (Z, L).
-        replicates: How many.
-        rng: The stream.
+    The hits of a class fall to groups by the multivariate hypergeometric distribution, which is exact; the
+    errors that land on a label are split multinomially by their expected shares (conservative).
+    ``expected_wrong``: expected errors under the null by (group, label), shape (Z, L).
     """
     hits = confusion.correct.sum(axis=0)
     wrong = (confusion.predicted - confusion.correct).sum(axis=0)
@@ -141,7 +134,7 @@ def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats,
     return parts
 
 
-def _hypergeometric(rng: np.random.Generator, good: Ints, bad: Ints, drawn: Ints) -> Ints:
+def _hypergeometric(rng: np.random.Generator, good: Codes, bad: Codes, drawn: Codes) -> Codes:
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
     small = good + bad < _HYPERGEOMETRIC
     part = np.zeros(drawn.shape, dtype=np.int64)

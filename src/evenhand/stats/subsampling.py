@@ -6,41 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Ends, Floats
 
 _HELD = 5_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """Samples that are alike in all that the data are balanced by.
+    """Samples that are alike in all that the data are balanced by."""
 
-    Attributes:
-        values: What is averaged, such as whether a sample was right; shape (n,), n at least 1.
-        second: Whether they belong to the second of the two genders.
-    """
-
-    values: Floats
-    second: bool
+    values: Floats  # what is averaged, such as whether a sample was right; shape (n,), n at least 1
+    second: bool  # whether they belong to the second of the two genders
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Mean and standard deviation of both figures.
+    """Mean and standard deviation of both figures."""
 
-    Attributes:
-        average: Of the mean of both genders' rates.
-        average_sd: Its standard deviation.
-        gap: Of the first gender's rate minus the second's.
-        gap_sd: Its standard deviation.
-    """
-
-    average: float
-    average_sd: float
-    gap: float
-    gap_sd: float
+    average: float  # of the mean of both genders' rates
+    average_sd: float  # its standard deviation
+    gap: float  # of the first gender's rate minus the second's
+    gap_sd: float  # its standard deviation
 
 
 def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
@@ -48,11 +35,7 @@ def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
 
     A gender's rate is pooled over its kept samples; a cell with fewer than k keeps all. With C cells of 5
     binary values the variance of the average is ``sum_c p_c (1 - p_c) (5 - k) / (4 k) / C**2``, and that of
-    the gap four times as much.
-
-    Args:
-        cells: The samples; NaN results where one gender has none.
-        k: How many are kept, at least 1.
+    the gap four times as much. NaN where one gender has no sample.
     """
     mean, variance = np.zeros(2), np.zeros(2)
     kept = np.zeros(2)
@@ -70,18 +53,8 @@ def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
     return Spread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
 
 
-def kept_draws(cells: Sequence[Cell], k: int, trials: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """The same by drawing.
-
-    Args:
-        cells: As in ``kept_spread``.
-        k: How many are kept.
-        trials: How often.
-        rng: Source of the draws.
-
-    Returns:
-        Averages and gaps, each of shape (trials,).
-    """
+def kept_draws(cells: Sequence[Cell], k: int, trials: int, rng: np.random.Generator) -> Ends:
+    """The same by drawing."""
     rates = np.zeros((2, trials))
     kept = np.zeros(2)
     for cell in cells:

@@ -7,19 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask
 from evenhand.stats.clustered import LeftOut
 from evenhand.stats.contingency import sum_by
 from evenhand.stats.exchanged_rates import Moments, Tally
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import Relabelling, units_in
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-KINDS = ("hit", "predicted", "true", "false")
-"""Right answers; answers with a label; right ones of its truth; wrong ones of the other truths."""
 
 _HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
 _SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
@@ -27,47 +21,31 @@ _SHARED = 20_000_000  # units x labels x groups up to which what groups share is
 
 @dataclass(frozen=True, eq=False)
 class UnitRates:
-    """Rows by unit.
+    """Rows by unit, and their rates by kind.
 
-    Attributes:
-        truth: Of each row, shape (N,); codes below ``labels``.
-        group: Below ``groups``.
-        prediction: Below ``labels``.
-        unit: From 0, all of which occur.
-        weight: Of each row.
-        groups: How many groups there are.
-        labels: How many labels there are.
+    ``hit``: right answers; ``predicted``: answers with a label; ``true``: right ones of its truth; ``false``:
+    wrong ones of the other truths.
     """
 
-    truth: Integers
-    group: Integers
-    prediction: Integers
-    unit: Integers
-    weight: Floats
-    groups: int
-    labels: int
+    truth: Integers  # of each row, shape (N,); codes below `labels`
+    group: Integers  # below `groups`
+    prediction: Integers  # below `labels`
+    unit: Integers  # from 0, all of which occur
+    weight: Floats  # of each row
+    groups: int  # how many groups there are
+    labels: int  # how many labels there are
     _kept: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
-    _alike: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
+    _alike: dict[str, Ends] = field(default_factory=dict, repr=False)
 
     @cached_property
     def relabelling(self) -> Relabelling:
         """How groups are exchanged among all units."""
         return Relabelling(self.group, self.unit)
 
-    @cached_property
-    def relabelling_within(self) -> Relabelling:
-        """The same among the units, or rows of a unit, of one truth."""
-        return Relabelling(self.group, self.unit, self.truth)
-
     @property
-    def mixed(self) -> npt.NDArray[np.bool_]:
+    def mixed(self) -> Mask:
         """Which units lie in several groups."""
         return self.relabelling.mixed
-
-    @property
-    def fixed(self) -> bool:
-        """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return self.relabelling.fixed
 
     def ungrouped(self) -> UnitRates:
         """The same rows as one group."""
@@ -80,51 +58,26 @@ class UnitRates:
 
     def rates(self, kind: str) -> Rates:
         """Rates of each label and group, shape (L, G), or (1, G) of ``hit``; sizes as of ``ClusterMean``."""
+        # pieces are units of one group
         key, piece = np.unique(self.unit * self.groups + self.group, return_inverse=True)
-        labels = 1 if kind == "hit" else self.labels
-        step = max(1, _HELD // key.size)
-        parts = [
-            self._rates(key, piece, kind, start, min(start + step, labels))
-            for start in range(0, labels, step)
-        ]
-        shared = [part.covariance for part in parts if part.covariance is not None]
-        return Rates(
-            np.concatenate([part.value for part in parts]),
-            np.concatenate([part.size for part in parts]),
-            np.concatenate([part.freedom for part in parts]),
-            np.concatenate(shared) if len(shared) == len(parts) else None,
-        )
-
-    def _rates(self, key: Integers, piece: Integers, kind: str, first: int, stop: int) -> Rates:
-        """Of the labels from ``first`` to before ``stop``; pieces are units of one group."""
         group = key % self.groups
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        hits, trials = (one[order] for one in self._sums(kind, piece, key.size, first, stop))
         rows = (np.bincount(piece) / np.bincount(piece, self.weight))[order, None]
-        found = LeftOut.of(hits, trials, trials * rows, starts)
-        return Rates(found.value.T, found.size.T, found.freedom.T, self._covariance(found.shift, key[order]))
-
-    def _sums(self, kind: str, key: Integers, count: int, first: int, stop: int) -> tuple[Floats, Floats]:
-        """Hits and trials by key and label, shape (count, labels) each."""
-        right = self.weight * (self.truth == self.prediction)
-        whole = sum_by(key, self.weight, count)[:, None]
-        if kind == "hit":
-            return sum_by(key, right, count)[:, None], whole
-        wide = stop - first
-
-        def by(label: Integers, weight: Floats) -> Floats:
-            some = (label >= first) & (label < stop)
-            place = key[some] * wide + label[some] - first
-            return sum_by(place, weight[some], count * wide).reshape(count, wide)
-
-        if kind == "predicted":
-            predicted = by(self.prediction, self.weight)
-            return predicted, np.broadcast_to(whole, predicted.shape)
-        support, correct = by(self.truth, self.weight), by(self.truth, right)
-        if kind == "true":
-            return correct, support
-        return by(self.prediction, self.weight) - correct, whole - support
+        columns = self._summed(kind, piece)[:2]
+        step = max(1, _HELD // key.size)
+        parts = []
+        for start in range(0, columns[0].labels, step):
+            hits, trials = (column.dense(slice(start, start + step))[order] for column in columns)
+            found = LeftOut.of(hits, trials, trials * rows, starts)
+            shared = self._covariance(found.shift, key[order])
+            parts.append(Rates(found.value.T, found.size.T, found.freedom.T, shared))
+        together = [part.covariance for part in parts if part.covariance is not None]
+        value, size, freedom = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "size", "freedom")
+        )
+        covariance = np.concatenate(together) if len(together) == len(parts) else None
+        return Rates(value, size, freedom, covariance)
 
     def _covariance(self, shift: Floats, key: Integers) -> Floats | None:
         """Of the rates of groups that share units, shape (L, G, G)."""
@@ -145,15 +98,10 @@ class UnitRates:
         """Tallies with units exchanged, in pieces that fit in memory.
 
         Units of one group change places as a whole, those of several have the groups of their rows exchanged.
-
-        Args:
-            rng: Source of the draws.
-            kinds: Of ``KINDS``; all are of the same draws.
-            replicates: How many.
-            within: Only among units, or rows of a unit, of one truth; a unit of several changes places with
-                any other such.
+        All ``kinds`` are of the same draws. ``within``: only among units, or rows of a unit, of one truth; a
+        unit of several changes places with any other such.
         """
-        labels = self.relabelling_within if within else self.relabelling
+        labels = Relabelling(self.group, self.unit, self.truth) if within else self.relabelling
         step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
         for start in range(0, replicates, step):
             drawn = labels.drawn(rng, min(step, replicates - start))
@@ -198,12 +146,12 @@ class UnitRates:
         return sparse.csr_matrix((share, places), shape=(self.labels, self.labels))
 
     def _columns(self, kind: str) -> tuple[_Column, ...]:
-        """Hits s, trials w, s^2, s w, w^2 and whether there are trials, of each atom."""
         if kind not in self._kept:
-            self._kept[kind] = self._made(kind, self._atoms)
+            self._kept[kind] = self._summed(kind, self._atoms)
         return self._kept[kind]
 
-    def _made(self, kind: str, key: Integers) -> tuple[_Column, ...]:
+    def _summed(self, kind: str, key: Integers) -> tuple[_Column, ...]:
+        """Hits s, trials w, s^2, s w, w^2 and whether there are trials, of each atom or other key."""
         count = int(key.max()) + 1
         right = self.weight * (self.truth == self.prediction)
         w, one = sum_by(key, self.weight, count), np.ones(count)
@@ -215,33 +163,27 @@ class UnitRates:
         of_truth, of_label = where[: key.size], where[key.size :]
         support, correct = (sum_by(of_truth, each, cells.size) for each in (self.weight, right))
         predicted = sum_by(of_label, self.weight, cells.size)
-        whole = w[cells // self.labels]
 
         def column(values: Floats, common: Floats | None = None) -> _Column:
             return _Column.of(self.labels, cells, values, count, common)
 
-        if kind == "predicted":
-            s = predicted
-            return (
-                column(s), column(0 * s, w), column(s**2), column(s * whole), column(0 * s, w**2),
-                column(0 * s, one),
-            )  # fmt: skip
         if kind == "true":
             s, t = correct, support
-            return (
-                column(s), column(t), column(s**2), column(s * t), column(t**2),
-                column((t > 0).astype(np.float64)),
-            )  # fmt: skip
-        s, t = predicted - correct, whole - support
+            there = (t > 0).astype(np.float64)
+            return tuple(column(each) for each in (s, t, s**2, s * t, t**2, there))
+        # trials are those of the whole atom, less the rows of the label itself where it is right to name it
+        whole = w[cells // self.labels]
+        s, less = (predicted, 0 * support) if kind == "predicted" else (predicted - correct, -support)
+        t = whole + less
         return (
-            column(s), column(-support, w), column(s**2), column(s * t), column(t**2 - whole**2, w**2),
+            column(s), column(less, w), column(s**2), column(s * t), column(t**2 - whole**2, w**2),
             column(-(t <= 0).astype(np.float64), one),
         )  # fmt: skip
 
-    def _likeness(self, kind: str) -> tuple[Floats, Floats]:
+    def _likeness(self, kind: str) -> Ends:
         """How alike the rows of a unit are by label, in [0, 1], and how much more rates vary for it."""
         if kind not in self._alike:
-            s, w, ss, sw, ww, _ = (column.total() for column in self._made(kind, self.unit))
+            s, w, ss, sw, ww, _ = (column.total() for column in self._summed(kind, self.unit))
             with np.errstate(divide="ignore", invalid="ignore"):
                 mean = s / w
                 noise, pairs = mean * (1 - mean), ww - w
@@ -254,19 +196,12 @@ class UnitRates:
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A number of each atom and label: one that all labels share, and what some add to it.
+    """A number of each atom and label: one that all labels share, and what some add to it."""
 
-    Attributes:
-        labels: How many.
-        atoms: How many.
-        common: Shape (atoms,); None for 0.
-        cells: Sparse, shape (labels, atoms); None for 0.
-    """
-
-    labels: int
-    atoms: int
-    common: Floats | None
-    cells: object = None
+    labels: int  # how many
+    atoms: int  # how many
+    common: Floats | None  # shape (atoms,); None for 0
+    cells: object = None  # sparse, shape (labels, atoms); None for 0
 
     @classmethod
     def of(cls, labels: int, cells: Integers, values: Floats, atoms: int, common: Floats | None) -> _Column:
@@ -278,12 +213,17 @@ class _Column:
         kept = sparse.csr_matrix((values[some], places), shape=(labels, atoms)) if some.any() else None
         return cls(labels, atoms, common, kept)
 
+    def dense(self, some: slice) -> Floats:
+        """The numbers of some labels, shape (atoms, labels)."""
+        found = np.zeros((self.atoms, np.arange(self.labels)[some].size))
+        if self.common is not None:
+            found += self.common[:, None]
+        return found if self.cells is None else found + self.cells[some].toarray().T  # type: ignore[index]  # as below
+
     def summed(self, member: Floats, shape: tuple[int, int]) -> Floats:
         """Sums over the members of each group, shape (R, G, L).
 
-        Args:
-            member: Which atoms belong where, shape (atoms, R G).
-            shape: R and G.
+        ``member`` says which atoms belong where, shape (atoms, R G); ``shape`` is R and G.
         """
         result = np.zeros((*shape, self.labels))
         if self.common is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evenhand.stats.two_figures import chance_band, inverted_p, mover, paired_correlation
+from evenhand.stats.differences import inverted_p, mover, paired_correlation
 
 
 def normal(value, error):
@@ -37,14 +37,6 @@ def test_p_is_that_of_the_normal_test():
     assert p == pytest.approx(np.maximum(wanted, 1e-6), rel=1e-3)
     low, high = limits(0.95)
     assert np.array_equal(p <= 0.05, (low > 0) | (high < 0))
-
-
-def test_a_plain_value_is_in_the_band_where_the_limits_hold_0():
-    low, mean, high = chance_band(np.array(0.3), np.array(0.1), (np.array(-0.05), np.array(0.25)))
-    assert mean == pytest.approx(0.2)  # noise adds this
-    assert low < 0.3 < high
-    low, _, high = chance_band(np.array(0.3), np.array(0.1), (np.array(0.01), np.array(0.2)))
-    assert high < 0.3
 
 
 def test_models_that_agree_on_all_samples_are_not_quite_correlated():
