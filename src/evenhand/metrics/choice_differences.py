@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.core.results import Dropped, Finding, Interval, Null
@@ -16,11 +15,8 @@ from evenhand.metrics.building import agreeing, joint_p
 from evenhand.metrics.choice_rows import Bound, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution import rule_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def resolution_difference(

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.results import Dropped, Finding, GroupSize
@@ -17,14 +16,12 @@ from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.building import described
 from evenhand.metrics.prepared import By, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.clustered import FEWEST, Cells
 from evenhand.stats.exchange import Exchange, UnitRows, exchange, likeness
 from evenhand.stats.rates import Rates
 from evenhand.stats.relabelling import units_in
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Weight = tuple[float, float]
 
 MEAN, GAP = (0.5, 0.5), (1.0, -1.0)

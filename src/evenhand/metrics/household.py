@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice
@@ -22,8 +21,6 @@ from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired import Paired, flip_p_value, paired_difference
-
-Floats = npt.NDArray[np.float64]
 
 _ELSEWHERE = "not in the other evidence"
 _FLIPPED = "models exchanged in each household"

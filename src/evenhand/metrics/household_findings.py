@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding, Interval, Null, Part
@@ -21,11 +20,10 @@ from evenhand.metrics.household_groups import HouseholdGroups, HouseholdUnits
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Floats
 from evenhand.stats.clustered import difference_error
 from evenhand.stats.differences import pair_limits, range_limits, worst_limits
 from evenhand.stats.rates import Rates
-
-Floats = npt.NDArray[np.float64]
 
 EXTREMES = "extremes"
 """The best group minus the worst one."""

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import check_choice
@@ -15,12 +14,10 @@ from evenhand.core.results import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, kept
 from evenhand.metrics.prepared import By, names_of
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.clustered import Cells, ClusterMean
 from evenhand.stats.differences import MOST_PAIRED
 from evenhand.stats.exchange import Exchange, UnitRows, exchange
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 WEIGHTINGS = ("household", "image")
 _CONCEPT = "concept"

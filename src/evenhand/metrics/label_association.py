@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.results import Finding, Part
 from evenhand.core.seeds import stream
@@ -17,12 +16,10 @@ from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, Grou
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.differences import range_limits
 from evenhand.stats.exchange import Exchange, UnitRows, exchange
 from evenhand.stats.rates import Rates, group_rates
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 HARMFUL = "harmful"
 """The union of associations that are harmful."""

@@ -12,12 +12,9 @@ from evenhand.core.errors import ParameterError
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.label_groups import LabelGroups, check_threshold
 from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import reached, reached_rates
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""

@@ -7,16 +7,14 @@ from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError
 from evenhand.core.results import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.stats.arrays import Integers, Mask
 from evenhand.stats.multiplicity import adjust
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Groups: TypeAlias = list[tuple[str, ...]]
 T = TypeVar("T")
 

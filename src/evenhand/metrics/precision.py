@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Null, Part, key_of
@@ -18,12 +17,11 @@ from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, Grou
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
 from evenhand.metrics.query_groups import QueryGroups
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.differences import range_limits
 from evenhand.stats.neighbour_labels import Relabelled, relabel
 from evenhand.stats.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates import Rates
-
-Floats = npt.NDArray[np.float64]
 
 NOT_HELD = "not in the database"
 """Why there is no precision where no database sample has the value that is asked for."""
@@ -303,7 +301,7 @@ def gap_finding(asked: Asked) -> Finding:
     return asked.gap(value, _test(asked, known), **fields)
 
 
-def _test(asked: Asked, known: npt.NDArray[np.int64]) -> GapTest:
+def _test(asked: Asked, known: Integers) -> GapTest:
     found, compared = asked.relabelled, asked.rows.rates.take(known)
     chance, either = found.chance_at(known), found.p_gap(known, two_sided=True)
 

@@ -8,22 +8,19 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.seeds import stream
 from evenhand.evidence.rankings import Pools, Rankings
 from evenhand.metrics.prepared import By, check_common, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import RankedPools, Tops, target_shares, tops
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Target = str | Mapping[str, float]
 Details: TypeAlias = dict[str, list[float | str | None]]
-Look = Callable[[Tops, Ints], Details]
-Values = Callable[[Ints, Ints, int], Floats]
+Look = Callable[[Tops, Integers], Details]
+Values = Callable[[Integers, Integers, int], Floats]
 """From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,)."""
 
 _CELLS = 20_000_000  # query x place x group counts held at once
@@ -133,7 +130,7 @@ class Asked:
         """The random stream for one purpose."""
         return stream(self.seed, "+".join(self.pools.by), self.name, *sorted(self.params.items()), *purpose)
 
-    def targets(self, pools: Ints) -> Floats:
+    def targets(self, pools: Integers) -> Floats:
         """Target shares for pools of shape (R, G)."""
         return target_shares(pools, self.shares)
 
@@ -144,8 +141,8 @@ class Figures:
 
     values: Floats  # NaN where undefined
     reasons: dict[int, str]  # why, by query
-    pools: Ints  # samples of each group, shape (R, G)
-    tied: Bools  # whether ties left the figure open
+    pools: Integers  # samples of each group, shape (R, G)
+    tied: Mask  # whether ties left the figure open
     details: Details = field(default_factory=dict)  # more of each query: name to a list of R
     notes: list[str] = field(default_factory=list)  # what to know about them
     deciding: tuple[int, ...] = ()  # codes of the groups that decide the mean
@@ -159,7 +156,7 @@ class Figures:
 
 def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = None) -> Figures:
     """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
-    parts: list[tuple[Floats, Ints, Bools]] = []
+    parts: list[tuple[Floats, Integers, Mask]] = []
     details: Details = {}
     for piece, ranked in asked.ranked():
         found = tops(ranked, k, asked.stream("ties", k, piece.start))
@@ -180,8 +177,10 @@ class Statistic:
     """A figure of one ranking, as chance needs it."""
 
     of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
-    null_of: Callable[[Ints, np.random.Generator], Chance]  # of all rankings of one pool, shape (G,)
-    like_pool: Callable[[Ints], Floats]  # from pools, shape (R, G), to the values of tops that are like them
-    spread: Callable[[Ints], Floats]  # from them to what the variance is proportional to
+    null_of: Callable[[Integers, np.random.Generator], Chance]  # of all rankings of one pool, shape (G,)
+    like_pool: Callable[
+        [Integers], Floats
+    ]  # from pools, shape (R, G), to values of tops like them
+    spread: Callable[[Integers], Floats]  # from them to what the variance is proportional to
     side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``
     bounds: tuple[float, float]  # what a mean can be at all, for the interval

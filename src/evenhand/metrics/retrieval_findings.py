@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null, Part
@@ -16,14 +15,12 @@ from evenhand.metrics.building import agreeing, as_finding, number
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.retrieval_asked import Asked, Figures, Statistic
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.ranking_exchange import Changed, Exchange, Means
 from evenhand.stats.ranking_null import Chance, drawn_values, null_of_mean
 from evenhand.stats.rankings import RankedPools
 from evenhand.stats.relabelling import units_in
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _METHOD = "studentised exchange of groups, over queries and units"
 
@@ -182,7 +179,7 @@ def _inferred(
     return Inference(whole, chances, fields)
 
 
-def _exchange(asked: Asked, usable: Ints) -> Exchange:
+def _exchange(asked: Asked, usable: Integers) -> Exchange:
     """The usable rankings with the sample at each place."""
     pools = asked.pools
     codes, scores = pools.codes[usable], pools.scores[usable]
@@ -214,7 +211,7 @@ def _of_draws(values: Floats) -> Chance:
     return Chance.of(values, np.full(values.size, 1 / values.size), values.size)
 
 
-def _of_pools(asked: Asked, pools: Ints, usable: Ints, statistic: Statistic) -> dict[int, Chance]:
+def _of_pools(asked: Asked, pools: Integers, usable: Integers, statistic: Statistic) -> dict[int, Chance]:
     """What chance gives for each usable query; equal pools share one distribution."""
     known: dict[tuple[int, ...], Chance] = {}
     for pool in map(tuple, np.unique(pools[usable], axis=0).tolist()):

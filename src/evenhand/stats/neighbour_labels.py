@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.exchange import contrast_variance, pairs_of
 from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.relabelling import Relabelling, each_exceeded, exceeded
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
 _HELD = 60_000  # numbers of draws that are held at a time

@@ -15,12 +15,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.clustered import blended, effective_size
 from evenhand.stats.rates import Rates
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-9
 TIED = 2.0**-22

@@ -15,15 +15,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.clustered import blended
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rankings import NO_SAMPLE, RankedPools
 from evenhand.stats.relabelling import Relabelling, exceeded
 from evenhand.stats.skewness import skewness
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Figure = Callable[[RankedPools], Floats]
 
 _FEWEST, _MOST = 199, 1_999
@@ -37,10 +35,10 @@ _ROUNDING = 1e-9
 class Exchange:
     """Rankings of samples whose groups change places."""
 
-    order: Ints  # the sample at each place, shape (R, N); -1 after the last
+    order: Integers  # the sample at each place, shape (R, N); -1 after the last
     ranked: RankedPools  # the rankings as they are
-    labels: Ints  # group of each sample, shape (S,)
-    units: Ints  # what each sample was taken with, shape (S,)
+    labels: Integers  # group of each sample, shape (S,)
+    units: Integers  # what each sample was taken with, shape (S,)
 
     @cached_property
     def _members(self) -> Mask:
@@ -85,7 +83,7 @@ class Exchange:
             yield RankedPools(codes, starts, stops, self.ranked.n_groups)
 
 
-def _connected(members: Mask) -> Ints:
+def _connected(members: Mask) -> Integers:
     """Which units queries connect, by number, shape (units,)."""
     from scipy import sparse
 

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.stats import rankings
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
 from evenhand.stats.rankings import RankedPools, x_log_x
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_ARRANGEMENTS = 2_000_000  # rankings of one pool that are listed; C(20, 10) is 184,756
 BENCHMARKS = 200_000
@@ -93,7 +90,7 @@ class Chance:
 
 
 def null_of_top(
-    pool: Sequence[int], k: int, values_of: Callable[[Ints], Floats], rng: np.random.Generator
+    pool: Sequence[int], k: int, values_of: Callable[[Integers], Floats], rng: np.random.Generator
 ) -> Chance:
     """The distribution of a figure of the first k places over all rankings of a pool of at least k samples.
 
@@ -123,7 +120,7 @@ def null_of_ndkl(
     return Chance.of(values, np.full(values.size, 1 / values.size), values.size)
 
 
-def _arrangements(sizes: Ints, depth: int) -> float:
+def _arrangements(sizes: Integers, depth: int) -> float:
     """Number of sequences of the first ``depth`` places; infinite where it does not fit a float."""
     from scipy import special
 
@@ -139,7 +136,7 @@ def _arrangements(sizes: Ints, depth: int) -> float:
     return found if np.isfinite(found) else np.inf
 
 
-def _every_ndkl(sizes: Ints, targets: Floats, depth: int) -> tuple[Floats, Floats]:
+def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> tuple[Floats, Floats]:
     """NDKL of every sequence of the first ``depth`` places, and its chance."""
     from scipy import special
 
@@ -167,7 +164,7 @@ def _every_ndkl(sizes: Ints, targets: Floats, depth: int) -> tuple[Floats, Float
     return np.concatenate(values), np.repeat(weight, [part.size for part in values])
 
 
-def _drawn_ndkl(sizes: Ints, targets: Floats, depth: int, rng: np.random.Generator) -> Floats:
+def _drawn_ndkl(sizes: Integers, targets: Floats, depth: int, rng: np.random.Generator) -> Floats:
     codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _DRAWN_IN_ALL // codes.size))
     rows = max(1, min(draws, _DRAWN_PLACES // (codes.size * sizes.size)))
@@ -261,16 +258,16 @@ class Moments:
     sigma_sd: float  # its standard deviation
 
 
-def _top_figures(cuts: Sequence[int]) -> dict[str, tuple[int, Callable[[Ints, Ints], Floats]]]:
+def _top_figures(cuts: Sequence[int]) -> dict[str, tuple[int, Callable[[Integers, Integers], Floats]]]:
     """Figures of the first places of two groups: name to k and the function of counts and pools, (M, 2)."""
 
-    def bias(counts: Ints, pools: Ints) -> Floats:
+    def bias(counts: Integers, pools: Integers) -> Floats:
         return rankings.difference(counts[:, 0], counts[:, 1])
 
-    def max_skew(counts: Ints, pools: Ints, k: int) -> Floats:
+    def max_skew(counts: Integers, pools: Integers, k: int) -> Floats:
         return rankings.max_skews(counts, pools, rankings.target_shares(pools, "pool"), k, "floor")
 
-    made = dict[str, tuple[int, Callable[[Ints, Ints], Floats]]]()
+    made = dict[str, tuple[int, Callable[[Integers, Integers], Floats]]]()
     for k in cuts:
         made |= {f"bias_at_{k}": (k, bias), f"max_skew_at_{k}": (k, partial(max_skew, k=k))}
     return made
@@ -285,7 +282,7 @@ def chances(pool: Sequence[int], cuts: Sequence[int], rng: np.random.Generator) 
     sizes, made = np.array(pool, dtype=np.int64), dict[str, Chance]()
     for name, (k, figure) in _top_figures(cuts).items():
 
-        def values_of(counts: Ints, figure: Callable[[Ints, Ints], Floats] = figure) -> Floats:
+        def values_of(counts: Integers, figure: Callable[[Integers, Integers], Floats] = figure) -> Floats:
             return figure(counts, np.broadcast_to(sizes, counts.shape))
 
         made[name] = null_of_top(pool, k, values_of, rng)

@@ -13,11 +13,9 @@ from functools import cached_property, reduce
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.hypergeometric import log_choose, top_outcomes, unique_rows
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int32]
 
 NO_SAMPLE = -1
@@ -29,8 +27,8 @@ class RankedPools:
     """R rankings of at most N samples, best first."""
 
     codes: Codes  # group of the sample at each place, shape (R, N); -1 after the last sample of a pool
-    starts: Ints  # first place of the tie block that each place belongs to, shape (R, N)
-    stops: Ints  # one past the last place of that block, shape (R, N)
+    starts: Integers  # first place of the tie block that each place belongs to, shape (R, N)
+    stops: Integers  # one past the last place of that block, shape (R, N)
     n_groups: int  # G, groups that codes count up to
 
     @classmethod
@@ -59,7 +57,7 @@ class RankedPools:
         return cls(code, starts, np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1], n_groups)
 
     @cached_property
-    def counts(self) -> Ints:
+    def counts(self) -> Integers:
         """Samples of each group before each place, shape (R, N + 1, G); ties in the order they stand."""
         rows, width = self.codes.shape
         result = np.zeros((self.n_groups, rows, width + 1), dtype=np.int64)
@@ -68,12 +66,12 @@ class RankedPools:
         return np.moveaxis(result, 0, 2)
 
     @property
-    def pools(self) -> Ints:
+    def pools(self) -> Integers:
         """Samples of each group in each pool, shape (R, G)."""
         return np.asarray(self.counts[:, -1])
 
     @cached_property
-    def sizes(self) -> Ints:
+    def sizes(self) -> Integers:
         """Samples in each pool, shape (R,)."""
         return np.asarray(self.pools.sum(axis=1))
 
@@ -82,7 +80,7 @@ class RankedPools:
         """Whether every block is a single sample."""
         return bool((self.stops - self.starts == 1).all())
 
-    def cuts(self, k: int) -> tuple[Ints, Ints, Ints]:
+    def cuts(self, k: int) -> tuple[Integers, Integers, Integers]:
         """What is certain and what is open at place k, for rankings of at least k samples (else zeros).
 
         Counts before the tie block that holds place k and within it, shape (R, G) each, and how many of the
@@ -95,19 +93,19 @@ class RankedPools:
         block = self.counts[rows, self.stops[rows, place]] - before
         return before * enough[:, None], block * enough[:, None], (k - self.starts[rows, place]) * enough
 
-    def open_at(self, k: int) -> Bools:
+    def open_at(self, k: int) -> Mask:
         """Rankings in which ties leave open who is among the first k: the cut mixed block, shape (R,)."""
         if self.untied:
             return np.zeros(len(self.codes), dtype=bool)
         _, block, taken = self.cuts(k)
         return np.asarray((taken < block.sum(axis=1)) & ((block > 0).sum(axis=1) > 1))
 
-    def open_up_to(self, k: int | None) -> Bools:
+    def open_up_to(self, k: int | None) -> Mask:
         """Rankings in which ties leave open any top of at most k samples (None: of any size), shape (R,)."""
         return np.asarray(self._open_places[:, :k].any(axis=1))
 
     @cached_property
-    def _open_places(self) -> Bools:
+    def _open_places(self) -> Mask:
         """Cuts after place n (0-based) that pass through a block of several groups, shape (R, N)."""
         if self.untied:
             return np.zeros(self.codes.shape, dtype=bool)
@@ -124,8 +122,8 @@ class RankedPools:
 class Tops:
     """Every possible content of the first k places, with its chance."""
 
-    owner: Ints  # the ranking (or pool) that each content belongs to, shape (T,), sorted
-    counts: Ints  # samples of each group, shape (T, G)
+    owner: Integers  # the ranking (or pool) that each content belongs to, shape (T,), sorted
+    counts: Integers  # samples of each group, shape (T, G)
     weight: Floats  # chances, adding up to 1 for each owner, shape (T,)
     n_owners: int  # R
 
@@ -162,7 +160,7 @@ def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
     return Tops(owner, counts, weight, rows.size)
 
 
-def target_shares(pools: Ints, target: str | Floats) -> Floats:
+def target_shares(pools: Integers, target: str | Floats) -> Floats:
     """The share of each group that a fair top would have, shape (R, G), for pools of this shape.
 
     ``pool``: its share of the pool, 0 for a group that the pool lacks; ``equal``: 1/G; or shares, shape (G,).
@@ -174,7 +172,7 @@ def target_shares(pools: Ints, target: str | Floats) -> Floats:
     return np.broadcast_to(target, pools.shape)
 
 
-def skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+def skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """``ln(share of the first k / target share)`` of each group, shape (T, G); NaN for one the pool lacks.
 
     Args:
@@ -193,24 +191,24 @@ def skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Fl
     return np.asarray(skew)
 
 
-def max_skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+def max_skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """Largest skew over groups, shape (T,); NaN for an empty pool."""
     # column by column, many times faster than row by row
     return np.asarray(reduce(np.fmax, skews(counts, pools, targets, k, absent).T))
 
 
-def min_skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+def min_skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """Smallest skew over groups, shape (T,); NaN for an empty pool."""
     return np.asarray(reduce(np.fmin, skews(counts, pools, targets, k, absent).T))
 
 
-def difference(plus: Ints, minus: Ints, *, neither: float = np.nan) -> Floats:
+def difference(plus: Integers, minus: Integers, *, neither: float = np.nan) -> Floats:
     """``(plus - minus) / (plus + minus)`` of two groups' samples, shape (T,); upstream says 0 for neither."""
     total = plus + minus
     return np.where(total > 0, (plus - minus) / np.maximum(total, 1), neither)
 
 
-def divergence(pools: Ints, targets: Floats) -> Floats:
+def divergence(pools: Integers, targets: Floats) -> Floats:
     """``sum_g p_g ln(p_g / target_g)`` of the shares of whole pools, shape (R,): NDKL of tops like them."""
     shares = pools / np.maximum(pools.sum(axis=1, keepdims=True), 1)
     ratio = np.divide(shares, targets, out=np.ones(shares.shape), where=pools > 0)
@@ -253,7 +251,7 @@ def x_log_x(n: int) -> Floats:
     return x * np.log(np.maximum(x, 1))
 
 
-def _expected(ranked: RankedPools, rows: Ints, places: Ints) -> tuple[Floats, Floats]:
+def _expected(ranked: RankedPools, rows: Integers, places: Integers) -> tuple[Floats, Floats]:
     """Expected counts (P, G) and expected sums of ``n ln n`` (P,) at cuts through tie blocks."""
     start, stop = ranked.starts[rows, places], ranked.stops[rows, places]
     before = ranked.counts[rows, start]
@@ -267,7 +265,7 @@ def _expected(ranked: RankedPools, rows: Ints, places: Ints) -> tuple[Floats, Fl
     return expected, np.concatenate(pieces)[which].reshape(before.shape).sum(axis=1)
 
 
-def _expected_x_log_x(states: Ints, table: Floats) -> Floats:
+def _expected_x_log_x(states: Integers, table: Floats) -> Floats:
     """Expected ``n ln n`` of each (before, block, size, taken), shape (S,)."""
     before, block, size, taken = (column[:, None] for column in states.T)
     x = np.arange(int(states[:, 1].max()) + 1)
