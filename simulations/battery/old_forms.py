@@ -22,7 +22,7 @@ from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics import resolution
-from evenhand.metrics.household_groups import HouseholdUnits
+from evenhand.metrics.household_tables import HouseholdUnits
 from evenhand.metrics.margin_rates import Margins
 from evenhand.stats.clustered import ClusterMean
 from evenhand.stats.exchange import UnitRows

@@ -14,8 +14,7 @@ from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.building import agreeing, number
 from evenhand.metrics.household_findings import HitQuestion, gap_finding, rate_finding, worst_finding
-from evenhand.metrics.household_groups import check_hits
-from evenhand.metrics.household_tables import country_points
+from evenhand.metrics.household_tables import check_hits, country_points
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
@@ -70,9 +69,7 @@ def household_hit_rate(
 
     Source: Goyal et al. 2022, section 3.2 (indicator 2).
     """
-    question = HitQuestion.make(
-        evidence, "household_hit_rate", by=by, weighting=weighting, mode=mode, inference=inference, seed=seed
-    )
+    question = HitQuestion.make("household_hit_rate", evidence, by, weighting, mode, inference, seed)
     return rate_finding(question)
 
 
@@ -119,9 +116,7 @@ def household_hit_gap(
 
     Source: Goyal et al. 2022, section 5 (gaps by income and region); the interval is ours.
     """
-    question = HitQuestion.make(
-        evidence, "household_hit_gap", by=by, weighting=weighting, mode=mode, inference=inference, seed=seed
-    )
+    question = HitQuestion.make("household_hit_gap", evidence, by, weighting, mode, inference, seed)
     return gap_finding(question, groups)
 
 
@@ -155,11 +150,8 @@ def worst_household_hit_rate(
 
     Source: ours, after Goyal et al. 2022, section 3.2.
     """
-    question = HitQuestion.make(
-        evidence, "worst_household_hit_rate", by=by, weighting=weighting, mode=mode, inference=inference,
-        seed=seed,
-    )  # fmt: skip
-    return worst_finding(question)
+    options = (by, weighting, mode, inference, seed)
+    return worst_finding(HitQuestion.make("worst_household_hit_rate", evidence, *options))
 
 
 def household_hit_improvement(
@@ -198,13 +190,8 @@ def household_hit_improvement(
     Source: Goyal et al. 2022, Figure 5; the definition is ours, since the paper gives none.
     """
     first, second = matched(evidence, reference)
-    asked = [
-        HitQuestion.make(
-            hits, "household_hit_improvement", by=by, weighting=weighting, mode=mode, inference=inference,
-            seed=seed,
-        )
-        for hits in (first, second)
-    ]  # fmt: skip
+    options = (by, weighting, mode, inference, seed)
+    asked = [HitQuestion.make("household_hit_improvement", hits, *options) for hits in (first, second)]
     return relative_finding(*asked)
 
 
@@ -244,10 +231,8 @@ def country_income_correlation(
 
     Source: De Vries et al., Does object recognition work for everyone?, 2019, Figure 1.
     """
-    question = HitQuestion.make(
-        evidence, "country_income_correlation", by="country", weighting="image", mode=mode,
-        inference=inference, seed=seed,
-    )  # fmt: skip
+    name, options = "country_income_correlation", ("country", "image", mode, inference, seed)
+    question = HitQuestion.make(name, evidence, *options)
     return income_finding(question, method, scale)
 
 

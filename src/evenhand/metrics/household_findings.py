@@ -16,7 +16,7 @@ from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.building import agreeing, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GroupQuestion
-from evenhand.metrics.household_groups import HouseholdGroups, HouseholdUnits
+from evenhand.metrics.household_tables import HouseholdGroups, HouseholdUnits
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.small_groups import few_decide
@@ -49,7 +49,7 @@ class HitQuestion(GroupQuestion):
 
     @classmethod
     def make(
-        cls, evidence: Any, name: str, *, by: By, weighting: str, mode: str, inference: str, seed: int
+        cls, name: str, evidence: Any, by: By, weighting: str, mode: str, inference: str, seed: int
     ) -> HitQuestion:
         """Check what is asked for.
 
@@ -154,7 +154,9 @@ def gap_finding(question: HitQuestion, groups: Sequence[str | Sequence[str]] | s
         raise InputError("a gap needs groups to compare; type by='income_bucket' or by='region'")
     notes: list[str] = []
     if groups is None:
-        groups = _by_income(bound) if bound.by == ("income_bucket",) else EXTREMES
+        there = [bound.text(code) for code in (-1, 0)] if len(bound.groups) > 1 else _RICH
+        groups = there if bound.by == ("income_bucket",) else EXTREMES
+        # where no household has one of them, the richest and the poorest that are there
         notes = [_INSTEAD.format(*groups)] if groups not in (_RICH, EXTREMES) else []
     if groups == EXTREMES:
         return _extremes(question)
@@ -170,12 +172,6 @@ def gap_finding(question: HitQuestion, groups: Sequence[str | Sequence[str]] | s
     if absent:
         raise UnknownName("group", absent[0], [bound.text(code) for code in range(len(bound.groups))])
     return _between(question, [bound.groups.index(key) for key in keys], params=params, notes=notes)
-
-
-def _by_income(bound: HouseholdGroups) -> list[str]:
-    """High and low income; where no household has one of them, the richest and the poorest that are there."""
-    there = [bound.text(code) for code in range(len(bound.groups))]
-    return _RICH if len(there) < 2 else [there[-1], there[0]]
 
 
 def _between(question: HitQuestion, codes: list[int], **fields: Any) -> Finding:

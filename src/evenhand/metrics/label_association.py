@@ -13,7 +13,7 @@ from evenhand.core.seeds import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.building import null_band, number
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GapTest, GroupQuestion
-from evenhand.metrics.label_groups import LabelGroups, check_threshold
+from evenhand.metrics.label_tables import LabelGroups, check_threshold
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.arrays import Floats, Mask
@@ -73,11 +73,8 @@ def label_association_rate(
 
     Source: Goyal et al. 2022, section 3.1 and Table 3 (indicator 1).
     """
-    asked = Asked.make(
-        evidence, "label_association_rate", association, by=by, threshold=threshold, unknown=unknown,
-        mode=mode, inference=inference, seed=seed,
-    )  # fmt: skip
-    return rate_finding(asked)
+    options = (by, threshold, unknown, mode, inference)
+    return rate_finding(Asked.make("label_association_rate", evidence, association, *options, seed=seed))
 
 
 def label_association_gap(
@@ -106,11 +103,8 @@ def label_association_gap(
 
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
-    asked = Asked.make(
-        evidence, "label_association_gap", association, by=by, threshold=threshold, unknown=unknown,
-        mode=mode, inference=inference, seed=seed,
-    )  # fmt: skip
-    return gap_finding(asked)
+    options = (by, threshold, unknown, mode, inference)
+    return gap_finding(Asked.make("label_association_gap", evidence, association, *options, seed=seed))
 
 
 def harmful_association_rate(
@@ -134,11 +128,8 @@ def harmful_association_rate(
 
     Source: Goyal et al. 2022, section 3.1; the union is ours, the released code has none.
     """
-    asked = Asked.make(
-        evidence, "harmful_association_rate", HARMFUL, by=by, threshold=threshold, unknown=unknown,
-        mode=mode, inference=inference, seed=seed,
-    )  # fmt: skip
-    return rate_finding(asked)
+    options = (by, threshold, unknown, mode, inference)
+    return rate_finding(Asked.make("harmful_association_rate", evidence, HARMFUL, *options, seed=seed))
 
 
 def harmful_association_gap(
@@ -157,11 +148,8 @@ def harmful_association_gap(
 
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
-    asked = Asked.make(
-        evidence, "harmful_association_gap", HARMFUL, by=by, threshold=threshold, unknown=unknown,
-        mode=mode, inference=inference, seed=seed,
-    )  # fmt: skip
-    return gap_finding(asked)
+    options = (by, threshold, unknown, mode, inference)
+    return gap_finding(Asked.make("harmful_association_gap", evidence, HARMFUL, *options, seed=seed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +162,8 @@ class Asked(GroupQuestion):
 
     @classmethod
     def make(
-        cls, evidence: LabelMatches, name: str, association: str, *, by: By, threshold: float, unknown: str,
-        mode: str, inference: str, seed: int,
+        cls, name: str, evidence: LabelMatches, association: str, by: By, threshold: float, unknown: str,
+        mode: str, inference: str, *, seed: int,
     ) -> Asked:  # fmt: skip
         """Check what is asked for.
 

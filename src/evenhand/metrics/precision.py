@@ -84,11 +84,9 @@ def precision_at_k(
 
     Source: Goyal et al. 2022, section 3.3 (indicator 3).
     """
-    asked = Asked.make(
-        evidence, "precision_at_k", match=match, by=by, k=k, unknown=unknown, mode=mode,
-        inference=inference, seed=seed,
-    )  # fmt: skip
-    return precision_finding(asked)
+    return precision_finding(
+        Asked.make("precision_at_k", evidence, match, by, k, unknown, mode, inference, seed=seed)
+    )
 
 
 def precision_gap(
@@ -119,11 +117,9 @@ def precision_gap(
 
     Source: ours, after Goyal et al. 2022, section 3.3.
     """
-    asked = Asked.make(
-        evidence, "precision_gap", match=match, by=by, k=k, unknown=unknown, mode=mode,
-        inference=inference, seed=seed,
-    )  # fmt: skip
-    return gap_finding(asked)
+    return gap_finding(
+        Asked.make("precision_gap", evidence, match, by, k, unknown, mode, inference, seed=seed)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +132,8 @@ class Asked(GroupQuestion):
 
     @classmethod
     def make(
-        cls, evidence: Neighbours, name: str, *, match: By, by: By, k: int, unknown: str, mode: str,
-        inference: str, seed: int,
+        cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: str, mode: str,
+        inference: str, *, seed: int,
     ) -> Asked:  # fmt: skip
         """Check what is asked for.
 

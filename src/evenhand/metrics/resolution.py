@@ -74,9 +74,7 @@ def resolution_accuracy(
 
     Source: Hall et al. 2023, section 3.5 and Table 2.
     """
-    return choice_finding(
-        evidence, "resolution_accuracy", by=by, where=where, mode=mode, inference=inference, seed=seed
-    )
+    return choice_finding("resolution_accuracy", evidence, by, where, mode, inference, seed)
 
 
 def resolution_gap(
@@ -102,9 +100,7 @@ def resolution_gap(
 
     Source: Hall et al. 2023, section 3.5 and Table 2.
     """
-    return choice_finding(
-        evidence, "resolution_gap", by=by, where=where, mode=mode, inference=inference, seed=seed
-    )
+    return choice_finding("resolution_gap", evidence, by, where, mode, inference, seed)
 
 
 def misgendering_rate(
@@ -123,9 +119,7 @@ def misgendering_rate(
 
     Source: ours; the paper counts neutral and misgendering choices together as errors.
     """
-    return choice_finding(
-        evidence, "misgendering_rate", by=by, where=where, mode=mode, inference=inference, seed=seed
-    )
+    return choice_finding("misgendering_rate", evidence, by, where, mode, inference, seed)
 
 
 def misgendering_gap(
@@ -144,9 +138,7 @@ def misgendering_gap(
 
     Source: ours, after Hall et al. 2023, Table 4.
     """
-    return choice_finding(
-        evidence, "misgendering_gap", by=by, where=where, mode=mode, inference=inference, seed=seed
-    )
+    return choice_finding("misgendering_gap", evidence, by, where, mode, inference, seed)
 
 
 def neutral_rate(
@@ -165,9 +157,7 @@ def neutral_rate(
 
     Source: Hall et al. 2023, Appendix D.1 and Table 4.
     """
-    return choice_finding(
-        evidence, "neutral_rate", by=by, where=where, mode=mode, inference=inference, seed=seed
-    )
+    return choice_finding("neutral_rate", evidence, by, where, mode, inference, seed)
 
 
 def neutral_gap(
@@ -186,9 +176,7 @@ def neutral_gap(
 
     Source: Hall et al. 2023, Appendix D.1 and Table 4.
     """
-    return choice_finding(
-        evidence, "neutral_gap", by=by, where=where, mode=mode, inference=inference, seed=seed
-    )
+    return choice_finding("neutral_gap", evidence, by, where, mode, inference, seed)
 
 
 def rule_of(name: str) -> tuple[str, Weight]:
@@ -203,7 +191,7 @@ def rule_of(name: str) -> tuple[str, Weight]:
 
 
 def choice_finding(
-    evidence: Choices, name: str, *, by: By, where: Where | None, mode: str, inference: str, seed: int
+    name: str, evidence: Choices, by: By, where: Where | None, mode: str, inference: str, seed: int
 ) -> Finding:
     """One of the metrics of choices."""
     check_common(mode, inference, seed)
@@ -249,7 +237,8 @@ class Piece:
         found = self.exchanged(self.weight)
         if found is None:
             return {"interval": self.interval(LEVEL, None, None), "chance_at": None, "p_value": None}
-        at = self._chance_at(found)
+        # of a gap, chance stands at 0 where genders are balanced
+        at = None if self.weight == GAP and abs(found.expected) < _ROUNDING else found.expected
         p_value = joint_p(found.p_value, at or 0.0, self._limits)
         interval = self.interval(LEVEL, p_value, at)
         fields = {"interval": interval, "chance_at": at, "p_value": p_value, "null": self.null(found)}
@@ -265,10 +254,6 @@ class Piece:
         rng = stream(self.seed, "choices", str(self.bound.params), "+".join(self.bound.by), *self.group,
                      self.outcome, str(weight))  # fmt: skip
         return self.rows.exchanged(weight, rng)
-
-    def _chance_at(self, found: Exchanged) -> float | None:
-        """Where chance stands: of a gap, None where that is at 0, as where genders are balanced."""
-        return None if self.weight == GAP and abs(found.expected) < _ROUNDING else found.expected
 
     def null(self, found: Exchanged) -> Null:
         """The central part of what the exchange gives."""

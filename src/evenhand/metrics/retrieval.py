@@ -196,7 +196,9 @@ def ndkl(
     def null_of(pool: Integers, rng: np.random.Generator) -> Chance:
         return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
 
-    pieces = [(of(ranked), ranked.pools, ranked.open_up_to(k)) for _, ranked in asked.ranked()]
+    pieces = [
+        (of(ranked), ranked.pools, ranked.open_places[:, :k].any(axis=1)) for _, ranked in asked.ranked()
+    ]
     values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
     figures = Figures(values, {}, pools, tied)
     _explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")

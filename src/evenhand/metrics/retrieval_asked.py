@@ -178,9 +178,7 @@ class Statistic:
 
     of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
     null_of: Callable[[Integers, np.random.Generator], Chance]  # of all rankings of one pool, shape (G,)
-    like_pool: Callable[
-        [Integers], Floats
-    ]  # from pools, shape (R, G), to values of tops like them
+    like_pool: Callable[[Integers], Floats]  # from pools, shape (R, G), to values of tops like them
     spread: Callable[[Integers], Floats]  # from them to what the variance is proportional to
     side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``
     bounds: tuple[float, float]  # what a mean can be at all, for the interval

@@ -100,12 +100,8 @@ class RankedPools:
         _, block, taken = self.cuts(k)
         return np.asarray((taken < block.sum(axis=1)) & ((block > 0).sum(axis=1) > 1))
 
-    def open_up_to(self, k: int | None) -> Mask:
-        """Rankings in which ties leave open any top of at most k samples (None: of any size), shape (R,)."""
-        return np.asarray(self._open_places[:, :k].any(axis=1))
-
     @cached_property
-    def _open_places(self) -> Mask:
+    def open_places(self) -> Mask:
         """Cuts after place n (0-based) that pass through a block of several groups, shape (R, N)."""
         if self.untied:
             return np.zeros(self.codes.shape, dtype=bool)
@@ -225,7 +221,7 @@ def ndkl(ranked: RankedPools, targets: Floats, depth: int | None = None) -> Floa
     width = ranked.codes.shape[1] if depth is None else min(depth, ranked.codes.shape[1])
     k = np.arange(1, width + 1)
     counts = ranked.counts[:, 1 : width + 1]
-    left_open = ranked._open_places[:, :width]
+    left_open = ranked.open_places[:, :width]
     table = x_log_x(ranked.codes.shape[1])
     sums = np.add.reduce([table[counts[:, :, group]] for group in range(ranked.n_groups)])
     with np.errstate(divide="ignore"):
