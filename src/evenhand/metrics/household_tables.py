@@ -162,13 +162,9 @@ class HouseholdGroups(NamedGroups):
     def of(
         cls, evidence: Any, by: By, *, weighting: str = "household", mode: str = "default"
     ) -> HouseholdGroups:
-        """Bind evidence to a grouping.
+        """Bind HouseholdHits to a grouping; each ``household`` counts once, or each ``image``.
 
-        Args:
-            evidence: HouseholdHits.
-            by: Attribute, or list of attributes to cross.
-            weighting: ``household``: each counts once; ``image``: each image does.
-            mode: ``paper`` has pairs of image and concept for rows, and a household with two incomes twice.
+        ``paper`` mode has pairs of image and concept for rows, and a household with two incomes twice.
 
         Raises:
             InputError: The evidence is not HouseholdHits.

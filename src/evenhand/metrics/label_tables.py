@@ -244,12 +244,7 @@ class LabelGroups(NamedGroups):
 
     @classmethod
     def of(cls, evidence: Any, by: By, unknown: str = "keep") -> LabelGroups:
-        """Bind evidence to a grouping.
-
-        Args:
-            evidence: LabelMatches.
-            by: Attribute, or list of attributes to cross.
-            unknown: ``keep`` or ``exclude`` samples whose annotators could not tell (counted).
+        """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell.
 
         Raises:
             InputError: The evidence is not LabelMatches.

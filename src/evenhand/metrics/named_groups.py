@@ -60,11 +60,7 @@ class NamedGroups:
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
 
     def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
-        """A part for each group, p corrected over them; none without a grouping.
-
-        Args:
-            fields: From the code of a group to what its part says, beside key and size.
-        """
+        """A part for each group with what ``fields`` say of its code, p corrected; none without groups."""
         codes, kind = range(len(self.groups) if self.by else 0), "*".join(self.by)
         return corrected(
             [Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **fields(code)) for code in codes]

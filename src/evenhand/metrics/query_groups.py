@@ -42,14 +42,10 @@ class QueryGroups(NamedGroups):
 
     @classmethod
     def of(cls, evidence: Any, match: By, by: By, unknown: str, *, paper: bool = False) -> QueryGroups:
-        """Bind evidence to what has to match and to a grouping.
+        """Bind Neighbours to what has to match on both sides and to a grouping of the queries.
 
-        Args:
-            evidence: Neighbours.
-            match: Attribute of both sides, or list of attributes to cross.
-            by: Attribute of the queries, or list of attributes to cross.
-            unknown: ``keep`` or ``exclude`` queries of groups that annotators could not tell (counted).
-            paper: Whether queries whose value the database does not have are asked too.
+        ``exclude`` leaves queries out whose groups annotators could not tell. ``paper`` keeps those whose
+        value the database does not have.
 
         Raises:
             InputError: Not Neighbours, or both sides mean different values by what has to match.

@@ -161,9 +161,8 @@ def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = Non
     for piece, ranked in asked.ranked():
         found = tops(ranked, k, asked.stream("ties", k, piece.start))
         enough = ranked.sizes >= k
-        values = found.mean(
-            np.where(enough[found.owner], values_of(found.counts, ranked.pools[found.owner], k), np.nan)
-        )
+        each = values_of(found.counts, ranked.pools[found.owner], k)
+        values = found.mean(np.where(enough[found.owner], each, np.nan))
         parts.append((values, ranked.pools, ranked.open_at(k) & enough))
         for name, column in (look(found, ranked.pools) if look else {}).items():
             details.setdefault(name, []).extend(column)

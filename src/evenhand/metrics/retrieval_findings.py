@@ -143,7 +143,11 @@ def _infer(asked: Asked, figures: Figures, statistic: Statistic) -> Inference:
         means = Means.of(values, drawn_values(each, asked.stream("draws")), shared=False)
         whole, what = null_of_mean(each), "each pool, convolved over queries"
         return _inferred(asked, statistic, means, whole, chances, _null_of(whole, asked.seed, what))
-    exchange = _exchange(asked, usable)
+    ranked = RankedPools.rank(
+        pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if asked.paper else "expected"
+    )
+    samples = RankedPools.rank(pools.samples[usable], pools.scores[usable], 1, "stable").codes
+    exchange = Exchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
     if exchange.fixed:
         return Inference(notes=(explain("one_cluster"),))
     drawn, changed = _drawn(asked, exchange, statistic)
@@ -177,16 +181,6 @@ def _inferred(
 
     fields |= {"p_value": p_value, "interval": limits(LEVEL), "limits": limits}
     return Inference(whole, chances, fields)
-
-
-def _exchange(asked: Asked, usable: Integers) -> Exchange:
-    """The usable rankings with the sample at each place."""
-    pools = asked.pools
-    codes, scores = pools.codes[usable], pools.scores[usable]
-    ties = "stable" if asked.paper else "expected"
-    ranked = RankedPools.rank(codes, scores, len(pools.groups), ties)
-    samples = RankedPools.rank(pools.samples[usable], scores, 1, "stable").codes
-    return Exchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
 
 
 def _drawn(asked: Asked, exchange: Exchange, statistic: Statistic) -> tuple[Floats, Changed | None]:
