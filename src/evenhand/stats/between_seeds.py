@@ -95,12 +95,12 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
     r"""The variance by samples of a weighted sum of seeds, less what their spread holds already.
 
     Seeds that are measured on the same samples are all helped or harmed by them. Their spread does not hold
-    that; it does hold what samples do to one seed and not to another. So ``max(0, Var(sum w_i x_i) - sum
-    w_i^2 v)``, both over replicates of the samples, where ``v`` is the mean variance within a cluster of what
-    samples add to its seeds. It is near 0 where each seed has samples of its own. ``draws`` are replicates of
-    each seed's value, with samples drawn again alike for all, shape (M, R); ``clusters`` are their rows of
-    one kind, and one of a single row takes ``v`` from the others. None where fewer than nine of ten
-    replicates are defined for all seeds.
+    that; it does hold what samples do to one seed and not to another. So
+    ``max(0, Var(sum w_i x_i) - sum w_i^2 v)``, both over replicates of the samples, where ``v`` is the mean
+    variance within a cluster of what samples add to its seeds. It is near 0 where each seed has samples of
+    its own. ``draws`` are replicates of each seed's value, with samples drawn again alike for all, shape
+    (M, R); ``clusters`` are their rows of one kind, and one of a single row takes ``v`` from the others. None
+    where fewer than nine of ten replicates are defined for all seeds.
     """
     usable = np.isfinite(draws).all(axis=0)
     if usable.sum() < max(2, USABLE * usable.size):

@@ -171,7 +171,7 @@ class UnitRates:
             s, t = correct, support
             there = (t > 0).astype(np.float64)
             return tuple(column(each) for each in (s, t, s**2, s * t, t**2, there))
-        # trials are those of the whole atom, less the rows of the label itself where it is right to name it
+        # trials are all rows of the atom; of wrong answers, those of other truths
         whole = w[cells // self.labels]
         s, less = (predicted, 0 * support) if kind == "predicted" else (predicted - correct, -support)
         t = whole + less
