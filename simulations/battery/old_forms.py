@@ -21,8 +21,8 @@ import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics import resolution_findings
-from evenhand.metrics.household_groups import HouseholdUnits
+from evenhand.metrics import resolution
+from evenhand.metrics.household_tables import HouseholdUnits
 from evenhand.metrics.margin_rates import Margins
 from evenhand.stats.clustered import ClusterMean
 from evenhand.stats.exchange import UnitRows
@@ -155,7 +155,7 @@ OLD_FORMS = (
     OldForm("did not heed clusters in tables", ("accuracy", "effects"),
             [(Grouped, "__init__", _without_units)]),
     OldForm("exchanged rows, not clusters, in gaps of pronouns", ("choices",),
-            [(UnitRows, "units", _cached(_each_row, "units")), (resolution_findings, "joint_p", _p_alone)]),
+            [(UnitRows, "units", _cached(_each_row, "units")), (resolution, "joint_p", _p_alone)]),
     OldForm("exchanged groups within the truth for demographic parity", ("accuracy",),
             [(Margins, "_predicted", _within_the_truth)]),
     OldForm("took what concepts make of households for what income does", ("households",),

@@ -26,7 +26,11 @@ def rows(seed=0, n=12, m=15, k=3, *, groups=2, unit=None, item_unit=None):
 def drawn_alone(found, replicates):
     """The marks of each draw."""
     draws = _Moved.of(found).draws(np.random.default_rng(0), replicates)
-    return [some.at(number) for some in draws for number in range(len(some.asked))]
+    return [one_draw(some, number) for some in draws for number in range(len(some.asked))]
+
+
+def one_draw(marks, number):
+    return Marks(marks.asked[number], marks.group[number], marks.labels[number])
 
 
 def test_precision_is_the_mean_of_queries():
@@ -82,7 +86,7 @@ def test_draws_held_together_are_what_each_is_alone():
         (draws,) = _Moved.of(found).draws(np.random.default_rng(2), 7)
         together = found.precisions(draws)
         for number in range(7):
-            alone, one = found.precision(draws.at(number)), together.at(number)
+            alone, one = found.precision(one_draw(draws, number)), together.at(number)
             for name in ("value", "chance", "covariance", "total", "total_chance"):
                 np.testing.assert_allclose(getattr(one, name), getattr(alone, name), atol=1e-14)
 

@@ -117,7 +117,7 @@ def test_ties_give_the_average_over_all_orders(rows, absent):
         assert unlike(kernels(ranked, None, k, absent), expected, 0) == {}
         assert ranked.open_at(k)[0] == (len({tuple(sorted(order[:k])) for order in orders}) > 1)
     orders_of_groups = {tuple(order) for order in orders}
-    assert ranked.open_up_to(None)[0] == (len(orders_of_groups) > 1)
+    assert ranked.open_places[0].any() == (len(orders_of_groups) > 1)
 
 
 def test_many_rankings_with_ties_equal_each_alone():
@@ -142,7 +142,7 @@ def test_ties_do_not_depend_on_the_order_of_rows():
 def test_stable_ties_keep_the_order_given():
     ranked = RankedPools.rank([[0, 0, 1, 1]], [[1.0, 1.0, 1.0, 2.0]], 2, "stable")
     assert ranked.codes.tolist() == [[1, 0, 0, 1]]
-    assert not ranked.open_up_to(None)[0]
+    assert not ranked.open_places[0].any()
 
 
 def test_relabelling_groups_moves_columns_and_turns_signs():

@@ -6,22 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-from evenhand.core.results import Dropped, Finding, Interval, Null, Part
+from evenhand.core.results import Dropped, Finding, Interval, Null
 from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.bound_choices import Bound
 from evenhand.metrics.building import agreeing, joint_p
-from evenhand.metrics.choice_rows import Rows, Weight
+from evenhand.metrics.choice_rows import Bound, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.resolution_findings import corrected, rule_of
+from evenhand.metrics.resolution import rule_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 def resolution_difference(
@@ -72,17 +67,16 @@ def resolution_difference(
     chosen[np.flatnonzero(bound.chosen)[mine]] = True
     bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
     asked = _Asked(bound, weight, inference, seed, metric)
-    value, fields = asked.compared(rows, moved)
-    parts = asked.parts(rows, moved)
+    fields = asked.compared(rows, moved)
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
 
-    def limits(level: float) -> Interval | None:
-        return asked.interval(rows, moved, level, fields.get("p_value"))
+    def part(code: int) -> dict[str, Any]:
+        return asked.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
 
-    fields |= {"parts": corrected(parts), "limits": limits}
-    return bound.finding("resolution_difference", value, params, **fields)
+    fields["limits"] = lambda level: asked.interval(rows, moved, level, fields.get("p_value"))
+    return bound.finding("resolution_difference", params=params, parts=bound.parts(part), **fields)
 
 
 def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]:
@@ -106,15 +100,7 @@ def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """How two models are compared.
-
-    Attributes:
-        bound: The samples that both answered.
-        weight: Of the two genders' rates.
-        inference: ``auto`` or ``none``.
-        seed: Of the exchanges.
-        metric: Which metric.
-    """
+    """How two models are compared on the samples that both answered."""
 
     bound: Bound
     weight: Weight
@@ -122,35 +108,26 @@ class _Asked:
     seed: int
     metric: str
 
-    def parts(self, rows: Rows, moved: Floats) -> list[Part]:
-        """The difference in each group."""
-        bound, parts = self.bound, list[Part]()
-        for code in range(len(bound.groups)) if bound.by else ():
-            inside = bound.group == code
-            value, more = self.compared(bound.piece(rows, code), moved[inside], *bound.groups[code])
-            n = int(inside.sum())
-            parts.append(Part(kind="*".join(bound.by), key=bound.key(code), value=value, n=n, **more))
-        return parts
-
-    def compared(self, rows: Rows, moved: Floats, *group: str) -> tuple[float | None, dict[str, Any]]:
+    def compared(self, rows: Rows, moved: Floats, *group: str) -> dict[str, Any]:
         """Value, interval, null band and p of one group, or of all samples."""
         if rows.reason is not None:
-            return None, {"reason": rows.reason}
+            return {"value": None, "reason": rows.reason}
         means = [float(moved[mask].mean()) for mask in (~rows.second, rows.second)]
         value = self.weight[0] * means[0] + self.weight[1] * means[1]
         if self.inference == "none":
-            return value, {}
+            return {"value": value}
         if rows.alone:
-            return value, {"reason": "one_cluster"}
-        rng = stream(self.seed, "resolution_difference", str(self.bound.params), "+".join(self.bound.by),
-                     self.metric, *group)  # fmt: skip
+            return {"value": value, "reason": "one_cluster"}
+        purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
+        rng = stream(self.seed, "resolution_difference", *purpose)
         found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
         low, high = found.chance.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
         p_value = joint_p(flip_p_value(found), 0.0, deviations.limits)
         drawn = {"replicates": found.replicates, "seed": self.seed} if found.replicates else {}
         method = f"models exchanged by {self._unit(rows)}"
-        return value, {
+        return {
+            "value": value,
             "interval": self.interval(rows, moved, LEVEL, p_value),
             "null": Null(mean=found.chance.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
             "p_value": p_value,

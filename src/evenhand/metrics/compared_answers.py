@@ -13,7 +13,7 @@ from evenhand.core.seeds import stream
 from evenhand.metrics.building import as_finding, number
 from evenhand.metrics.compared_inference import both_values, difference_of, inferred
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.metrics.resolution_findings import corrected
+from evenhand.metrics.named_groups import corrected
 from evenhand.stats.clustered import FEWEST
 from evenhand.stats.paired_sums import PairedEffects, PairedSums
 

@@ -13,9 +13,8 @@ import numpy as np
 from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.building import described, null_band
-from evenhand.metrics.label_groups import LabelGroups
+from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.query_groups import QueryGroups
 from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.differences import normal_quantile
@@ -43,7 +42,7 @@ class GapTest:
 class GroupQuestion(ABC):
     """What one metric asks of evidence that is bound to a grouping."""
 
-    bound: LabelGroups | QueryGroups  # the samples or queries by group
+    bound: NamedGroups  # the samples or queries by group
     name: str  # name of the metric
     unknown: str  # `keep` or `exclude` those whose annotators could not tell
     mode: str  # `default` or `paper`

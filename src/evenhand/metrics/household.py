@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from evenhand.core.results import Finding
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.household_comparisons import income_finding, matched, relative_finding
+from evenhand.metrics.building import agreeing, number
 from evenhand.metrics.household_findings import HitQuestion, gap_finding, rate_finding, worst_finding
-from evenhand.metrics.prepared import By
+from evenhand.metrics.household_tables import check_hits, country_points
+from evenhand.metrics.named_groups import kept
+from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
+from evenhand.stats.correlation import correlation, jackknife_interval
+from evenhand.stats.paired import Paired, flip_p_value, paired_difference
+
+_ELSEWHERE = "not in the other evidence"
+_FLIPPED = "models exchanged in each household"
+_KEYS = ("household", "sample", "concept")
 
 
 def household_hit_rate(
@@ -54,9 +69,7 @@ def household_hit_rate(
 
     Source: Goyal et al. 2022, section 3.2 (indicator 2).
     """
-    question = HitQuestion.make(
-        evidence, "household_hit_rate", by=by, weighting=weighting, mode=mode, inference=inference, seed=seed
-    )
+    question = HitQuestion.make("household_hit_rate", evidence, by, weighting, mode, inference, seed)
     return rate_finding(question)
 
 
@@ -103,9 +116,7 @@ def household_hit_gap(
 
     Source: Goyal et al. 2022, section 5 (gaps by income and region); the interval is ours.
     """
-    question = HitQuestion.make(
-        evidence, "household_hit_gap", by=by, weighting=weighting, mode=mode, inference=inference, seed=seed
-    )
+    question = HitQuestion.make("household_hit_gap", evidence, by, weighting, mode, inference, seed)
     return gap_finding(question, groups)
 
 
@@ -139,11 +150,8 @@ def worst_household_hit_rate(
 
     Source: ours, after Goyal et al. 2022, section 3.2.
     """
-    question = HitQuestion.make(
-        evidence, "worst_household_hit_rate", by=by, weighting=weighting, mode=mode, inference=inference,
-        seed=seed,
-    )  # fmt: skip
-    return worst_finding(question)
+    options = (by, weighting, mode, inference, seed)
+    return worst_finding(HitQuestion.make("worst_household_hit_rate", evidence, *options))
 
 
 def household_hit_improvement(
@@ -182,13 +190,8 @@ def household_hit_improvement(
     Source: Goyal et al. 2022, Figure 5; the definition is ours, since the paper gives none.
     """
     first, second = matched(evidence, reference)
-    asked = [
-        HitQuestion.make(
-            hits, "household_hit_improvement", by=by, weighting=weighting, mode=mode, inference=inference,
-            seed=seed,
-        )
-        for hits in (first, second)
-    ]  # fmt: skip
+    options = (by, weighting, mode, inference, seed)
+    asked = [HitQuestion.make("household_hit_improvement", hits, *options) for hits in (first, second)]
     return relative_finding(*asked)
 
 
@@ -228,8 +231,132 @@ def country_income_correlation(
 
     Source: De Vries et al., Does object recognition work for everyone?, 2019, Figure 1.
     """
-    question = HitQuestion.make(
-        evidence, "country_income_correlation", by="country", weighting="image", mode=mode,
-        inference=inference, seed=seed,
-    )  # fmt: skip
+    name, options = "country_income_correlation", ("country", "image", mode, inference, seed)
+    question = HitQuestion.make(name, evidence, *options)
     return income_finding(question, method, scale)
+
+
+def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits, HouseholdHits]:
+    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted.
+
+    Raises:
+        InputError: Not HouseholdHits, or nothing in common.
+    """
+    check_hits(first)
+    check_hits(second)
+
+    def make() -> tuple[HouseholdHits, HouseholdHits, HouseholdHits]:
+        found = _common(first, second), _common(second, first)
+        if first.table.height and not found[0].table.height:
+            raise InputError("the two models have no image in common; give answers to the same images")
+        return *found, second  # the other one lives as long as its id is a key
+
+    return kept(first.memo, ("matched", id(second)), make)[:2]
+
+
+def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
+    table = here.table.join(there.table.select(_KEYS), on=_KEYS, how="semi", nulls_equal=True)
+    table = table.sort("sample", "concept")
+    lost = here.table["sample"].n_unique() - table["sample"].n_unique()
+    dropped = {**here.dropped, **({_ELSEWHERE: lost} if lost else {})}
+    return replace(here, table=table, dropped=dropped, memo={})
+
+
+def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
+    """How much more is recognised than by the reference, with a part for each group."""
+    if question.reason is not None:
+        return question.finding(None, reason=question.reason)
+    bound, there = question.bound, reference.bound
+
+    def fields(code: int) -> dict[str, Any]:
+        means = bound.means[code], there.means[code]
+        return _ratio(question, bound.cells, there.cells, code, means, f"group {code}")
+
+    whole = bound.whole.means()[0], there.whole.means()[0]
+    found = _ratio(question, bound.whole, there.whole, 0, whole, "whole")
+    return question.finding(parts=bound.parts(fields), **found)
+
+
+def _ratio(
+    question: HitQuestion, cells: Cells, reference: Cells, code: int, means: tuple[ClusterMean, ClusterMean],
+    purpose: str,
+) -> dict[str, Any]:  # fmt: skip
+    """The hit rate of one group over that of the reference, household by household, and what chance gives."""
+    rate, base = (mean.value for mean in means)
+    details = {"rate": rate, "reference_rate": base, "households": float(means[0].clusters)}
+    if not base > 0:
+        return {"value": None, "reason": "undefined", "details": details}
+    fields: dict[str, Any] = {"value": rate / base - 1, "details": details}
+    if not question.infers:
+        return fields
+    ends = ratio_interval(*means, LEVEL)
+    if ends is not None:
+        method = "log ratio, paired by household"
+        fields["interval"] = Interval(low=ends[0] - 1, high=ends[1] - 1, level=LEVEL, method=method)
+    some = np.flatnonzero(cells.group == code)
+    if some.size > 1:
+        moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
+        none, rng = np.zeros(moved.size, dtype=bool), question.stream("flip", purpose)
+        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
+        fields |= {
+            "null": _exchanged_models(rate + base, paired, question.seed),
+            "p_value": flip_p_value(paired),
+        }
+    return fields
+
+
+def _exchanged_models(both: float, paired: Paired, seed: int) -> Null | None:
+    """Improvements where models are exchanged: what one loses the other has, so none is below -1.
+
+    None where the reference may be left with nothing of what ``both`` have.
+    """
+    low, high = paired.chance.band(LEVEL)
+    ends = [2 * moved / (both - moved) if moved < both else np.inf for moved in (low, 0.0, high)]
+    if not np.isfinite(ends[2]):
+        return None
+    drawn = {} if paired.replicates is None else {"replicates": paired.replicates, "seed": seed}
+    low, high = min(max(ends[0], -1.0), ends[1]), max(ends[2], ends[1])
+    return Null(mean=ends[1], low=low, high=high, level=LEVEL, method=_FLIPPED, **drawn)
+
+
+def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
+    """The correlation of the hit rate of countries with their mean income."""
+    check_choice("method", method, ("pearson", "spearman"))
+    check_choice("scale", scale, ("log", "linear"))
+    question.bound.hits.check_attribute("income")
+    params = {"method": method, **({"scale": scale} if scale != "log" else {})}
+    points = country_points(question.bound).drop_nulls("income")
+    income, rate = points["income"].to_numpy(), points["hit_rate"].to_numpy()
+    given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
+    rng = question.stream("orders", method, scale)
+    found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
+    fields: dict[str, Any] = {"params": params, "details": {"countries": float(found.n)}}
+    if question.reason is None:
+        fields["parts"] = _countries(question, points)
+    if question.reason is not None or found.reason:
+        fields["notes"] = [found.reason] if found.reason else []
+        return question.finding(None, reason=question.reason or "undefined", **fields)
+    if not question.infers:
+        return question.finding(found.value, **fields)
+
+    def make(level: float) -> Interval | None:
+        ends = jackknife_interval(x, y, level)
+        if ends is None:
+            return None
+        low, high = agreeing(ends, found.p_value, 0.0, level)
+        return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
+
+    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(found.p_value)}
+    return question.finding(found.value, **fields)
+
+
+def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:
+    bound, income = question.bound, dict(zip(points["country"], points["income"], strict=True))
+
+    def fields(code: int) -> dict[str, Any]:
+        mean = bound.means[code]
+        details = {"income": income.get(bound.text(code)), "households": float(mean.clusters)}
+        interval = question.interval_of(code, mean.value).get("interval") if question.infers else None
+        return {"value": mean.value, "interval": interval, "details": details}
+
+    return bound.parts(fields)

@@ -1,26 +1,33 @@
-"""Tables from LabelMatches: rates at every threshold, how sure a model is, labels in which groups differ."""
+"""LabelMatches bound to a grouping, and tables of them: rates at thresholds, how sure a model is, labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.results import Dropped
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics.label_groups import LabelGroups, check_threshold
-from evenhand.metrics.prepared import LEVEL, By
+from evenhand.metrics import named_groups as named
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
+from evenhand.metrics.prepared import LEVEL, By, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import reached, reached_rates
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""
 
+CONFIDENCES = {
+    "association": pl.String, "group": pl.String, "mean_confidence": pl.Float64, "labels": pl.Int64,
+    "first_confidence": pl.Float64, "n": pl.Int64,
+}  # fmt: skip
 MATCHED = {"sample": pl.String, "association": pl.String, "confidence": pl.Float64}
 
 
@@ -61,27 +68,20 @@ def association_curve(
 def _curve(bound: LabelGroups, name: str, cuts: Floats, covered: Integers) -> pl.DataFrame:
     """The rows of one association."""
     count, width = len(bound.groups), cuts.size
-    n = np.repeat(bound.sizes, width)
-    empty = np.full(count * width, np.nan)
-    rate = low = high = empty
+    rate = low = high = np.full(count * width, np.nan)
     if bound.matches.labels_of(name):
-        scores = bound.scores(name)
-        rates = reached_rates(scores, bound.group, count, bound.cluster, cuts)
+        rates = reached_rates(bound.scores(name), bound.group, count, bound.cluster, cuts)
         ends = (rates.value, *rates.limits(normal_quantile(LEVEL)))
         rate, low, high = (each.T.ravel() for each in ends)
-    table = pl.DataFrame(
-        {
-            "association": pl.repeat(name, count * width, dtype=pl.String, eager=True),
-            "group": _texts(bound, width),
-            "threshold": np.tile(cuts, count),
-            "rate": rate,
-            "low": low,
-            "high": high,
-            "coverage": np.divide(covered, n, out=empty.copy(), where=n > 0),
-            "n": n.astype(np.int64),
-        }
+    n = np.repeat(bound.sizes, width)
+    columns = {
+        "association": [name] * (count * width), "group": _texts(bound, width),
+        "threshold": np.tile(cuts, count), "rate": rate, "low": low, "high": high,
+        "coverage": _shares(covered, n), "n": n,
+    }  # fmt: skip
+    return pl.DataFrame(columns, schema_overrides={"association": pl.String}).with_columns(
+        pl.col("rate", "low", "high", "coverage").fill_nan(None)
     )
-    return table.with_columns(pl.col("rate", "low", "high", "coverage").fill_nan(None))
 
 
 def association_confidences(
@@ -106,28 +106,18 @@ def association_confidences(
     Source: the released code of Goyal et al. 2022 (rounded there to 5 and 4 digits).
     """
     bound = LabelGroups.of(matches, by, unknown)
-    counts = _counted(matches, bound, check_threshold(threshold))
-    first = _mean(bound.best, bound.group, len(bound.groups))
-    rows = []
+    counts, groups = _counted(bound, threshold), len(bound.groups)
+    first, rows = _mean(bound.best, bound.group, groups), []
     for name in matches.names:
         member = np.append(matches.members(name), False)
         inside = member[matches.predicted[bound.chosen, : matches.top]] & counts
         group = np.broadcast_to(bound.group[:, None], inside.shape)[inside]
-        mean = _mean(matches.confidence[bound.chosen, : matches.top][inside], group, len(bound.groups))
-        number = np.bincount(group, minlength=len(bound.groups))
-        rows += [
-            (name, bound.text(code), mean[code], int(number[code]), first[code], int(bound.sizes[code]))
-            for code in range(len(bound.groups))
-        ]
-    schema = {
-        "association": pl.String,
-        "group": pl.String,
-        "mean_confidence": pl.Float64,
-        "labels": pl.Int64,
-        "first_confidence": pl.Float64,
-        "n": pl.Int64,
-    }
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
+        mean = _mean(matches.confidence[bound.chosen, : matches.top][inside], group, groups)
+        labels = np.bincount(group, minlength=groups)
+        for code in range(groups):
+            sizes = int(labels[code]), first[code], int(bound.sizes[code])
+            rows.append((name, bound.text(code), mean[code], *sizes))
+    frame = pl.DataFrame(rows, schema=CONFIDENCES, orient="row")
     return frame.with_columns(pl.col("mean_confidence", "first_confidence").fill_nan(None))
 
 
@@ -161,8 +151,7 @@ def label_rates(
     Source: the released code of Goyal et al. 2022 (in %).
     """
     bound = LabelGroups.of(matches, by, unknown)
-    counts = _counted(matches, bound, check_threshold(threshold))
-    labels, table = _predictions(bound, counts)
+    labels, table = _predictions(bound, _counted(bound, threshold))
     rate, rest = _beside_others(table)
     names = pl.Series(matches.vocabulary, dtype=pl.String)
     frame = pl.DataFrame(
@@ -175,8 +164,7 @@ def label_rates(
             "difference": (rate - rest).ravel(),
         }
     ).with_columns(pl.col("rate", "difference").fill_nan(None))
-    flagged = frame.with_columns(disparate=pl.col("difference") > disparate)
-    return flagged.sort(
+    return frame.with_columns(disparate=pl.col("difference") > disparate).sort(
         "group", "difference", "label", descending=[False, True, False], nulls_last=True, maintain_order=True
     )
 
@@ -205,7 +193,7 @@ def _texts(bound: LabelGroups, times: int) -> pl.Series:
     return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
 
 
-def _predictions(bound: LabelGroups, counts: npt.NDArray[np.bool_]) -> tuple[Integers, Floats]:
+def _predictions(bound: LabelGroups, counts: Mask) -> tuple[Integers, Floats]:
     """Labels that any group got, and how often each group got each, shape (groups, labels)."""
     matches, width = bound.matches, len(bound.matches.vocabulary)
     codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
@@ -219,22 +207,94 @@ def _predictions(bound: LabelGroups, counts: npt.NDArray[np.bool_]) -> tuple[Int
 def _beside_others(table: Floats) -> tuple[Floats, Floats]:
     """Rate of each label in each group, and the mean rate of the other groups that have predictions."""
     total = table.sum(axis=1, keepdims=True)
-    rate = np.divide(table, total, out=np.full(table.shape, np.nan), where=total > 0)
-    there = (total[:, 0] > 0).astype(np.float64)
-    plain = np.where(np.isnan(rate), 0, rate)
-    others = (there.sum() - there)[:, None]
-    rest = np.divide(plain.sum(axis=0) - plain, others, out=np.full(rate.shape, np.nan), where=others > 0)
-    return rate, rest
+    there = (total > 0).astype(np.float64)
+    plain = table / np.where(total > 0, total, 1)
+    return _shares(table, total), _shares(plain.sum(axis=0) - plain, there.sum() - there)
 
 
-def _counted(matches: LabelMatches, bound: LabelGroups, threshold: float) -> npt.NDArray[np.bool_]:
+def _counted(bound: LabelGroups, threshold: float) -> Mask:
     """Which of the first predictions count, shape (n, at most top)."""
-    sure = matches.confidence[bound.chosen, : matches.top] >= threshold
+    matches = bound.matches
+    sure = matches.confidence[bound.chosen, : matches.top] >= check_threshold(threshold)
     return np.asarray(sure & (matches.predicted[bound.chosen, : matches.top] >= 0))
 
 
 def _mean(values: Floats, group: Integers, groups: int) -> Floats:
     """Mean by group, NaN for a group without values."""
-    total = np.bincount(group, values, minlength=groups)
-    count = np.bincount(group, minlength=groups)
-    return np.asarray(np.divide(total, count, out=np.full(groups, np.nan), where=count > 0))
+    return _shares(np.bincount(group, values, groups), np.bincount(group, minlength=groups))
+
+
+def _shares(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+    """One over the other, NaN where there is nothing."""
+    whole = np.asarray(whole, dtype=np.float64)
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelGroups(NamedGroups):
+    """Samples by group."""
+
+    matches: LabelMatches
+    by: tuple[str, ...]
+    chosen: Mask  # which samples of the evidence are in it, shape (N,)
+    groups: Groups
+    group: Integers
+    dropped: list[Dropped]
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, evidence: Any, by: By, unknown: str = "keep") -> LabelGroups:
+        """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell.
+
+        Raises:
+            InputError: The evidence is not LabelMatches.
+            UnknownName: An attribute that does not exist.
+        """
+        check_choice("unknown", unknown, ("keep", "exclude"))
+        check_kind(evidence, LabelMatches, "LabelMatches.from_predictions")
+        names = names_of(by)
+        for name in names:
+            evidence.check_attribute(name)
+        key = ("groups", names, unknown)
+        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
+
+    @classmethod
+    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> LabelGroups:
+        counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
+        columns = named.texts(evidence.table, names)
+        for name, column in columns.items():
+            reasons |= named.missing({name: column})
+            if unknown == "exclude":
+                reasons |= named.unknown_in({name: column})
+        chosen = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
+        return cls(evidence, names, chosen, *named.coded(columns, chosen), named.dropped_of(counts))
+
+    @cached_property
+    def cluster(self) -> Integers | None:
+        """Cluster of each sample; None where each sample is its own."""
+        if self.matches.cluster is None:
+            return None
+        samples = self.matches.table.filter(pl.Series(self.chosen, dtype=pl.Boolean))
+        return named.shared(named.units_of({"": samples}, self.matches.cluster))
+
+    def scores(self, association: str) -> Floats:
+        """Highest confidence of an association, shape (n,)."""
+        return self.matches.scores_of(association)[self.chosen]
+
+    @property
+    def best(self) -> Floats:
+        """Confidence of the first prediction, shape (n,)."""
+        return self.matches.best[self.chosen]
+
+
+def check_threshold(value: float) -> float:
+    """A threshold of confidences as a float.
+
+    Raises:
+        ParameterError: It is no number in [0, 1].
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ParameterError(
+            f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0.1"
+        )
+    return float(value)

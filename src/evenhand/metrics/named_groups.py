@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError
-from evenhand.core.results import Dropped, GroupSize, Key, key_of
+from evenhand.core.results import Dropped, GroupSize, Key, Part, key_of
+from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.stats.arrays import Integers, Mask
+from evenhand.stats.multiplicity import adjust
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
-ALL = "all"
-"""The group of a table without a grouping."""
+Groups: TypeAlias = list[tuple[str, ...]]
+T = TypeVar("T")
 
 
 class NamedGroups:
-    """Rows by group.
+    """Rows by group."""
 
-    Attributes:
-        by: Attributes crossed.
-        groups: The groups that occur: one value per attribute of ``by``.
-        group: Group of each row.
-    """
+    by: tuple[str, ...]  # attributes crossed
+    groups: Groups  # that occur, sorted: one value per attribute of ``by``
+    group: Integers  # of each row
+    dropped: list[Dropped]  # what was left out, by reason
 
-    by: tuple[str, ...]
-    groups: list[tuple[str, ...]]
-    group: Integers
+    @property
+    def n(self) -> int:
+        """Rows in it."""
+        return int(self.group.size)
 
     @cached_property
     def sizes(self) -> Integers:
         """Rows of each group, shape (groups,)."""
         return np.bincount(self.group, minlength=len(self.groups))
+
+    @cached_property
+    def known(self) -> Mask:
+        """Groups whose annotators could tell every attribute, shape (groups,)."""
+        return np.array([not any(value.lower() in UNKNOWN for value in key) for key in self.groups], bool)
+
+    @property
+    def cluster(self) -> Integers | None:
+        """Unit of each row; None where each row is its own."""
+        return None
 
     def key(self, code: int) -> Key:
         """A group as findings write it."""
@@ -44,20 +53,39 @@ class NamedGroups:
 
     def text(self, code: int) -> str:
         """A group as tables write it: ``female*darker``, or ``all`` without a grouping."""
-        return "*".join(self.groups[code]) if self.by else ALL
+        return "*".join(self.groups[code]) if self.by else "all"
 
     def group_sizes(self) -> list[GroupSize]:
         """Rows of each group; nothing without a grouping."""
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
 
+    def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
+        """A part for each group with what ``fields`` say of its code, p corrected; none without groups."""
+        codes, kind = range(len(self.groups) if self.by else 0), "*".join(self.by)
+        return corrected(
+            [Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **fields(code)) for code in codes]
+        )
+
+
+def corrected(parts: list[Part]) -> list[Part]:
+    """Parts with p corrected over them by Holm."""
+    p = np.array([np.nan if part.p_value is None else part.p_value for part in parts])
+    return [
+        part if np.isnan(q) else part.model_copy(update={"p_adjusted": float(q)})
+        for part, q in zip(parts, adjust(p, "holm"), strict=True)
+    ]
+
+
+def kept(memo: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
+    """What evidence remembers under a key; it is made once."""
+    if key not in memo:
+        memo[key] = make()
+    found: T = memo[key]
+    return found
+
 
 def check_kind(evidence: Any, kind: type, how: str) -> None:
-    """Refuse other evidence than a metric takes.
-
-    Args:
-        evidence: What was given.
-        kind: What it has to be.
-        how: What makes such evidence, such as ``LabelMatches.from_predictions``.
+    """Refuse other evidence than a metric takes, and name what makes it: ``Choices.join``.
 
     Raises:
         InputError: It is something else.
@@ -68,13 +96,7 @@ def check_kind(evidence: Any, kind: type, how: str) -> None:
 
 
 def left_out(chosen: Mask, reasons: Mapping[str, pl.Series], counts: dict[str, int]) -> Mask:
-    """The rows that are left without those that have a reason to be left out.
-
-    Args:
-        chosen: Rows so far, shape (N,).
-        reasons: Where each reason holds; the first that does counts.
-        counts: Rows left out by reason; those of this call are added.
-    """
+    """The chosen rows without those that have a reason to be left out, which are counted by the first one."""
     for reason, where in reasons.items():
         gone = chosen & where.fill_null(False).to_numpy()
         if gone.any():
@@ -88,11 +110,10 @@ def missing(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     return {f"missing {name}": column.is_null() for name, column in columns.items()}
 
 
-def unknown_in(columns: Mapping[str, pl.Series], words: Collection[str]) -> dict[str, pl.Series]:
+def unknown_in(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     """Where attributes have a value that says that annotators could not tell, as such a reason."""
-    return {
-        f"unknown {name}": column.str.to_lowercase().is_in(list(words)) for name, column in columns.items()
-    }
+    words = list(UNKNOWN)
+    return {f"unknown {name}": column.str.to_lowercase().is_in(words) for name, column in columns.items()}
 
 
 def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
@@ -100,14 +121,32 @@ def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
     return {name: table[name].cast(pl.String) for name in names}
 
 
-def coded(columns: Mapping[str, pl.Series], chosen: Mask) -> tuple[list[tuple[str, ...]], Integers]:
+def coded(columns: Mapping[str, pl.Series], chosen: Mask) -> tuple[Groups, Integers]:
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
     if not columns:
         return [()], np.zeros(int(chosen.sum()), dtype=np.int64)
     keys = list(zip(*(column.to_numpy()[chosen].tolist() for column in columns.values()), strict=True))
-    groups: list[tuple[str, ...]] = sorted(set(keys))
+    groups: Groups = sorted(set(keys))
     position = {key: code for code, key in enumerate(groups)}
     return groups, np.array([position[key] for key in keys], dtype=np.int64)
+
+
+def units_of(tables: Mapping[str, pl.DataFrame], cluster: str | None) -> Integers:
+    """Unit of each sample of some tables, which follow each other: its cluster where a table has that column.
+
+    A sample without a cluster is a unit of its own.
+    """
+    samples = []
+    for side, table in tables.items():
+        own = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
+        named = [pl.col(cluster).cast(pl.String)] if cluster is not None and cluster in table.columns else []
+        samples.append(table.select(pl.coalesce(*named, own)).to_series())
+    return pl.concat(samples).rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def shared(units: Integers) -> Integers | None:
+    """Units of rows; None where each row is its own."""
+    return units if np.unique(units).size < units.size else None
 
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:

@@ -3,72 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from itertools import product
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.results import Dropped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.metrics.named_groups import NamedGroups, check_kind, dropped_of, texts
+from evenhand.metrics import named_groups as named
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, names_of
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
+from evenhand.stats.arrays import Integers, Mask
 
 _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|<\s*(?P<below>\d+)")
 
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups(NamedGroups):
-    """Queries by group, with the value that their neighbours have to have.
-
-    Attributes:
-        neighbours: The evidence.
-        match: Attributes that have to match, crossed.
-        by: Attributes crossed for groups.
-        rows: Queries in it, rows of ``neighbours.queries``.
-        asked: Code of the value of each query in it.
-        labels: Code of the value of each database sample; -1: no query in it has this value.
-        groups: The groups that occur, sorted.
-        group: Group of each query in it.
-        known: Groups that gaps compare: every attribute is known, and the database has what some of their
-            queries ask for.
-        apart: Queries of each group that stand apart because the database does not have their value.
-        dropped: Queries and database samples left out, by reason.
-        notes: What to know about both sides.
-    """
+    """Queries by group, with the value that their neighbours have to have."""
 
     neighbours: Neighbours
-    match: tuple[str, ...]
+    match: tuple[str, ...]  # attributes that have to match, crossed
     by: tuple[str, ...]
-    rows: Integers
-    asked: Integers
-    labels: Integers
-    groups: list[tuple[str, ...]]
+    rows: Integers  # of ``neighbours.queries`` that are in it
+    asked: Integers  # code of the value of each query in it
+    labels: Integers  # code of the value of each database sample; -1: no query in it has this value
+    groups: Groups
     group: Integers
-    known: Mask
-    apart: dict[tuple[str, ...], int]
-    dropped: list[Dropped]
-    notes: list[str]
+    apart: dict[tuple[str, ...], int]  # queries of each group whose value the database does not have
+    dropped: list[Dropped]  # queries and database samples
+    notes: list[str]  # what to know about both sides
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, match: By, by: By, unknown: str, *, paper: bool = False) -> QueryGroups:
-        """Bind evidence to what has to match and to a grouping.
+        """Bind Neighbours to what has to match on both sides and to a grouping of the queries.
 
-        Args:
-            evidence: Neighbours.
-            match: Attribute of both sides, or list of attributes to cross.
-            by: Attribute of the queries, or list of attributes to cross.
-            unknown: ``keep`` or ``exclude`` queries of groups that annotators could not tell (counted).
-            paper: Whether queries whose value the database does not have are asked too.
+        ``exclude`` leaves queries out whose groups annotators could not tell. ``paper`` keeps those whose
+        value the database does not have.
 
         Raises:
             InputError: Not Neighbours, or both sides mean different values by what has to match.
@@ -85,153 +62,79 @@ class QueryGroups(NamedGroups):
         for name in names:
             evidence.check_attribute(name)
         key = ("groups", alike, names, unknown, paper)
-        if key not in evidence.memo:
-            for name in alike:
-                _check_meaning(name, evidence.queries[name], evidence.database[name])
-            evidence.memo[key] = cls._bound(evidence, alike, names, unknown, paper)
-        bound: QueryGroups = evidence.memo[key]
-        return bound
+        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper))
 
     @classmethod
     def _bound(
-        cls,
-        evidence: Neighbours,
-        match: tuple[str, ...],
-        by: tuple[str, ...],
-        unknown: str,
-        paper: bool,
+        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: str, paper: bool
     ) -> QueryGroups:
-        asked, theirs = texts(evidence.queries, match), texts(evidence.database, match)
-        grouped = texts(evidence.queries, by)
-        counts = dict(evidence.dropped)
-        chosen = np.ones(evidence.queries.height, dtype=bool)
-
-        def leave_out(reason: str, where: Mask) -> Mask:
-            nonlocal chosen
-            gone = chosen & where
-            if gone.any():
-                counts[reason] = counts.get(reason, 0) + int(gone.sum())
-                chosen = chosen & ~gone
-            return gone
-
-        for name, column in {**asked, **grouped}.items():
-            leave_out(f"missing {name}", column.is_null().to_numpy())
+        for name in match:
+            _check_meaning(name, evidence.queries[name], evidence.database[name])
+        wanted, theirs = named.texts(evidence.queries, match), named.texts(evidence.database, match)
+        grouped, counts = named.texts(evidence.queries, by), dict(evidence.dropped)
+        reasons = named.missing({**wanted, **grouped})
         if unknown == "exclude":
-            for name, column in grouped.items():
-                leave_out(f"unknown {name}", _unknown(column))
-        held = set(pl.DataFrame(theirs).unique().iter_rows())
-        keys = _keys(asked)
-        absent = np.zeros(chosen.size, dtype=bool)
-        elsewhere = np.array([key not in held for key in keys], dtype=bool)
+            reasons |= named.unknown_in(grouped)
+        chosen = asking = named.left_out(np.ones(evidence.queries.height, dtype=bool), reasons, counts)
         if not paper:
-            for name, column in asked.items():
-                absent |= leave_out(f"unknown {name}", _unknown(column))
-            words = "+".join(match)
-            absent |= leave_out(f"{words} not in the database", elsewhere)
-        places = _keys(grouped) if by else [()] * chosen.size
-        apart: dict[tuple[str, ...], int] = {}
-        for row in np.flatnonzero(absent).tolist():
-            apart[places[row]] = apart.get(places[row], 0) + 1
-        rows = np.flatnonzero(chosen)
-        values = sorted({keys[row] for row in rows.tolist()})
+            held = set(_keys(theirs))
+            absent = pl.Series([key not in held for key in _keys(wanted)], dtype=pl.Boolean)
+            not_there = {f"{'+'.join(match)} not in the database": absent}
+            chosen = named.left_out(asking, named.unknown_in(wanted) | not_there, counts)
+        elsewhere, places = named.coded(grouped, asking & ~chosen)
+        apart = {each: n for each, n in zip(elsewhere, np.bincount(places).tolist(), strict=False) if n}
+        values, asked = named.coded(wanted, chosen)
         code = {value: number for number, value in enumerate(values)}
-        groups: list[tuple[str, ...]] = sorted({places[row] for row in rows.tolist()}) if by else [()]
-        position = {each: number for number, each in enumerate(groups)}
-        group = np.array([position[places[row]] for row in rows.tolist()], dtype=np.int64)
+        labels = np.array([code.get(key, -1) for key in _keys(theirs)], dtype=np.int64)
         dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
         return cls(
-            evidence,
-            match,
-            by,
-            rows,
-            np.array([code[keys[row]] for row in rows.tolist()], dtype=np.int64),
-            _codes(theirs, code),
-            groups,
-            group,
-            _compared(groups, group, elsewhere[rows]),
-            dict(sorted(apart.items())),
-            dropped_of(dropped),
-            _database_notes(theirs),
-        )
+            evidence, match, by, np.flatnonzero(chosen), asked, labels, *named.coded(grouped, chosen), apart,
+            named.dropped_of(dropped), _database_notes(theirs),
+        )  # fmt: skip
 
     def without(self, gone: Mask, reason: str) -> QueryGroups:
-        """The same with some queries left out and counted.
-
-        Args:
-            gone: Which, shape (n,).
-            reason: Why.
-        """
+        """The same with some queries left out, shape (n,), and counted."""
         if not gone.any():
             return self
         kept = ~gone
         occurs, group = np.unique(self.group[kept], return_inverse=True)
         more = [*self.dropped, Dropped(reason=reason, count=int(gone.sum()))]
-        return QueryGroups(
-            self.neighbours, self.match, self.by, self.rows[kept], self.asked[kept], self.labels,
-            [self.groups[code] for code in occurs.tolist()] if self.by else self.groups, group,
-            self.known[occurs] if self.by else self.known, self.apart,
-            sorted(more, key=lambda each: each.reason), self.notes,
+        return replace(
+            self, rows=self.rows[kept], asked=self.asked[kept], group=group, memo={},
+            groups=[self.groups[code] for code in occurs.tolist()] if self.by else self.groups,
+            dropped=sorted(more, key=lambda each: each.reason),
         )  # fmt: skip
 
-    @property
-    def n(self) -> int:
-        """Queries in it."""
-        return int(self.rows.size)
+    @cached_property
+    def known(self) -> Mask:
+        """Groups that gaps compare: known ones, of which the database has what some queries ask for."""
+        held = np.isin(self.asked, self.labels)
+        return np.asarray(super().known & (np.bincount(self.group, held, len(self.groups)) > 0))
 
     @cached_property
     def units(self) -> tuple[Integers, Integers]:
-        """Unit of each query in it, and of each database sample: clusters of the sides that have them.
-
-        A sample without a cluster is a unit of its own.
-        """
-        sides = (self.neighbours.queries[self.rows.tolist()], self.neighbours.database)
-        samples = []
-        for side, table in zip(("query", "database"), sides, strict=True):
-            own = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
-            name = self.neighbours.cluster
-            named = [pl.col(name).cast(pl.String)] if name is not None and name in table.columns else []
-            samples.append(table.select(pl.coalesce(*named, own)).to_series())
-        codes = pl.concat(samples).rank("dense").to_numpy().astype(np.int64) - 1
+        """Unit of each query in it, and of each database sample: clusters of the sides that have them."""
+        sides = {"query": self.neighbours.queries[self.rows.tolist()], "database": self.neighbours.database}
+        codes = named.units_of(sides, self.neighbours.cluster)
         return codes[: self.n], codes[self.n :]
 
     @cached_property
     def cluster(self) -> Integers | None:
         """Unit of each query; None where each query is its own."""
-        found = self.units[0]
-        return found if np.unique(found).size < found.size else None
-
-
-def _compared(groups: Sequence[tuple[str, ...]], group: Integers, elsewhere: Mask) -> Mask:
-    """Groups that are known, and of which the database has what some queries ask for."""
-    known = np.array([not any(value.lower() in UNKNOWN for value in each) for each in groups], dtype=bool)
-    return np.asarray(known & (np.bincount(group, ~elsewhere, len(groups)) > 0))
-
-
-def _unknown(column: pl.Series) -> Mask:
-    return column.str.to_lowercase().is_in(list(UNKNOWN)).fill_null(False).to_numpy()
+        return named.shared(self.units[0])
 
 
 def _keys(columns: dict[str, pl.Series]) -> list[tuple[str, ...]]:
     return list(zip(*(column.to_list() for column in columns.values()), strict=True))
 
 
-def _codes(columns: dict[str, pl.Series], code: dict[tuple[str, ...], int]) -> Integers:
-    """Code of each database sample's value, -1 where no query has it."""
-    names = list(columns)
-    known = pl.DataFrame(
-        {name: pl.Series([key[at] for key in code], dtype=pl.String) for at, name in enumerate(names)}
-    ).with_columns(_code=pl.Series(list(code.values()), dtype=pl.Int64))
-    joined = pl.DataFrame(columns).join(known, on=names, how="left", maintain_order="left")
-    return joined["_code"].fill_null(-1).to_numpy()
-
-
 def _database_notes(columns: dict[str, pl.Series]) -> list[str]:
-    notes = []
-    for name, column in columns.items():
-        count = int((column.is_null().to_numpy() | _unknown(column)).sum())
-        if count:
-            notes.append(f"{count} database samples have no known {name}; they count as a mismatch")
-    return notes
+    counts = {
+        name: int((columns[name].is_null() | where).sum())
+        for name, where in zip(columns, named.unknown_in(columns).values(), strict=True)
+    }
+    note = "{} database samples have no known {}; they count as a mismatch"
+    return [note.format(count, name) for name, count in counts.items() if count]
 
 
 def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
@@ -239,13 +142,13 @@ def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
     left, right = _levels(queries), _levels(database)
     if not left or not right:
         return
-    for one in sorted(left - right):
-        for other in sorted(right - left):
-            if _overlap(_edges(one), _edges(other)):
-                raise InputError(
-                    f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
-                    "overlap); annotate both in the same ranges, or match another attribute"
-                )
+    for one, other in product(sorted(left - right), sorted(right - left)):
+        (low, high), (below, above) = _edges(one), _edges(other)
+        if max(low, below) < min(high, above):
+            raise InputError(
+                f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
+                "overlap); annotate both in the same ranges, or match another attribute"
+            )
     if not left & right and _named_differently(left, right):
         raise InputError(
             f"queries and database share no value of {name!r} ({_some(left)}; {_some(right)}); give both the "
@@ -269,15 +172,11 @@ def _some(levels: set[str]) -> str:
     return ", ".join(map(repr, shown)) + (" ..." if len(levels) > len(shown) else "")
 
 
-def _edges(text: str) -> tuple[float, float] | None:
-    """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``."""
+def _edges(text: str) -> tuple[float, float]:
+    """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``; another text is no range."""
     found = _BUCKET.fullmatch(text.strip())
     if found is None:
-        return None
+        return np.inf, -np.inf
     if found["low"]:
         return float(found["low"]), float(found["high"])
     return (float(found["from"]), np.inf) if found["from"] else (-np.inf, float(found["below"]))
-
-
-def _overlap(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:
-    return one is not None and other is not None and max(one[0], other[0]) < min(one[1], other[1])

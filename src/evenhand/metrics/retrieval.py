@@ -6,30 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.prepared import By, check_k
-from evenhand.metrics.retrieval_asked import (
-    Asked,
-    Details,
-    Figures,
-    Statistic,
-    Target,
-    Values,
-    top_figures,
-)
+from evenhand.metrics.retrieval_asked import Asked, Details, Figures, Statistic, Target, Values, top_figures
 from evenhand.metrics.retrieval_findings import absent_note, retrieval_finding
 from evenhand.stats import ranking_null, rankings
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import RankedPools, Tops
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 _WIDE = (-np.inf, np.inf)
+_EXTREME = {"high": "group_of_max", "low": "group_of_min"}
 
 
 def bias_at_k(
@@ -75,8 +65,7 @@ def bias_at_k(
     asked = Asked.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
     check_k(k)
     plus, minus, named = _pair(asked, groups)
-    figures, statistic = _differences(asked, k, plus, minus, named)
-    return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
+    return _difference(asked, k, plus, minus, named)
 
 
 def skew_at_k(
@@ -120,13 +109,13 @@ def skew_at_k(
     check_k(k)
     code = asked.code_of(group)
 
-    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
+    def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
         return rankings.skews(counts, pools, asked.targets(pools), k, _absent(asked))[:, code]
 
     figures = replace(_skew_figures(asked, k, values_of, [code]), deciding=(code,))
     _explain(figures, figures.pools[:, code] == 0, "group_not_in_pool")
 
-    def spread(pools: Ints) -> Floats:  # of the logarithm of a share
+    def spread(pools: Integers) -> Floats:  # of the logarithm of a share
         return np.asarray(pools.sum(axis=1) / np.maximum(pools[:, code], 1) - 1)
 
     statistic = _of_top(asked, k, values_of, "both", _WIDE, spread)
@@ -200,63 +189,58 @@ def ndkl(
     asked = Asked.make("ndkl", evidence, by, target, mode, inference, seed)
     if k is not None:
         check_k(k)
+
+    def of(ranked: RankedPools) -> Floats:
+        return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
+
+    def null_of(pool: Integers, rng: np.random.Generator) -> Chance:
+        return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
+
     pieces = [
-        (
-            rankings.ndkl(ranked, asked.targets(ranked.pools), k),
-            ranked.pools,
-            ranked.open_up_to(k),
-        )
-        for _, ranked in asked.ranked()
+        (of(ranked), ranked.pools, ranked.open_places[:, :k].any(axis=1)) for _, ranked in asked.ranked()
     ]
     values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
     figures = Figures(values, {}, pools, tied)
     _explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
     _needs_two_groups(asked, figures)
 
-    def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
-        return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
-
-    def of(ranked: RankedPools) -> Floats:
-        return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
-
-    def like_pool(pools: Ints) -> Floats:
+    def like_pool(pools: Integers) -> Floats:
         return rankings.divergence(pools, asked.targets(pools))
 
     statistic = Statistic(of, null_of, like_pool, _even, "high", (0, np.inf))
     return retrieval_finding(asked, figures, {"k": k}, statistic)
 
 
-def _differences(
-    asked: Asked, k: int, plus: int, minus: int, named: Sequence[str]
-) -> tuple[Figures, Statistic]:
-    """Bias of every query, and as chance needs it."""
+def _difference(asked: Asked, k: int, plus: int, minus: int, named: list[str]) -> Finding:
+    """Bias of every query, and what chance makes of it."""
     neither = 0.0 if asked.paper else np.nan
 
-    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
+    def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
         values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
         both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
         return values if asked.paper else np.where(both, values, np.nan)
 
-    def look(tops: Tops, pools: Ints) -> Details:
+    def look(tops: Tops, pools: Integers) -> Details:
         sides = zip(named, (plus, minus), strict=False)
         return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in sides}
 
-    def spread(pools: Ints) -> Floats:  # of a place that is +1 or -1
+    def spread(pools: Integers) -> Floats:  # of a place that is +1 or -1
         apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
         return np.asarray(1 - apart**2)
 
     figures = replace(top_figures(asked, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
     _explain(figures, lacking & np.isnan(figures.values), "single_group")
-    return figures, _of_top(asked, k, values_of, "both", (-1, 1), spread)
+    statistic = _of_top(asked, k, values_of, "both", (-1, 1), spread)
+    return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
 
 
 def _extreme_skew(
-    asked: Asked, k: int, kernel: Callable[[Ints, Ints, Floats, int, str], Floats], side: str
+    asked: Asked, k: int, kernel: Callable[[Integers, Integers, Floats, int, str], Floats], side: str
 ) -> Finding:
     check_k(k)
 
-    def values_of(counts: Ints, pools: Ints, k: int) -> Floats:
+    def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
         return kernel(counts, pools, asked.targets(pools), k, _absent(asked))
 
     figures = _skew_figures(asked, k, values_of, range(len(asked.pools.groups)), side)
@@ -267,37 +251,33 @@ def _extreme_skew(
 
 
 def _skew_figures(
-    asked: Asked,
-    k: int,
-    values_of: Values,
-    watched: Sequence[int],
-    side: str | None = None,
+    asked: Asked, k: int, values_of: Values, watched: Sequence[int], side: str | None = None
 ) -> Figures:
     """Skews with the groups that are absent, and those that have the largest or smallest skew."""
     names = np.array(asked.group_names, dtype=object)
 
-    def look(tops: Tops, pools: Ints) -> Details:
+    def look(tops: Tops, pools: Integers) -> Details:
         gone = np.zeros(pools.shape, dtype=bool)
         for code in watched:
             missing = (tops.counts[:, code] == 0) & (pools[tops.owner, code] > 0)
             gone[:, code] = np.bincount(tops.owner, missing, tops.n_owners) > 0
         gone[pools.sum(axis=1) < k] = False
-        details = {"absent": _joined(gone, names)}
+        found = {"absent": gone}
         if side is not None:
-            details["group_of_max" if side == "high" else "group_of_min"] = _joined(
-                _extreme_groups(asked, tops, pools, k, side), names
-            )
-        return details
+            found[_EXTREME[side]] = _extreme_groups(asked, tops, pools, k, side)
+        return {
+            what: [", ".join(names[row]) if row.any() else None for row in flags]
+            for what, flags in found.items()
+        }
 
     figures = top_figures(asked, k, values_of, look)
     _needs_two_groups(asked, figures)
-    touched = asked.paper or side != "high"  # the largest skew is always that of a group that is there
-    if touched:
+    if asked.paper or side != "high":  # the largest skew is always that of a group that is there
         figures.notes.extend(absent_note(figures.details["absent"], k, paper=asked.paper))
     return figures
 
 
-def _extreme_groups(asked: Asked, tops: Tops, pools: Ints, k: int, side: str) -> npt.NDArray[np.bool_]:
+def _extreme_groups(asked: Asked, tops: Tops, pools: Integers, k: int, side: str) -> Mask:
     """Which groups most often have the largest (smallest) skew of each ranking, shape (R, G)."""
     skew = rankings.skews(tops.counts, pools[tops.owner], asked.targets(pools)[tops.owner], k, _absent(asked))
     signed = np.where(np.isnan(skew), -np.inf, skew if side == "high" else -skew)
@@ -309,35 +289,27 @@ def _extreme_groups(asked: Asked, tops: Tops, pools: Ints, k: int, side: str) ->
 
 def _most_often(asked: Asked, figures: Figures, side: str) -> tuple[int, ...]:
     """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
-    named = figures.details["group_of_max" if side == "high" else "group_of_min"]
+    named = figures.details[_EXTREME[side]]
     often = [sum(name in str(found).split(", ") for found in named) for name in asked.group_names]
     return (int(np.argmax(often)),) if max(often) else ()
 
 
-def _joined(flags: npt.NDArray[np.bool_], names: npt.NDArray[np.object_]) -> list[float | str | None]:
-    return [", ".join(names[row]) if row.any() else None for row in flags]
-
-
 def _of_top(
-    asked: Asked,
-    k: int,
-    values_of: Values,
-    side: str,
-    bounds: tuple[float, float],
-    spread: Callable[[Ints], Floats] | None = None,
-) -> Statistic:
+    asked: Asked, k: int, values_of: Values, side: str, bounds: tuple[float, float],
+    spread: Callable[[Integers], Floats] | None = None,
+) -> Statistic:  # fmt: skip
     """A figure of the first k places, as chance needs it."""
 
     def of(ranked: RankedPools) -> Floats:
         found = rankings.tops(ranked, k, asked.stream("ties", k, "drawn"))
         return found.mean(values_of(found.counts, ranked.pools[found.owner], k))
 
-    def null_of(pool: Ints, rng: np.random.Generator) -> Chance:
+    def null_of(pool: Integers, rng: np.random.Generator) -> Chance:
         return ranking_null.null_of_top(
             pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape), k), rng
         )
 
-    def like_pool(pools: Ints) -> Floats:
+    def like_pool(pools: Integers) -> Floats:
         sizes, values = pools.sum(axis=1), np.empty(len(pools))
         for size in np.unique(sizes).tolist():
             values[sizes == size] = values_of(pools[sizes == size], pools[sizes == size], size)
@@ -346,7 +318,7 @@ def _of_top(
     return Statistic(of, null_of, like_pool, spread or _even, side, bounds)
 
 
-def _even(pools: Ints) -> Floats:
+def _even(pools: Integers) -> Floats:
     """A variance that no pool changes in a way that is known."""
     return np.ones(len(pools))
 
@@ -371,16 +343,15 @@ def _pair(asked: Asked, groups: Sequence[str] | None) -> tuple[int, int, list[st
     return asked.code_of(groups[0]), asked.code_of(groups[1]), list(groups)
 
 
-def _column(counts: Ints, code: int) -> Ints:
+def _column(counts: Integers, code: int) -> Integers:
     """One group's counts; zeros for a group without any sample."""
     return counts[:, code] if code >= 0 else np.zeros(len(counts), dtype=np.int64)
 
 
-def _explain(figures: Figures, where: npt.NDArray[np.bool_], reason: str) -> None:
+def _explain(figures: Figures, where: Mask, reason: str) -> None:
     """Make the figures of some queries undefined; a reason given earlier stays."""
     figures.values[where] = np.nan
-    for query in np.flatnonzero(where).tolist():
-        figures.reasons.setdefault(query, reason)
+    figures.reasons.update(dict.fromkeys(np.flatnonzero(where).tolist(), reason) | figures.reasons)
 
 
 def _needs_two_groups(asked: Asked, figures: Figures) -> None:

@@ -8,45 +8,34 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.seeds import stream
 from evenhand.evidence.rankings import Pools, Rankings
 from evenhand.metrics.prepared import By, check_common, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import RankedPools, Tops, target_shares, tops
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Target = str | Mapping[str, float]
 Details: TypeAlias = dict[str, list[float | str | None]]
-Look = Callable[[Tops, Ints], Details]
-Values = Callable[[Ints, Ints, int], Floats]
+Look = Callable[[Tops, Integers], Details]
+Values = Callable[[Integers, Integers, int], Floats]
+"""From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,)."""
 
 _CELLS = 20_000_000  # query x place x group counts held at once
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One retrieval metric, checked and bound.
+    """One retrieval metric, checked and bound."""
 
-    Attributes:
-        name: The metric's name.
-        pools: The usable rows.
-        target: As given: ``pool``, ``equal``, or a share for each group.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of every random stream.
-    """
-
-    name: str
-    pools: Pools
-    target: Target
-    mode: str
-    inference: str
-    seed: int
+    name: str  # the metric's name
+    pools: Pools  # the usable rows
+    target: Target  # as given: ``pool``, ``equal``, or a share for each group
+    mode: str  # ``default`` or ``paper``
+    inference: str  # ``auto`` or ``none``
+    seed: int  # of every random stream
 
     @classmethod
     def make(
@@ -128,13 +117,11 @@ class Asked:
         for start in range(0, len(codes), rows):
             piece = slice(start, start + rows)
             key = (ties, start, rows)
-            if key in self.pools.memo:
-                yield piece, self.pools.memo[key]
-                continue
-            width = int((codes[piece] >= 0).sum(axis=1).max())
-            ranked = RankedPools.rank(
-                codes[piece, :width], scores[piece, :width], len(self.pools.groups), ties
-            )
+            ranked = self.pools.memo.get(key)
+            if ranked is None:
+                width = int((codes[piece] >= 0).sum(axis=1).max())
+                groups = len(self.pools.groups)
+                ranked = RankedPools.rank(codes[piece, :width], scores[piece, :width], groups, ties)
             if rows >= len(codes):
                 self.pools.memo[key] = ranked
             yield piece, ranked
@@ -143,51 +130,39 @@ class Asked:
         """The random stream for one purpose."""
         return stream(self.seed, "+".join(self.pools.by), self.name, *sorted(self.params.items()), *purpose)
 
-    def targets(self, pools: Ints) -> Floats:
+    def targets(self, pools: Integers) -> Floats:
         """Target shares for pools of shape (R, G)."""
         return target_shares(pools, self.shares)
 
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """A figure of every query, shape (R,) each.
+    """A figure of every query, shape (R,) each."""
 
-    Attributes:
-        values: NaN where undefined.
-        reasons: Why, by query.
-        pools: Samples of each group, shape (R, G).
-        tied: Whether ties left the figure open.
-        details: More of each query: name to a list of R.
-        notes: What to know about them.
-        deciding: Codes of the groups that decide the mean.
-    """
+    values: Floats  # NaN where undefined
+    reasons: dict[int, str]  # why, by query
+    pools: Integers  # samples of each group, shape (R, G)
+    tied: Mask  # whether ties left the figure open
+    details: Details = field(default_factory=dict)  # more of each query: name to a list of R
+    notes: list[str] = field(default_factory=list)  # what to know about them
+    deciding: tuple[int, ...] = ()  # codes of the groups that decide the mean
 
-    values: Floats
-    reasons: dict[int, str]
-    pools: Ints
-    tied: Bools
-    details: Details = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    deciding: tuple[int, ...] = ()
+    @property
+    def lacking(self) -> dict[int, str]:
+        """Queries without a value, and why."""
+        missing = np.flatnonzero(np.isnan(self.values)).tolist()
+        return {query: self.reasons.get(query, "undefined") for query in missing}
 
 
 def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = None) -> Figures:
-    """A figure of the first k places.
-
-    Args:
-        asked: The bound metric.
-        k: Places.
-        values_of: From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,).
-        look: From possible contents and pools to more details of each query.
-    """
-    parts: list[tuple[Floats, Ints, Bools]] = []
+    """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
+    parts: list[tuple[Floats, Integers, Mask]] = []
     details: Details = {}
     for piece, ranked in asked.ranked():
         found = tops(ranked, k, asked.stream("ties", k, piece.start))
         enough = ranked.sizes >= k
-        values = found.mean(
-            np.where(enough[found.owner], values_of(found.counts, ranked.pools[found.owner], k), np.nan)
-        )
+        each = values_of(found.counts, ranked.pools[found.owner], k)
+        values = found.mean(np.where(enough[found.owner], each, np.nan))
         parts.append((values, ranked.pools, ranked.open_at(k) & enough))
         for name, column in (look(found, ranked.pools) if look else {}).items():
             details.setdefault(name, []).extend(column)
@@ -198,20 +173,11 @@ def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = Non
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A figure of one ranking, as chance needs it.
+    """A figure of one ranking, as chance needs it."""
 
-    Attributes:
-        of: From rankings to their values, shape (R,).
-        null_of: From the pool of one query, shape (G,), to what all its rankings give.
-        like_pool: From pools, shape (R, G), to the values of tops that are like them.
-        spread: From pools, shape (R, G), to what the variance of the figure is proportional to.
-        side: Which side of chance is unfair: ``high``, ``low`` or ``both``.
-        bounds: What a mean can be at all, for the interval.
-    """
-
-    of: Callable[[RankedPools], Floats]
-    null_of: Callable[[Ints, np.random.Generator], Chance]
-    like_pool: Callable[[Ints], Floats]
-    spread: Callable[[Ints], Floats]
-    side: str
-    bounds: tuple[float, float]
+    of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
+    null_of: Callable[[Integers, np.random.Generator], Chance]  # of all rankings of one pool, shape (G,)
+    like_pool: Callable[[Integers], Floats]  # from pools, shape (R, G), to values of tops like them
+    spread: Callable[[Integers], Floats]  # from them to what the variance is proportional to
+    side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``
+    bounds: tuple[float, float]  # what a mean can be at all, for the interval

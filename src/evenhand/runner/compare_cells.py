@@ -17,11 +17,11 @@ from evenhand.evidence.choices import Choices
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.bound_choices import Bound
-from evenhand.metrics.household_groups import HouseholdGroups
-from evenhand.metrics.label_association_findings import HARMFUL
+from evenhand.metrics.choice_rows import Bound
+from evenhand.metrics.household_tables import HouseholdGroups
+from evenhand.metrics.label_association import HARMFUL
 from evenhand.metrics.matching import match_items
-from evenhand.metrics.resolution_findings import rule_of
+from evenhand.metrics.resolution import rule_of
 from evenhand.runner.compare_rows import RunToCompare
 
 ALL = "all"

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.exchange import contrast_variance, pairs_of
-from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precision
+from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.relabelling import Relabelling, each_exceeded, exceeded
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
 _HELD = 60_000  # numbers of draws that are held at a time
@@ -29,21 +26,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Relabelled:
-    """Precision as observed, and with labels that changed places.
+    """Precision as observed, and with labels that changed places."""
 
-    Attributes:
-        observed: As it is.
-        value: Of groups, less chance, shape (R, G).
-        covariance: Shape (R, G, G).
-        total: Of all queries, less chance, shape (R,).
-        shared: Whether a unit is on both sides, so that chance is above that of random items.
-    """
-
-    observed: Precision
-    value: Floats
-    covariance: Floats
-    total: Floats
-    shared: bool
+    observed: Precisions  # as it is
+    value: Floats  # of groups, less chance, shape (R, G)
+    covariance: Floats  # shape (R, G, G)
+    total: Floats  # of all queries, less chance, shape (R,)
+    shared: bool  # whether a unit is on both sides, so that chance is above that of random items
 
     @cached_property
     def expected(self) -> Floats:
@@ -68,7 +57,7 @@ class Relabelled:
 
     def p_total(self) -> float:
         """Two-sided p of the precision of all queries."""
-        far = abs(self.observed.total - self.expected_total)
+        far = abs(float(self.observed.total) - self.expected_total)
         return exceeded(far, np.abs(self.totals - self.expected_total))
 
     def p_each(self) -> Floats:
@@ -82,9 +71,7 @@ class Relabelled:
     def p_gap(self, known: Integers, *, two_sided: bool = False) -> float:
         """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
 
-        Args:
-            known: Groups that are compared.
-            two_sided: Whether a gap below that by chance counts too.
+        Two-sided, a gap below that by chance counts too.
         """
         apart, error = self._apart(self.observed.value[known][None], self.observed.covariance[None], known)
         beyond = _in_errors(apart - self.chance_at(known), error)
@@ -111,9 +98,8 @@ class Relabelled:
 def _in_errors(apart: Floats, error: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = apart / error
-    return np.where(
-        error > 0, t, np.where(apart > _ROUNDING, np.inf, np.where(apart < -_ROUNDING, -np.inf, 0.0))
-    )
+    without = np.where(np.abs(apart) > _ROUNDING, np.copysign(np.inf, apart), 0.0)
+    return np.where(error > 0, t, without)
 
 
 def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
@@ -122,10 +108,6 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
     Units change places with others on the same sides: those only asked about, those only in the database,
     those in both, so that each side keeps its mix. A unit of several labels has them exchanged inside, on
     each side by itself.
-
-    Args:
-        rows: What was found.
-        rng: Source of the draws.
     """
     moved = _Moved.of(rows)
     size = rows.items.size + rows.item_unit.size
@@ -139,19 +121,12 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """Queries, then items, as rows of one exchange.
+    """Queries, then items, as rows of one exchange."""
 
-    Attributes:
-        labels: How their marks are exchanged: a label is a row of ``marks``.
-        marks: Distinct triples of what is asked for, group, and label of an item, shape (labels, 3).
-        queries: How many of the rows are queries.
-        step: How many draws are held at a time.
-    """
-
-    labels: Relabelling
-    marks: Integers
-    queries: int
-    step: int
+    labels: Relabelling  # how their marks are exchanged: a label is a row of ``marks``
+    marks: Integers  # distinct triples of what is asked for, group, and label of an item, shape (labels, 3)
+    queries: int  # how many of the rows are queries
+    step: int  # how many draws are held at a time
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Moved:

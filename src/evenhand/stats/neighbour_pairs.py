@@ -1,4 +1,4 @@
-"""Precision of nearest neighbours by group, and how it varies with queries and database.
+"""Precision of nearest neighbours by group, ties averaged, and how it varies with queries and database.
 
 Each neighbour of a query is a pair of two units, that of the query and that of the database sample; pairs
 that share a unit go together. Variances are those of dyads (Fafchamps and Gubert 2007; Aronow, Samii and
@@ -9,106 +9,100 @@ another database with the same mix of labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.clustered import blended, effective_size
 from evenhand.stats.rates import Rates
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 _ROUNDING = 1e-9
+TIED = 2.0**-22
+"""Cosines of float32 that differ by less are the same: four units in the last place of 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstItems:
+    """How much each of the nearest items counts among the first k, on average over all orders of ties."""
+
+    weight: Floats  # (N, K): 1 before the items tied at place k, the share that fits at those, 0 beyond
+    tied: Mask  # whether items at places k and k + 1 are tied, shape (N,)
+    unknown: Mask  # whether the tie may reach beyond the items that are known, shape (N,)
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.floating], k: int, size: int) -> FirstItems:
+        """From the values of the nearest of ``size`` items, best first, shape (N, K) with K >= k."""
+        count, depth = values.shape
+        new = np.ones((count, depth + 1), dtype=bool)
+        new[:, 1:depth] = values[:, :-1] - values[:, 1:] > TIED
+        place = np.arange(depth + 1)
+        first = np.where(new[:, :k], place[:k], 0).max(axis=1)
+        after = np.where(new[:, k:], place[k:], depth).min(axis=1)
+        inside = (place[:-1] >= first[:, None]) & (place[:-1] < after[:, None])
+        share = (k - first) / (after - first)
+        weight = np.where(inside, share[:, None], place[:-1] < first[:, None])
+        tied = after > k
+        return cls(weight, tied, tied & (after == depth) & (depth < size))
+
+    @classmethod
+    def in_order(cls, shape: tuple[int, int], k: int) -> FirstItems:
+        """The first k as they come, whether tied or not."""
+        none = np.zeros(shape[0], dtype=bool)
+        return cls(np.broadcast_to((np.arange(shape[1]) < k).astype(np.float64), shape), none, none)
+
+    def take(self, chosen: Mask) -> FirstItems:
+        """Those of some rows."""
+        return FirstItems(self.weight[chosen], self.tied[chosen], self.unknown[chosen])
 
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """What queries ask for, their groups, and the labels of items: all that an exchange moves.
+    """What queries ask for, their groups, and the labels of items: all that an exchange moves."""
 
-    Attributes:
-        asked: Label that each query asks for, codes from 0, shape (N,).
-        group: Group of each query, shape (N,).
-        labels: Label of every item, shape (M,); -1: one that nobody asks for.
-    """
-
-    asked: Integers
-    group: Integers
-    labels: Integers
+    asked: Integers  # label that each query asks for, codes from 0, shape (N,)
+    group: Integers  # group of each query, shape (N,)
+    labels: Integers  # label of every item, shape (M,); -1: one that nobody asks for
 
     @property
     def once(self) -> Marks:
         """The same as one draw of several, whose axis is the first."""
         return Marks(self.asked[None], self.group[None], self.labels[None])
 
-    def at(self, draw: int) -> Marks:
-        """One of several draws."""
-        return Marks(self.asked[draw], self.group[draw], self.labels[draw])
-
-
-@dataclass(frozen=True, eq=False)
-class Precision:
-    """Precision of groups under some marks.
-
-    Attributes:
-        value: Shape (G,).
-        chance: What random items would give, shape (G,).
-        covariance: Of the values, shape (G, G).
-        total: Precision of all queries.
-        total_chance: What random items would give them.
-    """
-
-    value: Floats
-    chance: Floats
-    covariance: Floats
-    total: float
-    total_chance: float
-
 
 @dataclass(frozen=True, eq=False)
 class Precisions:
-    """The same under each of R draws of marks, R being the first axis."""
+    """Precision of groups under each of R draws of marks; under marks of one draw there is no axis R."""
 
-    value: Floats
-    chance: Floats
-    covariance: Floats
-    total: Floats
-    total_chance: Floats
+    value: Floats  # shape (R, G)
+    chance: Floats  # what random items would give, shape (R, G)
+    covariance: Floats  # of the values, shape (R, G, G)
+    total: Floats  # precision of all queries, shape (R,)
+    total_chance: Floats  # what random items would give them, shape (R,)
 
-    def at(self, draw: int) -> Precision:
+    def at(self, draw: int) -> Precisions:
         """One of them."""
-        total, chance = float(self.total[draw]), float(self.total_chance[draw])
-        return Precision(self.value[draw], self.chance[draw], self.covariance[draw], total, chance)
+        parts = (self.value, self.chance, self.covariance, self.total, self.total_chance)
+        return Precisions(*(part[draw] for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbourRows:
-    """Nearest items of queries.
+    """Nearest items of queries."""
 
-    Attributes:
-        items: Items of each query, shape (N, K).
-        weight: How much each counts, shape (N, K); they add up to at most k in each row.
-        k: How many neighbours count.
-        marks: As observed; each group occurs.
-        groups: How many groups there are.
-        unit: Codes of what was sampled as a whole, of queries, shape (N,).
-        item_unit: The same of items, shape (M,); an equal code is the same unit.
-    """
-
-    items: Integers
-    weight: Floats
-    k: int
-    marks: Marks
-    groups: int
-    unit: Integers
-    item_unit: Integers
+    items: Integers  # items of each query, shape (N, K)
+    weight: Floats  # how much each counts, shape (N, K); they add up to at most k in each row
+    k: int  # how many neighbours count
+    marks: Marks  # as observed; each group occurs
+    groups: int  # how many groups there are
+    unit: Integers  # codes of what was sampled as a whole, of queries, shape (N,)
+    item_unit: Integers  # the same of items, shape (M,); an equal code is the same unit
 
     def whole(self) -> NeighbourRows:
         """The same as one group."""
-        marks = Marks(self.marks.asked, np.zeros_like(self.marks.group), self.marks.labels)
-        return NeighbourRows(self.items, self.weight, self.k, marks, 1, self.unit, self.item_unit)
+        return replace(self, marks=replace(self.marks, group=np.zeros_like(self.marks.group)), groups=1)
 
     @property
     def shared(self) -> bool:
@@ -137,12 +131,12 @@ class NeighbourRows:
         """Share of the k neighbours that there are: below 1 where the database is smaller than k."""
         return float(self.weight.sum() / max(len(self.weight) * self.k, 1))
 
-    def precision(self, marks: Marks) -> Precision:
-        """Precision of the groups under some marks, with a variance that is blended with the common one."""
+    def precision(self, marks: Marks) -> Precisions:
+        """Precision of the groups under marks of one draw."""
         return self.precisions(marks.once).at(0)
 
     def precisions(self, marks: Marks) -> Precisions:
-        """The same of R draws of marks, shapes (R, N) and (R, M): R is the first axis everywhere."""
+        """The same of R draws of marks, with a variance that is blended with the common one."""
         n = _summed(marks.group, np.ones(marks.group.shape), self.groups)
         same = (marks.labels[:, self.items] == marks.asked[..., None]) * self.weight
         found = same.sum(axis=2) / self.k
@@ -189,27 +183,16 @@ class NeighbourRows:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of a query and an item by their units.
+    """Pairs of a query and an item by their units."""
 
-    Attributes:
-        items: Item of each pair, numbered from 0 among those that occur, shape (N, K).
-        occurring: These items.
-        owner: Unit of each of them.
-        asker: Unit of each query; units are numbered from 0.
-        units: How many units there are.
-        cell: Code of the two units of each pair, shape (N, K).
-        cells: How many such codes there are.
-        own: Codes of pairs within one unit, and that unit.
-    """
-
-    items: Integers
-    occurring: Integers
-    owner: Integers
-    asker: Integers
-    units: int
-    cell: Integers
-    cells: int
-    own: tuple[Integers, Integers]
+    items: Integers  # item of each pair, numbered from 0 among those that occur, shape (N, K)
+    occurring: Integers  # these items
+    owner: Integers  # unit of each of them
+    asker: Integers  # unit of each query; units are numbered from 0
+    units: int  # how many units there are
+    cell: Integers  # code of the two units of each pair, shape (N, K)
+    cells: int  # how many such codes there are
+    own: tuple[Integers, Integers]  # codes of pairs within one unit, and that unit
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Pairs:
@@ -235,14 +218,10 @@ class _Pairs:
         return self._binned(self.asker * groups + group, np.ones(group.shape), self.units, groups)
 
     def covariance(self, away: Floats, marks: Marks, groups: int, share: Floats) -> Floats:
-        """Covariance of groups in R draws, shape (R, G, G), from what pairs add.
+        """Covariance of groups in R draws, shape (R, G, G), from what pairs add, shape (R, N, K).
 
-        Args:
-            away: Shape (R, N, K).
-            marks: Groups of queries and labels of items, shapes (R, N) and (R, M).
-            groups: How many groups there are.
-            share: Share that a unit has in the groups as asker and as owner, shape (2, R, U, G): its part is
-                that of leaving it out.
+        The part of a unit is that of leaving it out: its share in the groups as asker and as owner has the
+        shape (2, R, U, G).
         """
         by, size = marks.group[..., None], self.occurring.size
         asking = self._binned(self.asker * groups + marks.group, away.sum(axis=2), self.units, groups)

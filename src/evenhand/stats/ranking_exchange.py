@@ -8,26 +8,23 @@ Romano 2013): the spread over queries, and what queries of one pool have in comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.clustered import blended
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.ranking_null import Chance
 from evenhand.stats.rankings import NO_SAMPLE, RankedPools
 from evenhand.stats.relabelling import Relabelling, exceeded
 from evenhand.stats.skewness import skewness
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Figure = Callable[[RankedPools], Floats]
 
-_FEWEST, _MOST, _MOST_LISTED = 199, 1_999, 9_999
+_FEWEST, _MOST = 199, 1_999
 _WORK = 20_000_000  # places of all drawn rankings
 _HELD = 1_000_000  # of which so many at a time
 _MOVABLE = 0.5  # share of units that have to find a partner in the very same queries
@@ -36,19 +33,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """Rankings of samples whose groups change places.
+    """Rankings of samples whose groups change places."""
 
-    Attributes:
-        order: The sample at each place, shape (R, N); -1 after the last.
-        ranked: The rankings as they are.
-        labels: Group of each sample, shape (S,).
-        units: What each sample was taken with, shape (S,).
-    """
-
-    order: Ints
-    ranked: RankedPools
-    labels: Ints
-    units: Ints
+    order: Integers  # the sample at each place, shape (R, N); -1 after the last
+    ranked: RankedPools  # the rankings as they are
+    labels: Integers  # group of each sample, shape (S,)
+    units: Integers  # what each sample was taken with, shape (S,)
 
     @cached_property
     def _members(self) -> Mask:
@@ -93,52 +83,34 @@ class Exchange:
             yield RankedPools(codes, starts, stops, self.ranked.n_groups)
 
 
-def _connected(members: Mask) -> Ints:
+def _connected(members: Mask) -> Integers:
     """Which units queries connect, by number, shape (units,)."""
     from scipy import sparse
 
-    units, queries = members.shape
-    unit, query = np.nonzero(members)
-    graph = sparse.coo_array(
-        (np.ones(unit.size), (unit, units + query)), shape=(units + queries, units + queries)
-    )
-    return np.asarray(sparse.csgraph.connected_components(graph, directed=False)[1][:units], dtype=np.int64)
+    stands = sparse.coo_array(members.astype(np.float64))
+    graph = sparse.block_array([[None, stands], [stands.T, None]])
+    labels = sparse.csgraph.connected_components(graph, directed=False)[1]
+    return np.asarray(labels[: len(members)], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """The mean over queries as observed and in every draw, with its error.
+    """The mean over queries as observed and in every draw, with its error."""
 
-    Attributes:
-        value: As observed.
-        draws: Of each draw, shape (B,).
-        error: As observed.
-        errors: Of each draw, shape (B,).
-        chance: What exchanged groups give on average.
-        queries: How many there are.
-        common: Variance that queries have in common, of exchanged groups.
-    """
-
-    value: float
-    draws: Floats
-    error: float
-    errors: Floats
-    chance: float
-    queries: int
-    common: float
+    value: float  # as observed
+    draws: Floats  # of each draw, shape (B,)
+    error: float  # as observed
+    errors: Floats  # of each draw, shape (B,)
+    chance: float  # what exchanged groups give on average
+    queries: int  # how many there are
+    common: float  # variance that queries have in common, of exchanged groups
 
     @classmethod
     def of(cls, values: Floats, draws: Floats, *, shared: bool, pools: Changed | None = None) -> Means:
         """From values of the queries, shape (R,), and of every draw, shape (B, R).
 
         The variance of a mean is that of the values over queries, and, where units stand in several queries,
-        what exchanged groups have in common over them.
-
-        Args:
-            values: As observed.
-            draws: Of exchanged groups; NaN is left out.
-            shared: Whether units stand in several queries.
-            pools: What is due to pools, where exchanged groups change them.
+        what exchanged groups have in common over them. What is due to pools that change is taken off.
         """
         if pools is not None:
             draws = draws - pools.drawn_like + pools.like
@@ -152,9 +124,8 @@ class Means:
         expected = float(within.mean())
         error = np.sqrt(_of_mean(np.array(own), np.array(values.size), expected) + common * scale)
         errors = np.sqrt(_of_mean(within, count, expected) + common * scales)
-        return cls(
-            float(values.mean()), means, float(error), errors, float(means.mean()), values.size, common
-        )
+        value, chance = float(values.mean()), float(means.mean())
+        return cls(value, means, float(error), errors, chance, values.size, common)
 
     @cached_property
     def _t(self) -> tuple[float, Floats]:
@@ -176,10 +147,6 @@ class Means:
 
         Away from the fair side a one-sided figure reaches at least as far as a normal one: its tail there is
         short only because the figure has a bound.
-
-        Args:
-            side: As in ``p_value``.
-            level: Of the limits.
         """
         drawn = self._t[1]
         if not drawn.size or self.error <= _ROUNDING:
@@ -214,19 +181,12 @@ class Means:
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """What pools of exchanged groups do to a figure, where units differ in size.
+    """What pools of exchanged groups do to a figure, where units differ in size."""
 
-    Attributes:
-        drawn_like: Figure of tops like their pools, in each draw, shape (B, R).
-        like: The same as observed, shape (R,).
-        drawn_spread: Variance that one place adds in pools of such groups, in each draw, shape (B, R).
-        spread: The same as observed, shape (R,).
-    """
-
-    drawn_like: Floats
-    like: Floats
-    drawn_spread: Floats
-    spread: Floats
+    drawn_like: Floats  # figure of tops like their pools, in each draw, shape (B, R)
+    like: Floats  # the same as observed, shape (R,)
+    drawn_spread: Floats  # variance that one place adds in pools of such groups, in each draw, shape (B, R)
+    spread: Floats  # the same as observed, shape (R,)
 
     @property
     def scales(self) -> tuple[float, Floats]:
@@ -239,22 +199,3 @@ class Changed:
 def _of_mean(within: Floats, count: npt.NDArray[np.number], expected: float) -> Floats:
     """Variance of means over queries."""
     return np.asarray(blended(within, count, np.array(expected)) / count)
-
-
-def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int | None = None) -> Floats:
-    """Values of independent rankings, each drawn from its own null, shape (count, len(chances)).
-
-    Args:
-        chances: One for each ranking; the same object may stand for several.
-        rng: Source of the draws.
-        count: How many are drawn of each; by default 9,999, or fewer for very many rankings.
-    """
-    if count is None:
-        count = int(np.clip(_WORK // len(chances), _FEWEST, _MOST_LISTED))
-    drawn = np.empty((count, len(chances)))
-    distinct = {id(chance): chance for chance in chances}
-    for key, chance in distinct.items():
-        columns = [place for place, other in enumerate(chances) if id(other) == key]
-        edges = np.cumsum(chance.weight)[:-1]
-        drawn[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
-    return drawn

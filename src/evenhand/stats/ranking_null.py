@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats import rankings
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
-from evenhand.stats.rankings import RankedPools, ndkl, x_log_x
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.rankings import RankedPools, x_log_x
 
 MOST_ARRANGEMENTS = 2_000_000  # rankings of one pool that are listed; C(20, 10) is 184,756
+BENCHMARKS = 200_000
+_ROWS = 20_000  # of these, drawn at once
 _DRAWS = 9_999
 _FEWEST_DRAWS = 999
 _DRAWN_IN_ALL = 40_000_000  # places of all drawn rankings of one pool: larger pools get fewer draws
+_DRAWN_RANKINGS, _FEWEST_VALUES = 20_000_000, 199  # values drawn from known nulls
 _DRAWN_PLACES = 20_000_000  # places of drawn rankings held at once
 _GRID = 1 << 17
 _SAME = 1e-11  # values closer than this are equal but for rounding
@@ -29,23 +31,14 @@ _REACH = 12  # standard deviations beyond which a sum of many is not followed
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """A distribution over values.
+    """A distribution over values."""
 
-    Attributes:
-        values: Sorted, shape (M,).
-        weight: Adds up to 1, shape (M,).
-        slack: How far a value may lie from its true place.
-        drawn: Number of draws it was made from; 0 if it is exact.
-        mean: Its mean.
-        variance: Its variance.
-    """
-
-    values: Floats
-    weight: Floats
-    slack: float
-    drawn: int
-    mean: float
-    variance: float
+    values: Floats  # sorted, shape (M,)
+    weight: Floats  # adds up to 1, shape (M,)
+    slack: float  # how far a value may lie from its true place
+    drawn: int  # number of draws it was made from; 0 if it is exact
+    mean: float  # its mean
+    variance: float  # its variance
 
     @classmethod
     def of(cls, values: Floats, weight: Floats, drawn: int = 0) -> Chance:
@@ -80,14 +73,9 @@ class Chance:
         return float(self.values[min(low, last)]), float(self.values[min(high, last)])
 
     def p_value(self, observed: float, side: str) -> float:
-        """The chance of a value at least as extreme.
+        """The chance of a value at least as ``high``, as ``low``, or as far from the mean on ``both`` sides.
 
-        Args:
-            observed: The value.
-            side: ``high``, ``low``, or ``both`` (at least as far from the mean).
-
-        Returns:
-            In (0, 1]: never below what can be known, (1 + hits) / (1 + draws) or 1e-15.
+        Never below what can be known: (1 + hits) / (1 + draws), or 1e-15.
         """
         slack = self.slack + _SAME
         extreme = {
@@ -102,15 +90,12 @@ class Chance:
 
 
 def null_of_top(
-    pool: Sequence[int], k: int, values_of: Callable[[Ints], Floats], rng: np.random.Generator
+    pool: Sequence[int], k: int, values_of: Callable[[Integers], Floats], rng: np.random.Generator
 ) -> Chance:
-    """The distribution of a figure of the first k places over all rankings of a pool.
+    """The distribution of a figure of the first k places over all rankings of a pool of at least k samples.
 
-    Args:
-        pool: Samples of each group.
-        k: Places, at most the pool's size.
-        values_of: From counts among the first k, shape (M, G), to values, shape (M,).
-        rng: Used only where the counts take more than MOST_OUTCOMES values.
+    ``values_of`` goes from counts among the first k, shape (M, G), to values, shape (M,). The stream is used
+    only where the counts take more than MOST_OUTCOMES values.
     """
     block = tuple(int(size) for size in pool)
     counts, weight = top_outcomes(block, k, rng)
@@ -121,16 +106,10 @@ def null_of_top(
 def null_of_ndkl(
     pool: Sequence[int], targets: Floats, rng: np.random.Generator, depth: int | None = None
 ) -> Chance:
-    """The distribution of NDKL over all rankings of a pool.
+    """The distribution of NDKL down to ``depth`` over all rankings of a pool, given target shares of groups.
 
     Listed by a recursion over places, which keeps one partial sum for each way to a content of the top;
     beyond MOST_ARRANGEMENTS rankings it is drawn.
-
-    Args:
-        pool: Samples of each group.
-        targets: Share of each group, shape (G,).
-        rng: Used only beyond MOST_ARRANGEMENTS.
-        depth: Last place counted; None means the whole pool.
     """
     sizes = np.array(pool, dtype=np.int64)
     depth = int(sizes.sum()) if depth is None else depth
@@ -141,7 +120,7 @@ def null_of_ndkl(
     return Chance.of(values, np.full(values.size, 1 / values.size), values.size)
 
 
-def _arrangements(sizes: Ints, depth: int) -> float:
+def _arrangements(sizes: Integers, depth: int) -> float:
     """Number of sequences of the first ``depth`` places; infinite where it does not fit a float."""
     from scipy import special
 
@@ -157,7 +136,7 @@ def _arrangements(sizes: Ints, depth: int) -> float:
     return found if np.isfinite(found) else np.inf
 
 
-def _every_ndkl(sizes: Ints, targets: Floats, depth: int) -> tuple[Floats, Floats]:
+def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> tuple[Floats, Floats]:
     """NDKL of every sequence of the first ``depth`` places, and its chance."""
     from scipy import special
 
@@ -185,16 +164,15 @@ def _every_ndkl(sizes: Ints, targets: Floats, depth: int) -> tuple[Floats, Float
     return np.concatenate(values), np.repeat(weight, [part.size for part in values])
 
 
-def _drawn_ndkl(sizes: Ints, targets: Floats, depth: int, rng: np.random.Generator) -> Floats:
+def _drawn_ndkl(sizes: Integers, targets: Floats, depth: int, rng: np.random.Generator) -> Floats:
     codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _DRAWN_IN_ALL // codes.size))
     rows = max(1, min(draws, _DRAWN_PLACES // (codes.size * sizes.size)))
     drawn: list[Floats] = []
     while sum(map(len, drawn)) < draws:
         shuffled = rng.permuted(np.tile(codes, (rows, 1)), axis=1)[:, :depth]
-        places = np.broadcast_to(np.arange(depth), shuffled.shape)
-        ranked = RankedPools(shuffled, places, places + 1, sizes.size)
-        drawn.append(ndkl(ranked, np.broadcast_to(targets, (rows, sizes.size)), depth))
+        shares = np.broadcast_to(targets, (rows, sizes.size))
+        drawn.append(rankings.ndkl(_untied(shuffled, sizes.size), shares, depth))
     return np.concatenate(drawn)[:draws]
 
 
@@ -203,9 +181,7 @@ def null_of_mean(chances: Sequence[Chance]) -> Chance:
 
     On the lattice that the values lie on where they have one (bias), else on a grid of 131,072 places, on
     which every value keeps its mean and the sum is off by less than ``slack``. Mean and variance are exact.
-
-    Args:
-        chances: One for each query; the same object may stand for several.
+    The same object may stand for several queries.
     """
     if len(chances) == 1:
         return chances[0]
@@ -255,3 +231,102 @@ def _on_grid(chance: Chance, step: float, length: int) -> Floats:
     upper = place - low
     grid = np.bincount(low % length, chance.weight * (1 - upper), length)
     return np.asarray(grid + np.bincount((low + 1) % length, chance.weight * upper, length))
+
+
+def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int | None = None) -> Floats:
+    """Values of independent rankings, each drawn from its own null, shape (count, len(chances)).
+
+    The same object may stand for several rankings. ``count`` is 9,999 by default, or fewer for very many.
+    """
+    if count is None:
+        count = int(np.clip(_DRAWN_RANKINGS // len(chances), _FEWEST_VALUES, _DRAWS))
+    drawn = np.empty((count, len(chances)))
+    for chance in {id(chance): chance for chance in chances}.values():
+        columns = [place for place, other in enumerate(chances) if other is chance]
+        edges = np.cumsum(chance.weight)[:-1]
+        drawn[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
+    return drawn
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation of two figures of a benchmark: the mean over queries, and sigma."""
+
+    mean: float  # of the mean over queries
+    mean_sd: float  # its standard deviation
+    sigma: float  # mean of the sample standard deviation over queries (ddof = 1)
+    sigma_sd: float  # its standard deviation
+
+
+def _top_figures(cuts: Sequence[int]) -> dict[str, tuple[int, Callable[[Integers, Integers], Floats]]]:
+    """Figures of the first places of two groups: name to k and the function of counts and pools, (M, 2)."""
+
+    def bias(counts: Integers, pools: Integers) -> Floats:
+        return rankings.difference(counts[:, 0], counts[:, 1])
+
+    def max_skew(counts: Integers, pools: Integers, k: int) -> Floats:
+        return rankings.max_skews(counts, pools, rankings.target_shares(pools, "pool"), k, "floor")
+
+    made = dict[str, tuple[int, Callable[[Integers, Integers], Floats]]]()
+    for k in cuts:
+        made |= {f"bias_at_{k}": (k, bias), f"max_skew_at_{k}": (k, partial(max_skew, k=k))}
+    return made
+
+
+def chances(pool: Sequence[int], cuts: Sequence[int], rng: np.random.Generator) -> dict[str, Chance]:
+    """The null of every figure of one pool of two groups, over all its rankings.
+
+    Returns:
+        Name (``bias_at_5``, ``max_skew_at_5``, ..., ``ndkl``), for each k in ``cuts``, to distribution.
+    """
+    sizes, made = np.array(pool, dtype=np.int64), dict[str, Chance]()
+    for name, (k, figure) in _top_figures(cuts).items():
+
+        def values_of(counts: Integers, figure: Callable[[Integers, Integers], Floats] = figure) -> Floats:
+            return figure(counts, np.broadcast_to(sizes, counts.shape))
+
+        made[name] = null_of_top(pool, k, values_of, rng)
+    return made | {"ndkl": null_of_ndkl(pool, rankings.target_shares(sizes[None], "pool")[0], rng)}
+
+
+def exact_moments(nulls: Sequence[Chance], rng: np.random.Generator, draws: int = BENCHMARKS) -> Moments:
+    """Moments over independent rankings, each with its own null; the same object may stand for several.
+
+    Mean and standard deviation of the mean are exact. Those of sigma, a root, are means over draws from the
+    exact distributions.
+    """
+    mean = float(np.mean([null.mean for null in nulls]))
+    spread = float(np.sqrt(np.array([null.variance for null in nulls]).sum())) / len(nulls)
+    pieces = (min(_ROWS, draws - start) for start in range(0, draws, _ROWS))
+    sigmas = np.concatenate([drawn_values(nulls, rng, size).std(axis=1, ddof=1) for size in pieces])
+    return Moments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
+
+
+def drawn_moments(
+    pools: Sequence[Sequence[int]], cuts: Sequence[int], repeats: int, rng: np.random.Generator
+) -> dict[str, Moments]:
+    """The same from nothing but shuffled labels of pools: the paper's way, and a check of the other."""
+    values: dict[str, list[Floats]] = {}
+    for pool in pools:
+        labels = np.repeat(np.arange(2, dtype=np.int32), pool)
+        codes = rng.permuted(np.tile(labels, (repeats, 1)), axis=1)
+        sizes = np.broadcast_to(np.array(pool, dtype=np.int64), (repeats, 2))
+        for name, (k, figure) in _top_figures(cuts).items():
+            second = codes[:, :k].sum(axis=1)
+            counts = np.stack([min(k, labels.size) - second, second], axis=1).astype(np.int64)
+            enough = np.where(labels.size >= k, 1.0, np.nan)
+            values.setdefault(name, []).append(figure(counts, sizes) * enough)
+        found = rankings.ndkl(_untied(codes, 2), rankings.target_shares(sizes, "pool"))
+        values.setdefault("ndkl", []).append(found)
+    made = {}
+    for name, columns in values.items():
+        each = np.stack(columns, axis=1)
+        both = each.mean(axis=1), each.std(axis=1, ddof=1)
+        made[name] = Moments(*(float(of) for one in both for of in (one.mean(), one.std(ddof=1))))
+    return made
+
+
+def _untied(codes: rankings.Codes, groups: int) -> RankedPools:
+    """Rankings without ties."""
+    places = np.broadcast_to(np.arange(codes.shape[1]), codes.shape)
+    return RankedPools(codes, places, places + 1, groups)

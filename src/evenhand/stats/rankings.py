@@ -13,11 +13,9 @@ from functools import cached_property, reduce
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.hypergeometric import log_choose, top_outcomes, unique_rows
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int32]
 
 NO_SAMPLE = -1
@@ -26,54 +24,40 @@ _CELLS = 4_000_000  # of one table of hypergeometric chances
 
 @dataclass(frozen=True, eq=False)
 class RankedPools:
-    """R rankings of at most N samples, best first.
+    """R rankings of at most N samples, best first."""
 
-    Attributes:
-        codes: Group of the sample at each place, shape (R, N); -1 after the last sample of a pool.
-        starts: First place of the tie block that each place belongs to, shape (R, N).
-        stops: One past the last place of that block, shape (R, N).
-        n_groups: G, groups that codes count up to.
-    """
-
-    codes: Codes
-    starts: Ints
-    stops: Ints
-    n_groups: int
+    codes: Codes  # group of the sample at each place, shape (R, N); -1 after the last sample of a pool
+    starts: Integers  # first place of the tie block that each place belongs to, shape (R, N)
+    stops: Integers  # one past the last place of that block, shape (R, N)
+    n_groups: int  # G, groups that codes count up to
 
     @classmethod
     def rank(
         cls, codes: npt.ArrayLike, scores: npt.ArrayLike, n_groups: int, ties: str = "expected"
     ) -> RankedPools:
-        """Sort each row by falling score.
+        """Sort each row by falling score; codes of groups are -1 and scores NaN where a row has no sample.
 
-        Args:
-            codes: Groups, shape (R, N), -1 where a row has no further sample.
-            scores: Shape (R, N); NaN exactly where codes are -1.
-            n_groups: Number of groups.
-            ties: ``expected`` keeps tie blocks for averaging; ``stable`` takes tied samples in the order
-                given, as upstream code does.
+        ``expected`` ties are blocks for averaging, ``stable`` ones stay in the order given, as upstream.
         """
         code, score = np.asarray(codes, dtype=np.int32), np.asarray(scores)
         with np.errstate(invalid="ignore"):
             order = np.argsort(-score, axis=1, kind="stable")  # NaN goes last
         code = np.take_along_axis(code, order, axis=1)
-        rows, width = code.shape
-        places = np.broadcast_to(np.arange(width), (rows, width))
+        width = code.shape[1]
+        places = np.broadcast_to(np.arange(width), code.shape)
         if ties == "stable":
             return cls(code, places, places + 1, n_groups)
         score = np.take_along_axis(score, order, axis=1)
-        first = np.ones((rows, width), dtype=bool)
-        first[:, 1:] = score[:, 1:] != score[:, :-1]
-        starts = np.maximum.accumulate(np.where(first, places, 0), axis=1)
-        if first.all():
+        new = np.ones((len(code), width + 1), dtype=bool)  # where a block starts; one after the last, too
+        new[:, 1:-1] = score[:, 1:] != score[:, :-1]
+        if new.all():
             return cls(code, places, places + 1, n_groups)
-        last = np.ones((rows, width), dtype=bool)
-        last[:, :-1] = first[:, 1:]
-        ends = np.where(last, places + 1, width)
+        starts = np.maximum.accumulate(np.where(new[:, :-1], places, 0), axis=1)
+        ends = np.where(new[:, 1:], places + 1, width)
         return cls(code, starts, np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1], n_groups)
 
     @cached_property
-    def counts(self) -> Ints:
+    def counts(self) -> Integers:
         """Samples of each group before each place, shape (R, N + 1, G); ties in the order they stand."""
         rows, width = self.codes.shape
         result = np.zeros((self.n_groups, rows, width + 1), dtype=np.int64)
@@ -82,12 +66,12 @@ class RankedPools:
         return np.moveaxis(result, 0, 2)
 
     @property
-    def pools(self) -> Ints:
+    def pools(self) -> Integers:
         """Samples of each group in each pool, shape (R, G)."""
         return np.asarray(self.counts[:, -1])
 
     @cached_property
-    def sizes(self) -> Ints:
+    def sizes(self) -> Integers:
         """Samples in each pool, shape (R,)."""
         return np.asarray(self.pools.sum(axis=1))
 
@@ -96,12 +80,11 @@ class RankedPools:
         """Whether every block is a single sample."""
         return bool((self.stops - self.starts == 1).all())
 
-    def cuts(self, k: int) -> tuple[Ints, Ints, Ints]:
+    def cuts(self, k: int) -> tuple[Integers, Integers, Integers]:
         """What is certain and what is open at place k, for rankings of at least k samples (else zeros).
 
-        Returns:
-            Counts before the tie block that holds place k, counts within it, each of shape (R, G), and how
-            many of the block are taken, shape (R,). Without ties the block is one sample, and it is taken.
+        Counts before the tie block that holds place k and within it, shape (R, G) each, and how many of the
+        block are taken, shape (R,). Without ties the block is one sample, and it is taken.
         """
         rows = np.arange(len(self.codes))
         enough = self.sizes >= k
@@ -110,19 +93,15 @@ class RankedPools:
         block = self.counts[rows, self.stops[rows, place]] - before
         return before * enough[:, None], block * enough[:, None], (k - self.starts[rows, place]) * enough
 
-    def open_at(self, k: int) -> Bools:
+    def open_at(self, k: int) -> Mask:
         """Rankings in which ties leave open who is among the first k: the cut mixed block, shape (R,)."""
         if self.untied:
             return np.zeros(len(self.codes), dtype=bool)
         _, block, taken = self.cuts(k)
         return np.asarray((taken < block.sum(axis=1)) & ((block > 0).sum(axis=1) > 1))
 
-    def open_up_to(self, k: int | None) -> Bools:
-        """Rankings in which ties leave open any top of at most k samples (None: of any size), shape (R,)."""
-        return np.asarray(self._open_places[:, :k].any(axis=1))
-
     @cached_property
-    def _open_places(self) -> Bools:
+    def open_places(self) -> Mask:
         """Cuts after place n (0-based) that pass through a block of several groups, shape (R, N)."""
         if self.untied:
             return np.zeros(self.codes.shape, dtype=bool)
@@ -137,19 +116,12 @@ class RankedPools:
 
 @dataclass(frozen=True, eq=False)
 class Tops:
-    """Every possible content of the first k places, with its chance.
+    """Every possible content of the first k places, with its chance."""
 
-    Attributes:
-        owner: The ranking (or pool) that each content belongs to, shape (T,), sorted.
-        counts: Samples of each group, shape (T, G).
-        weight: Chances, adding up to 1 for each owner, shape (T,).
-        n_owners: R.
-    """
-
-    owner: Ints
-    counts: Ints
-    weight: Floats
-    n_owners: int
+    owner: Integers  # the ranking (or pool) that each content belongs to, shape (T,), sorted
+    counts: Integers  # samples of each group, shape (T, G)
+    weight: Floats  # chances, adding up to 1 for each owner, shape (T,)
+    n_owners: int  # R
 
     def mean(self, values: npt.NDArray[np.number]) -> Floats:
         """Expected value of each owner, shape (R,); NaN where any possible content is undefined."""
@@ -159,10 +131,8 @@ class Tops:
 def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
     """The contents of the first k places that each ranking's tie orders give.
 
-    Args:
-        ranked: Rankings; those of fewer than k samples get one content without samples.
-        k: Places.
-        rng: Used only where a block has more than MOST_OUTCOMES outcomes.
+    Rankings of fewer than k samples get one content without samples. The stream is used only where a block
+    has more than MOST_OUTCOMES outcomes.
     """
     rows = np.arange(len(ranked.codes))
     if ranked.untied:
@@ -170,32 +140,26 @@ def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
         return Tops(rows, counts, np.ones(rows.size), rows.size)
     before, block, taken = ranked.cuts(k)
     left_open = ranked.open_at(k)
+    whole = np.where((taken == block.sum(axis=1))[:, None], block, np.sign(block) * taken[:, None])
     if not left_open.any():
-        whole = np.where((taken == block.sum(axis=1))[:, None], block, np.sign(block) * taken[:, None])
         return Tops(rows, before + whole, np.ones(rows.size), rows.size)
     states, which = unique_rows(np.concatenate([block[left_open], taken[left_open, None]], axis=1))
     found = [top_outcomes(tuple(state[:-1]), state[-1], rng) for state in states.tolist()]
+    pieces = [found[state] for state in which.tolist()]
     lengths = np.ones(rows.size, dtype=np.int64)
-    lengths[left_open] = np.array([len(weight) for _, weight in found])[which]
+    lengths[left_open] = [len(weight) for _, weight in pieces]
     owner = np.repeat(rows, lengths)
-    whole = np.where((taken == block.sum(axis=1))[:, None], block, np.sign(block) * taken[:, None])
     counts, weight = (before + whole)[owner], np.ones(owner.size)
     spread = left_open[owner]
-    pieces = [found[state] for state in which.tolist()]
     counts[spread] = before[owner[spread]] + np.concatenate([piece[0] for piece in pieces])
     weight[spread] = np.concatenate([piece[1] for piece in pieces])
     return Tops(owner, counts, weight, rows.size)
 
 
-def target_shares(pools: Ints, target: str | Floats) -> Floats:
-    """The share of each group that a fair top would have.
+def target_shares(pools: Integers, target: str | Floats) -> Floats:
+    """The share of each group that a fair top would have, shape (R, G), for pools of this shape.
 
-    Args:
-        pools: Samples of each group, shape (R, G).
-        target: ``pool`` (its share of the pool), ``equal`` (1/G), or shares of shape (G,).
-
-    Returns:
-        Shape (R, G); 0 for a group that the pool lacks under ``pool``.
+    ``pool``: its share of the pool, 0 for a group that the pool lacks; ``equal``: 1/G; or shares, shape (G,).
     """
     if isinstance(target, str):
         if target == "equal":
@@ -204,8 +168,8 @@ def target_shares(pools: Ints, target: str | Floats) -> Floats:
     return np.broadcast_to(target, pools.shape)
 
 
-def skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
-    """``ln(share of the first k / target share)`` of each group.
+def skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
+    """``ln(share of the first k / target share)`` of each group, shape (T, G); NaN for one the pool lacks.
 
     Args:
         counts: Samples among the first k, shape (T, G).
@@ -215,9 +179,6 @@ def skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Fl
         absent: What stands for minus infinity where a group of the pool is not among the first k:
             ``floor``: -ln(k + 1), which is below whatever a group with one sample there can have;
             ``smoothed``: the group counts as one sample (upstream), so that it may even win.
-
-    Returns:
-        Shape (T, G); NaN for a group that the pool lacks.
     """
     log_share = np.log(np.maximum(np.arange(k + 1), 1) / k)
     skew = log_share[counts] - np.log(np.where(pools > 0, targets, np.nan))
@@ -226,39 +187,24 @@ def skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Fl
     return np.asarray(skew)
 
 
-def largest(skew: Floats) -> Floats:
-    """Largest of each row, shape (T,), NaN left out; column by column, many times faster than row by row."""
-    return np.asarray(reduce(np.fmax, skew.T))
-
-
-def smallest(skew: Floats) -> Floats:
-    """Smallest of each row, shape (T,), NaN left out."""
-    return np.asarray(reduce(np.fmin, skew.T))
-
-
-def max_skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+def max_skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """Largest skew over groups, shape (T,); NaN for an empty pool."""
-    return largest(skews(counts, pools, targets, k, absent))
+    # column by column, many times faster than row by row
+    return np.asarray(reduce(np.fmax, skews(counts, pools, targets, k, absent).T))
 
 
-def min_skews(counts: Ints, pools: Ints, targets: Floats, k: int, absent: str) -> Floats:
+def min_skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """Smallest skew over groups, shape (T,); NaN for an empty pool."""
-    return smallest(skews(counts, pools, targets, k, absent))
+    return np.asarray(reduce(np.fmin, skews(counts, pools, targets, k, absent).T))
 
 
-def difference(plus: Ints, minus: Ints, *, neither: float = np.nan) -> Floats:
-    """``(plus - minus) / (plus + minus)`` of two groups' samples among the first k.
-
-    Args:
-        plus: Samples of the group that counts as +1, shape (T,).
-        minus: Samples of the group that counts as -1, shape (T,).
-        neither: The value where neither group is there; upstream says 0.
-    """
+def difference(plus: Integers, minus: Integers, *, neither: float = np.nan) -> Floats:
+    """``(plus - minus) / (plus + minus)`` of two groups' samples, shape (T,); upstream says 0 for neither."""
     total = plus + minus
     return np.where(total > 0, (plus - minus) / np.maximum(total, 1), neither)
 
 
-def divergence(pools: Ints, targets: Floats) -> Floats:
+def divergence(pools: Integers, targets: Floats) -> Floats:
     """``sum_g p_g ln(p_g / target_g)`` of the shares of whole pools, shape (R,): NDKL of tops like them."""
     shares = pools / np.maximum(pools.sum(axis=1, keepdims=True), 1)
     ratio = np.divide(shares, targets, out=np.ones(shares.shape), where=pools > 0)
@@ -269,20 +215,13 @@ def ndkl(ranked: RankedPools, targets: Floats, depth: int | None = None) -> Floa
     r"""Normalised discounted KL divergence of the tops of all sizes from the target shares.
 
     ``sum_k KL_k / log2(k+1) / sum_k 1 / log2(k+1)`` with ``KL_k = sum_g p_k ln(p_k / p_target)``, over k up
-    to the pool's size. Under ties the expected value, prefix by prefix.
-
-    Args:
-        ranked: Rankings.
-        targets: Shape (R, G).
-        depth: Last k; None means the whole pool.
-
-    Returns:
-        Shape (R,); NaN where the pool is empty or smaller than ``depth``.
+    to ``depth`` or the pool's size. Under ties the expected value, prefix by prefix. Targets have the shape
+    (R, G); the values, shape (R,), are NaN where the pool is empty or smaller than ``depth``.
     """
     width = ranked.codes.shape[1] if depth is None else min(depth, ranked.codes.shape[1])
     k = np.arange(1, width + 1)
     counts = ranked.counts[:, 1 : width + 1]
-    left_open = ranked._open_places[:, :width]
+    left_open = ranked.open_places[:, :width]
     table = x_log_x(ranked.codes.shape[1])
     sums = np.add.reduce([table[counts[:, :, group]] for group in range(ranked.n_groups)])
     with np.errstate(divide="ignore"):
@@ -308,34 +247,22 @@ def x_log_x(n: int) -> Floats:
     return x * np.log(np.maximum(x, 1))
 
 
-def _expected(ranked: RankedPools, rows: Ints, places: Ints) -> tuple[Floats, Floats]:
+def _expected(ranked: RankedPools, rows: Integers, places: Integers) -> tuple[Floats, Floats]:
     """Expected counts (P, G) and expected sums of ``n ln n`` (P,) at cuts through tie blocks."""
     start, stop = ranked.starts[rows, places], ranked.stops[rows, places]
     before = ranked.counts[rows, start]
     block = ranked.counts[rows, stop] - before
     size, taken = stop - start, places + 1 - start
     expected = before + block * (taken / size)[:, None]
-    states = [
-        before.ravel(),
-        block.ravel(),
-        np.repeat(size, ranked.n_groups),
-        np.repeat(taken, ranked.n_groups),
-    ]
-    unique, which = unique_rows(np.stack(states, axis=1))
-    sums = _in_pieces(unique, ranked.codes.shape[1])[which]
-    return expected, sums.reshape(before.shape).sum(axis=1)
+    whole = (np.repeat(each, ranked.n_groups) for each in (size, taken))
+    states, which = unique_rows(np.stack([before.ravel(), block.ravel(), *whole], axis=1))
+    table, step = x_log_x(ranked.codes.shape[1]), max(1, _CELLS // (int(states[:, 1].max()) + 1))
+    pieces = [_expected_x_log_x(states[at : at + step], table) for at in range(0, len(states), step)]
+    return expected, np.concatenate(pieces)[which].reshape(before.shape).sum(axis=1)
 
 
-def _in_pieces(states: Ints, width: int) -> Floats:
+def _expected_x_log_x(states: Integers, table: Floats) -> Floats:
     """Expected ``n ln n`` of each (before, block, size, taken), shape (S,)."""
-    table, widest = x_log_x(width), int(states[:, 1].max()) + 1
-    rows = max(1, _CELLS // widest)
-    return np.concatenate(
-        [_expected_x_log_x(states[at : at + rows], table) for at in range(0, len(states), rows)]
-    )
-
-
-def _expected_x_log_x(states: Ints, table: Floats) -> Floats:
     before, block, size, taken = (column[:, None] for column in states.T)
     x = np.arange(int(states[:, 1].max()) + 1)
     possible = (x <= block) & (x <= taken) & (taken - x <= size - block)

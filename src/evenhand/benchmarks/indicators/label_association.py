@@ -33,9 +33,9 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics import label_association as metrics
-from evenhand.metrics.label_groups import LabelGroups
 from evenhand.metrics.label_tables import (
     THRESHOLDS,
+    LabelGroups,
     association_confidences,
     association_curve,
     label_rates,

@@ -29,8 +29,7 @@ from evenhand.benchmarks.visogender.artifacts_resolution import accuracy_rows, s
 from evenhand.core.figure import Figure
 from evenhand.core.results import Finding, Part
 from evenhand.evidence.run_folder import Run
-from evenhand.stats.ranking_moments import chances, exact_moments
-from evenhand.stats.ranking_null import null_of_mean
+from evenhand.stats.ranking_null import chances, exact_moments, null_of_mean
 
 _POOLS, _POOL = 23, (10, 10)
 _LEVEL = 0.95

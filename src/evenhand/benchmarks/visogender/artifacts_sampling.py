@@ -23,8 +23,7 @@ from evenhand.benchmarks.visogender.artifacts_resolution import measure_title
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.evidence.run_folder import Run
-from evenhand.stats.ranking_moments import Moments, chances, drawn_moments, exact_moments
-from evenhand.stats.ranking_null import Chance
+from evenhand.stats.ranking_null import Chance, Moments, chances, drawn_moments, exact_moments
 
 _CELL = 5
 _FIGURES = {"Bias@5": "bias_at_5", "Bias@10": "bias_at_10", "MaxSkew@5": "max_skew_at_5",
