@@ -26,7 +26,6 @@ from evenhand.metrics.compared_parts import (
     effect_size_changes,
     shares_of,
 )
-from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.differences import gap_limits, worst_limits
 from evenhand.stats.model_summaries import SUMMARIES
@@ -192,10 +191,9 @@ class _Differences:
 
     def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
-        prepared, effects, _ = self.pair.effects(place)
+        _, effects, _ = self.pair.effects(place)
         summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
-        options = EffectOptions.make("separation", {"inference": "none"})
-        corrected, ends = summary_limits(prepared, options, effects, summary)
+        corrected, ends = summary_limits(effects, summary)
 
         def limits(level: float) -> Figure:
             low, high, _ = ends(level, float("nan"))

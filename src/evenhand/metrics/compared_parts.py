@@ -14,7 +14,7 @@ from evenhand.core.results import Interval, Key, Null, Part, key_of
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import number
-from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_squares
+from evenhand.metrics.class_effects import ClassEffects, class_effects
 from evenhand.metrics.compared_inference import BY_CHANCE
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import LEVEL, Prepared
@@ -58,7 +58,7 @@ class PairOfModels:
         prepared = Prepared.of(self.singles[place], self.aligned.by, self.seed)
         options = EffectOptions.make("separation", {"inference": "none"})
         effects = class_effects(prepared, options)
-        return prepared, effects, effect_squares(prepared, options, effects)
+        return prepared, effects, effects.squares
 
 
 def accuracy_changes(pair: PairOfModels) -> list[Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import narwhals as nw
@@ -14,13 +14,13 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.results import Dropped, Finding
 from evenhand.evidence.labels import Codes, Encoder, Label
 from evenhand.evidence.predictions import Predictions
-from evenhand.metrics.class_effects import ClassEffects, reason_of
-from evenhand.metrics.effect_findings import skewness_of
+from evenhand.metrics.class_effects import plain_effects
+from evenhand.metrics.effect_findings import skewness_finding
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
 from evenhand.stats.contingency import Association, TableBatch, association
-from evenhand.stats.multiplicity import adjust
+from evenhand.stats.relabelling import each_exceeded
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -144,21 +144,20 @@ def _ranked(
     labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
     chosen = np.sort(prepared.grouped.classes).astype(np.int64)
-    effects = _effects(labels, chosen, options, prepared)
-    replicates = _replicates(labels)
+    batch = labels.tables(labels.group)[0].select(chosen)
+    effects = plain_effects(prepared, options, chosen, association(batch), batch)
+    if inference != "none":
+        effects = replace(effects, null=_null(labels, chosen, effects.values, prepared))
 
-    def bootstrap() -> tuple[Floats, str]:
+    def bootstrap(_: object) -> tuple[Floats, str]:
         rng = prepared.stream(name, "bootstrap")
-        draws = np.stack(
-            [_values(labels, chosen, labels.group, _weights(rng, labels)) for _ in range(replicates)]
-        )
-        return draws, "bootstrap of whole images"
+        draws: list[Floats] = []
+        while len(draws) < _replicates(labels):
+            weights = rng.poisson(1.0, labels.truth.size).astype(np.float64)
+            draws.append(_values(labels, chosen, labels.group, weights))
+        return np.stack(draws), "bootstrap of whole images"
 
-    return skewness_of(prepared, name, options, effects, bootstrap, params=params, dropped=dropped)
-
-
-def _weights(rng: np.random.Generator, labels: ImageLabels) -> Floats:
-    return rng.poisson(1.0, labels.truth.size).astype(np.float64)
+    return skewness_finding(effects, name, bootstrap, params=params, dropped=dropped)
 
 
 def _replicates(labels: ImageLabels) -> int:
@@ -168,25 +167,6 @@ def _replicates(labels: ImageLabels) -> int:
 def _values(labels: ImageLabels, chosen: Integers, group: Integers, weight: Floats | None = None) -> Floats:
     _, tables = labels.tables(group, weight)
     return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[chosen]
-
-
-def _effects(
-    labels: ImageLabels, chosen: Integers, options: EffectOptions, prepared: Prepared
-) -> ClassEffects:
-    batch, tables = labels.tables(labels.group)
-    batch = batch.select(chosen)
-    tables = association(batch)
-    values = np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)
-    reasons = [
-        reason_of(*facts, filtered=False)
-        for facts in zip(tables.n, tables.n_rows, tables.n_columns, values, strict=True)
-    ]
-    nothing = np.full(values.shape, np.nan)
-    null = None if options.inference == "none" else _null(labels, chosen, values, prepared)
-    adjusted = nothing if null is None else adjust(null.p, options.adjustment)
-    return ClassEffects(
-        chosen, batch, tables, values, reasons, tables.n, nothing, nothing, nothing, null, adjusted, nothing
-    )
 
 
 def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepared) -> NullEffects:
@@ -200,9 +180,8 @@ def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepa
         group[order] = labels.group[shuffled]
         draws.append(_values(labels, chosen, group))
     null = np.stack(draws)
-    exceeding = (null >= values - 1e-12).sum(axis=0)
-    p = np.where(np.isnan(values), np.nan, (1 + exceeding) / (1 + len(null)))
     usable = ~np.isnan(values)
+    p = np.where(usable, each_exceeded(values, null), np.nan)
     low, high, mean = np.full((3, values.size), np.nan)
     if usable.any():
         low[usable], high[usable] = np.nanquantile(null[:, usable], [0.0, LEVEL], axis=0)
