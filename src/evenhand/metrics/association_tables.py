@@ -14,7 +14,7 @@ from evenhand.metrics.association import effects_without
 from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.attribution import READINGS, word_values
 from evenhand.metrics.building import number
-from evenhand.metrics.single_set import SingleSet
+from evenhand.metrics.similarity_findings import SingleSet
 from evenhand.stats.association import (
     attribute_contributions,
     effect_size,
@@ -126,9 +126,7 @@ def attribution_table(
 
 def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFrame:
     x, y, a, b = test
-    asked = Comparison.make(
-        "association_effect_size", evidence, (x, y), (a, b), mode="default", inference="none", seed=0
-    )
+    asked = Comparison.make("association_effect_size", evidence, (x, y), (a, b))
     if asked.empty:
         return pl.DataFrame(schema=CONTRIBUTIONS)
     n, m, na, nb = asked.sizes
@@ -150,29 +148,27 @@ def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFram
 
 
 def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int) -> pl.DataFrame:
-    asked = SingleSet.make(
-        "single_category_association", evidence, name, pair, mode="default", inference="none", seed=seed
-    )
+    asked = SingleSet.make("single_category_association", evidence, name, pair, seed=seed)
     if asked.empty:
         return pl.DataFrame(schema=SINGLE_CATEGORY)
     near, far = asked.block[:, : asked.na], asked.block[:, asked.na :]
     whole = asked.block.mean(axis=0)
     effects = single_category(asked.block, np.arange(asked.na), np.arange(asked.na, len(asked.words)))
-    few = max(asked.na, asked.nb) <= _LISTED
+    few = max(asked.sizes[1:]) <= _LISTED
     tests = permutation_tests(
         near, far, rng=asked.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
     )
     test = permutation_test(whole[: asked.na], whole[asked.na :], rng=asked.stream("words"))
-    count = 1 + asked.n
+    n = len(asked.items)
     d = effect_size(whole[: asked.na], whole[asked.na :])
     named = {"form": evidence.form, "set": name, "a": pair[0], "b": pair[1]}
     return _frame(
         {
-            **{key: [value] * count for key, value in named.items()},
+            **{key: [value] * (1 + n) for key, value in named.items()},
             "item": [None, *asked.items],
             "effect_size": np.array([d, *effects]),
             "p_value": np.array([test.two_sided, *(each.two_sided for each in tests)]),
-            "n": [asked.n] + [1] * asked.n,
+            "n": [n] + [1] * n,
         },
         SINGLE_CATEGORY,
     )

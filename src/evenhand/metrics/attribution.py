@@ -16,7 +16,7 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import number, percentile_interval
 from evenhand.metrics.matching import top_weights
 from evenhand.metrics.prepared import LEVEL, check_k
-from evenhand.metrics.single_set import SingleSet
+from evenhand.metrics.similarity_findings import SingleSet
 from evenhand.stats.hypergeometric import log_choose
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -81,8 +81,11 @@ def pleasant_at_k(
         return words.finding(k, None, reason)
     weights = top_weights(words.values[None], k)[0]
     value = float(weights[words.pleasant].sum() / k)
-    fields = _inference(words, k, value) if inference == "auto" else {}
-    return words.counted(words.finding(k, value, parts=_parts(words, weights), **fields))
+    fields: dict[str, Any] = {}
+    if inference == "auto":
+        null, p = _drawn_words(words.columns.size, int(words.pleasant.sum()), k, value)
+        fields = {"null": null, "p_value": p, "interval": _over_images(words, k)}
+    return words.finding(k, value, parts=_parts(words, weights), **fields)
 
 
 def word_values(
@@ -100,9 +103,7 @@ def word_values(
     Raises:
         UserError: An unknown set or option.
     """
-    words = _Words.make(
-        evidence, target, attributes, reading, scale, mode="default", inference="none", seed=0
-    )
+    words = _Words.make(evidence, target, attributes, reading, scale)
     return [] if words.asked.empty else words.ranked(np.ones(words.columns.size, dtype=bool))
 
 
@@ -117,24 +118,14 @@ class _Words:
 
     @classmethod
     def make(
-        cls,
-        evidence: Similarities,
-        target: str,
-        attributes: Sequence[str],
-        reading: str,
-        scale: float,
-        *,
-        mode: str,
-        inference: str,
-        seed: int,
-    ) -> _Words:
+        cls, evidence: Similarities, target: str, attributes: Sequence[str], reading: str, scale: float,
+        **options: Any,
+    ) -> _Words:  # fmt: skip
         """Check what is asked for."""
         check_choice("reading", reading, READINGS)
         if not (np.isfinite(scale) and scale > 0):
             raise ParameterError(f"scale={scale!r} is not possible; give the model's logit scale, above 0")
-        asked = SingleSet.make(
-            "pleasant_at_k", evidence, target, attributes, mode=mode, inference=inference, seed=seed
-        )
+        asked = SingleSet.make("pleasant_at_k", evidence, target, attributes, **options)
         return cls(asked, np.flatnonzero(~asked.in_both), reading, scale)
 
     def reason(self, k: int) -> str | None:
@@ -156,7 +147,13 @@ class _Words:
     @cached_property
     def of_each(self) -> Floats:
         """What each image says of each word, shape (n, W)."""
-        return _of_each(self.asked.block[:, self.columns], self.reading, self.scale)
+        block = self.asked.block[:, self.columns]
+        if self.reading == "cosine":
+            return block
+        if self.reading == "argmax":
+            return top_weights(block, 1)
+        weight = np.exp(self.scale * (block - block.max(axis=1, keepdims=True)))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     @cached_property
     def values(self) -> Floats:
@@ -179,31 +176,11 @@ class _Words:
             words, pleasant = float(self.columns.size), float(self.pleasant.sum())
             fields["details"] = {"words": words, "pleasant_words": pleasant}
         if self.left_out:
+            both = Dropped(reason="word of both sets", count=self.left_out)
+            fields["dropped"] = [both] if value is not None else []
             fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
         params = {"k": k, "reading": self.reading, "scale": scale}
         return self.asked.finding(params, value, reason, **fields)
-
-    def counted(self, finding: Finding) -> Finding:
-        """The finding with the words of both sets among what is dropped."""
-        if not self.left_out:
-            return finding
-        both = Dropped(reason="word of both sets", count=self.left_out)
-        return finding.model_copy(update={"dropped": [*finding.dropped, both]})
-
-
-def _of_each(block: Floats, reading: str, scale: float) -> Floats:
-    """What each image says of each word, shape (n, W)."""
-    if reading == "cosine":
-        return block
-    if reading == "argmax":
-        return top_weights(block, 1)
-    weight = np.exp(scale * (block - block.max(axis=1, keepdims=True)))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
-
-
-def _inference(words: _Words, k: int, value: float) -> dict[str, Any]:
-    null, p = _drawn_words(words.columns.size, int(words.pleasant.sum()), k, value)
-    return {"null": null, "p_value": p, "interval": _over_images(words, k)}
 
 
 def _drawn_words(words: int, pleasant: int, k: int, value: float) -> tuple[Null, float]:
@@ -237,7 +214,7 @@ def _over_images(words: _Words, k: int) -> Interval | None:
 
 
 def _parts(words: _Words, weights: Floats) -> list[Part]:
-    n = words.asked.n
+    n = len(words.asked.items)
     return [
         Part(kind="word", key=word, value=number(value), n=n, details={"set": name, "rank": float(rank)})
         for rank, word, name, value in words.ranked(weights > 0)

@@ -102,10 +102,7 @@ def match_items(
     Raises:
         UserError: Cosines, or an unknown set or option.
     """
-    asked = _asked(
-        evidence, targets, attributes, k, reading, alternative="two_sided", mode="default",
-        inference="none", seed=0,
-    )  # fmt: skip
+    asked = _asked(evidence, targets, attributes, k, reading)
     return asked.items, asked.phi, asked.sizes[0]
 
 
@@ -166,7 +163,7 @@ def _finding(asked: Comparison, k: int, reading: str, standardised: bool) -> Fin
     details: Details = asked.scale_details(1)
     fields: dict[str, Any] = {}
     if asked.infers:
-        fields = asked.inferred("d" if standardised else "difference", 1).as_fields()
+        fields = asked.inferred("d" if standardised else "difference", 1)
         if reading == "per_group":
             bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
             details["p_items"], null = _group_test(asked, k, scale, bound)

@@ -8,7 +8,7 @@ matrix of similarities with rows ``x1 ... xn y1 ... ym`` and columns ``a1 ... b1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,11 +68,13 @@ class Estimate:
             of h hardly depends on g.
         error: Standard error.
         freedom: Degrees of freedom of t.
+        back: From the scale of the value to that of the statistic.
     """
 
     value: float
     error: float
     freedom: float
+    back: Callable[[float], float] = float
 
     def p_value(self, alternative: str = "two_sided") -> float:
         """The tail of t beyond the value.
@@ -93,8 +95,18 @@ class Estimate:
 
         return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
+    def limits(self, level: float) -> Ends:
+        """Limits of the statistic."""
+        reach = self.reach(level)
+        return self.back(self.value - reach), self.back(self.value + reach)
 
-def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estimate | None:
+    def band(self, level: float) -> Ends:
+        """Values of the statistic, about 0, that the test of no difference does not reject."""
+        half = self.back(self.reach(level))
+        return -half, half
+
+
+def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1) -> Estimate | None:
     """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
@@ -104,6 +116,7 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estima
         values: Similarities, shape (n + m, na + nb).
         sizes: Of the sets.
         statistic: ``difference``, or ``d`` for the scale h.
+        ddof: Of d.
 
     Returns:
         None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
@@ -124,38 +137,8 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estima
     if not np.isfinite(own):  # a set less one item has no spread, so that h without it is infinite
         return None
     chord = plain.error * (h / plain.value if plain.value else slope)
-    return Estimate(h, max(own**0.5, chord), plain.freedom)
-
-
-def two_way_interval(
-    values: npt.ArrayLike, sizes: Sizes, *, statistic: str = "d", level: float = 0.95, ddof: int = 1
-) -> Ends:
-    """Limits of the statistic; NaN where there is no test.
-
-    Args:
-        values: Similarities, shape (n + m, na + nb).
-        sizes: Of the sets.
-        statistic: ``d`` or ``difference``.
-        level: Of the limits.
-        ddof: Of d.
-    """
-    found = two_way(values, sizes, statistic)
-    if found is None:
-        return _UNKNOWN
-    reach = found.reach(level)
-    low, high = (_back(found.value + side * reach, sizes, statistic, ddof) for side in (-1, 1))
-    return low, high
-
-
-def two_way_band(
-    values: npt.ArrayLike, sizes: Sizes, *, statistic: str = "d", level: float = 0.95, ddof: int = 1
-) -> Ends:
-    """Values that the test of no difference does not reject, about 0; NaN where there is no test."""
-    found = two_way(values, sizes, statistic)
-    if found is None:
-        return _UNKNOWN
-    half = _back(found.reach(level), sizes, statistic, ddof)
-    return -half, half
+    error = max(own**0.5, chord)
+    return Estimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
 
 
 def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
@@ -271,11 +254,6 @@ def _phi(table: Floats, sizes: Sizes) -> Floats:
 def _d(table: Floats, sizes: Sizes, ddof: int) -> float:
     phi = _phi(table, sizes)
     return effect_size(phi[: sizes.n], phi[sizes.n :], ddof)
-
-
-def _back(h: float, sizes: Sizes, statistic: str, ddof: int) -> float:
-    """From the scale of an estimate to that of its statistic."""
-    return h if statistic == "difference" else float(d_of(h, sizes, ddof))
 
 
 def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
