@@ -226,12 +226,6 @@ def association_reduction(
     comparison = Comparison.make(
         "association_reduction", evidence, targets, attributes, mode=mode, inference=inference, seed=seed
     )
-    known = (evidence.targets, evidence.attributes)
-    if not isinstance(after, Similarities) or known != (after.targets, after.attributes):
-        raise ParameterError(
-            "association_reduction compares the same items before and after; give two Similarities of equal "
-            "targets and attributes"
-        )
     reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
     n, m, na, nb = comparison.sizes
     d = [np.nan, np.nan]
@@ -256,6 +250,12 @@ def association_reduction(
 
 def _block_of(after: Similarities, comparison: Comparison) -> Floats:
     """Similarities of the items of a comparison, from others of the same items."""
+    known = (comparison.evidence.targets, comparison.evidence.attributes)
+    if not isinstance(after, Similarities) or known != (after.targets, after.attributes):
+        raise ParameterError(
+            "association_reduction compares the same items before and after; give two Similarities of equal "
+            "targets and attributes"
+        )
     place = {name: row for row, name in enumerate(after.targets)}
     column = {name: at for at, name in enumerate(after.attributes)}
     rows = [place[name] for name in comparison.items]

@@ -169,11 +169,9 @@ class Comparison(BoundSets):
         return number(sides[self.alternative])
 
     def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
-        """Null band, p and interval over targets and attributes; in paper mode p over targets alone.
+        """Null band, p and interval of ``d`` or ``difference`` over targets and attributes.
 
-        Args:
-            statistic: ``d`` or ``difference``.
-            ddof: Of d.
+        In paper mode p is over targets alone.
         """
         n, m, na, nb = self.sizes
         sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)

@@ -91,18 +91,7 @@ def pleasant_at_k(
 def word_values(
     evidence: Similarities, target: str, attributes: Sequence[str], reading: str, scale: float
 ) -> list[tuple[int, str, str, float]]:
-    """Rank, word, its set and value, of all words, the first first; equal values share the best rank.
-
-    Args:
-        evidence: Similarities.
-        target: Name of the set of images.
-        attributes: Names of the sets A and B of words.
-        reading: As in ``pleasant_at_k``.
-        scale: As there.
-
-    Raises:
-        UserError: An unknown set or option.
-    """
+    """Rank, word, its set and value, of all words, the first first; equal values share the best rank."""
     words = _Words.make(evidence, target, attributes, reading, scale)
     return [] if words.asked.empty else words.ranked(np.ones(words.columns.size, dtype=bool))
 

@@ -321,10 +321,6 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
 
     A single class has its own interval, whatever the summary.
 
-    Args:
-        effects: The classes, at least one of them usable.
-        summary: ``mean``, ``median`` or ``largest``.
-
     Returns:
         The corrected summary; from a level and the p of the summary's test (NaN: as the draws say) to the low
         end, the high end and how they were made.

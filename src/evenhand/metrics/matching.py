@@ -89,18 +89,8 @@ def match_items(
 ) -> tuple[tuple[str, ...], Floats, int]:
     """The phi of each image of ``match_association``, by which models are compared image by image.
 
-    Args:
-        evidence: Similarities of kind ``probability``.
-        targets: Names of the sets of images X and Y.
-        attributes: Names of the sets of words A and B.
-        k: How many matches count.
-        reading: Which they are.
-
     Returns:
         Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
-
-    Raises:
-        UserError: Cosines, or an unknown set or option.
     """
     asked = _asked(evidence, targets, attributes, k, reading)
     return asked.items, asked.phi, asked.sizes[0]
@@ -109,12 +99,7 @@ def match_items(
 def top_weights(values: Floats, k: int) -> Floats:
     """Chance of each entry to be among the k largest of its row, over all orders of equal ones.
 
-    Args:
-        values: Shape (R, W).
-        k: From 1 to W.
-
-    Returns:
-        Shape (R, W), in [0, 1]; every row adds up to k.
+    Every row adds up to k.
     """
     width = values.shape[1]
     last = np.partition(values, width - k, axis=1)[:, width - k, None]

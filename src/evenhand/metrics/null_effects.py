@@ -142,12 +142,8 @@ def _p_of_sum(
 ) -> float:
     """P of chi-squared summed over tables: gamma with the summed moments; of the draws in sparse tables.
 
-    Args:
-        chi2: Draws of each table, shape (replicates, T).
-        tables: As observed.
-        moments: Means and variances, which add up to those of the sum.
-        sparse: Whether a table was enumerated or resampled.
-        tail: Whether the gamma tail may go on where hardly a draw exceeds.
+    ``sparse``: whether a table was enumerated or resampled; ``tail``: whether the gamma tail may go on where
+    hardly a draw exceeds.
     """
     usable = tables.dof > 0
     if not usable.any():

@@ -106,11 +106,7 @@ class SingleSet(BoundSets):
         cls, name: str, evidence: Similarities, target: str, attributes: Sequence[str], *,
         mode: str = "default", inference: str = "none", seed: int = 0,
     ) -> SingleSet:  # fmt: skip
-        """Check what every metric of one set takes.
-
-        Raises:
-            UserError: No Similarities, an unknown set or option, or one set twice.
-        """
+        """Check what every metric of one set takes."""
         check_evidence(name, evidence, mode, inference, seed)
         if not isinstance(target, str):
             raise ParameterError(f"target={target!r} is not possible; name one set of targets")

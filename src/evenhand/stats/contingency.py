@@ -29,9 +29,9 @@ class TableBatch:
 
     Attributes:
         table: Index of each cell's table, shape (K,), sorted.
-        row: Row of each cell, shape (K,), sorted within its table.
-        column: Column of each cell, shape (K,).
-        n: Count (or weight) of each cell, float64, shape (K,), > 0.
+        row: Row of each cell, sorted within its table.
+        column: Column of each cell.
+        n: Count (or weight) of each cell, > 0.
         n_tables: T; tables without any cell are allowed.
         integral: Whether the cells are counts; Yates' correction is meant for counts only.
     """
@@ -198,14 +198,11 @@ class Association:
         return np.minimum(self.n_rows, self.n_columns) - 1
 
     def statistic(self, kind: str, chi2: Floats | None = None) -> Floats:
-        """A measure of association, from these tables' chi-squared or from another with equal margins.
+        """A measure of association in [0, 1] (phi: [0, sqrt(dof)]), shape (..., T).
 
         Args:
             kind: ``cramers_v``, ``cramers_v_yates`` (as the listing of Appendix G.2), ``phi`` or ``bergsma``.
-            chi2: Uncorrected chi-squared values, shape (..., T); default: the observed ones.
-
-        Returns:
-            Values in [0, 1] (phi: [0, sqrt(dof)]), shape (..., T).
+            chi2: Uncorrected, of tables with equal margins, shape (..., T); default: the observed ones.
         """
         observed = self.chi2 if chi2 is None else chi2
         return _STATISTICS[kind](self, observed)
@@ -284,16 +281,10 @@ _STATISTICS = {
 
 
 def filter_by_expected(batch: TableBatch, minimum: float, rule: str, *, pool: bool = False) -> TableBatch:
-    """Remove (or pool) the columns whose expected count is below ``minimum``.
+    """Remove (or ``pool`` into one column per table) the columns whose expected count is below ``minimum``.
 
     A column has one expected count per row. Which one counts is the rule: ``min`` (every cell passes, the
     chi-squared rule of thumb), ``mean`` or ``max``. One pass; emptied rows disappear with their cells.
-
-    Args:
-        batch: The tables.
-        minimum: Smallest expected count that stays.
-        rule: ``min``, ``mean`` or ``max``.
-        pool: Put rare columns together into one column per table instead of removing them.
 
     Source: Albuquerque et al. 2024, Appendix D.3.
     """
@@ -328,8 +319,7 @@ def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) ->
 def range_by_column(batch: TableBatch) -> tuple[Floats, Ints, Ints]:
     """Range over a table's rows of each column's share of its row; a row without the column counts as 0.
 
-    Returns:
-        The range for every (table, column) pair that occurs, the pair's table, and its column.
+    For every (table, column) pair that occurs: the range, its table, and its column.
     """
     share = batch.n / batch.row_total[batch.row_of_cell]
     pairs = batch.column_total.size

@@ -68,7 +68,7 @@ def blended(
         plain: Phi-squared as observed.
         floor: Its mean without association.
         noise: Its variance without association.
-        variance: By the jackknife.
+        variance: At the observed table, by the jackknife.
         bias: By the jackknife.
         size: Independent counts that would say as much.
     """
@@ -147,8 +147,10 @@ def _first_order(batch: TableBatch, n: Floats) -> Floats:
     return sum_by(batch.row_table, spread, batch.n_tables) / n
 
 
-def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Score interval for phi-squared, on the scale of V, cut at 0 and 1.
+def score_limits(
+    centre: Floats, noise: Floats, slope: Floats, level: float | Floats
+) -> tuple[Floats, Floats]:
+    """Low and high end of the score interval for phi-squared, before they are put on a scale and cut.
 
     It holds every value t with ``(centre - t)^2 <= z^2 (noise + slope t)``: the variance is that of the
     value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1. A centre below the
@@ -156,23 +158,7 @@ def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -
     not put V at 0 exactly (a power constraint on the limit, Cowan et al. 2011).
 
     Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
-
-    Args:
-        tables: Shapes of the tables.
-        phi2: What ``phi_squared`` gives.
-        level: Of the interval.
-
-    Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
     """
-    low, high = score_limits(phi2.centre, phi2.noise, phi2.slope, level)
-    return _as_v(low, tables), _as_v(high, tables)
-
-
-def score_limits(
-    centre: Floats, noise: Floats, slope: Floats, level: float | Floats
-) -> tuple[Floats, Floats]:
-    """Low and high ends of ``score_interval`` before they are put on a scale and cut, shape of the inputs."""
     from scipy import special
 
     z2 = special.ndtri((1 + level) / 2) ** 2
@@ -183,13 +169,10 @@ def score_limits(
 
 
 def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1.
+    """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1; NaN if undefined.
 
     The first-order variance alone, at the observed table: too short near V = 0 in small tables, where it was
     measured to hold V in 79 % of cases (docs/statistics.md). Kept for comparison.
-
-    Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
     """
     from scipy import special
 
@@ -203,23 +186,16 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
 def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
     """Draws of V around each table's plain value, where a bootstrap would take too long.
 
-    Args:
-        tables: Chi-squared and shapes of the tables.
-        phi2: What ``phi_squared`` gives.
-        noise: Standard normal numbers, shape (replicates, T).
-
-    Returns:
-        Shape (replicates, T), in [0, 1]; NaN where V is undefined.
+    ``noise``: standard normal numbers, shape (replicates, T); V has that shape; NaN where undefined.
     """
     plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
     return _as_v(plain + noise * phi2.error, tables)
 
 
 def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Inversion of the noncentral chi-squared distribution; sound for small tables only (Smithson 2003).
+    """Ends for V that invert the noncentral chi-squared distribution; NaN where V is undefined.
 
-    Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
+    Sound for small tables only (Smithson 2003).
     """
     from scipy import special
 
@@ -240,8 +216,7 @@ def _as_v(phi_squared: Floats, tables: Association) -> Floats:
 def wilson_interval(successes: Floats, n: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
     """Wilson's score interval for a proportion; never of zero width, also at 0 and 1 (Wilson 1927).
 
-    Returns:
-        Low and high ends in [0, 1], shape of the inputs; NaN where n is 0.
+    NaN where n is 0.
     """
     from scipy import special
 
@@ -254,15 +229,11 @@ def wilson_interval(successes: Floats, n: Floats, level: float = 0.95) -> tuple[
 
 
 def minimum_detectable_v(tables: Association, *, alpha: float = 0.05, power: float = 0.8) -> Floats:
-    r"""The smallest Cramér's V that a chi-squared test on these tables finds with the given power.
+    """The smallest Cramér's V that a chi-squared test on these tables finds with the given power.
 
     The noncentrality that shifts chi-squared with (r-1)(c-1) degrees of freedom beyond its critical value
     with probability ``power`` is ``n phi^2``; so ``V = sqrt(noncentrality / (n min(r-1, c-1)))``
-    (Cohen 1988, section 7.2).
-
-    Returns:
-        Shape (T,), in [0, 1] where attainable; NaN where a table has one row or column, or where even
-        V = 1 would not be found.
+    (Cohen 1988, section 7.2). NaN where a table has one row or column, or even V = 1 would not be found.
     """
     from scipy import special
 

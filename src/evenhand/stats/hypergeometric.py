@@ -16,15 +16,10 @@ DRAWS = 20_000
 
 
 def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -> Outcomes:
-    """What a random part of a block holds.
+    """What a random part of a block holds, ``block`` being the samples of each group.
 
-    Args:
-        block: Samples of each group.
-        draws: How many are taken.
-        rng: Used only beyond MOST_OUTCOMES outcomes.
-
-    Returns:
-        Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution.
+    Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution; drawn
+    beyond MOST_OUTCOMES outcomes.
     """
     if _number_of_outcomes(block, draws) <= MOST_OUTCOMES:
         return _listed(block, draws)

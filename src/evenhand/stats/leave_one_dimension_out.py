@@ -57,10 +57,9 @@ class RemainingDimensions:
         self._parts = [_SameAttributes(left, right, group, renormalise, ddof) for group in grouped.values()]
 
     def effect_sizes(self) -> Floats:
-        """The d of each test on the dimensions that remain.
+        """The d of each test on the dimensions that remain, shape (P,).
 
-        Returns:
-            Shape (P,); NaN where undefined: an empty set, no spread over X and Y, a vector without length.
+        NaN where undefined: an empty set, no spread over X and Y, a vector without length.
         """
         result = np.full(self._total, np.nan)
         for part in self._parts:
@@ -68,11 +67,10 @@ class RemainingDimensions:
         return result
 
     def without_each(self) -> Floats:
-        """The d of each test when one more dimension goes.
+        """The d of each test when one more dimension goes, shape (P, D).
 
-        Returns:
-            Shape (P, D); NaN where undefined, as when an item would have no length left. For a dimension
-            that is gone already it is the d of now.
+        NaN where undefined, as when an item would have no length left. For a dimension that is gone already
+        it is the d of now.
         """
         result = np.full((self._total, self.dimensions), np.nan)
         for part in self._parts:

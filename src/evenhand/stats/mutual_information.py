@@ -15,12 +15,7 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
     """Mutual information after cutting each dimension at its own quantiles, corrected for the sample.
 
     ``I = H(bin) + H(label) - H(bin, label)``, each with the correction of Miller and Madow (1955): half a nat
-    for each occupied cell but one, divided by N.
-
-    Args:
-        vectors: Shape (N, D).
-        labels: Which label each row has, shape (N,).
-        bins: Into how many parts of equal size each dimension is cut; equal values stay together.
+    for each occupied cell but one, divided by N. Equal values stay in one bin.
 
     Returns:
         Nats, shape (D,); at most ln of the number of labels or bins, about 0 for a dimension that tells
@@ -46,20 +41,12 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
 def smoothed_information(
     vectors: npt.ArrayLike, labels: npt.ArrayLike, cells: int = 64, sigma: float = 1.0
 ) -> Floats:
-    """Mutual information from a smoothed histogram, as the code of CLIP-clip estimates it.
+    """Mutual information from a smoothed histogram, as the code of CLIP-clip estimates it; NaN without rows.
 
     Each dimension is cut into ``cells`` parts of equal width from its least to its greatest value, the label
-    is placed on as many, and the joint histogram is blurred by a Gaussian. It is biased upwards, more for
-    small samples; what it is for is the order of the dimensions (Wang et al. 2021, section 3.3).
-
-    Args:
-        vectors: Shape (N, D).
-        labels: Which label each row has, shape (N,).
-        cells: Of the histogram on either side.
-        sigma: Width of the blur, in cells.
-
-    Returns:
-        Nats, shape (D,), 0 or more. NaN without rows.
+    is placed on as many, and the joint histogram is blurred by a Gaussian (``sigma`` in cells). It is biased
+    upwards, more for small samples; what it is for is the order of the dimensions (Wang et al. 2021, section
+    3.3).
     """
     from scipy.ndimage import gaussian_filter
 

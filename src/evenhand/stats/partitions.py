@@ -81,21 +81,10 @@ def permutation_test(
 ) -> Permutations:
     """Is the mean of x different from that of y? Partitions of all numbers into sets of these sizes.
 
-    Exact where each half of the numbers has at most ``2 ** exact_up_to`` subsets that matter: 20 v 20, and
-    unequal sizes up to n + m = 40, or a small set beside a larger one (5 v 60). Subset sums of the two halves
-    are made by size; for each sum of one half, binary search counts the partners in the other
-    (Horowitz and Sahni 1974). Otherwise ``p = (1 + b) / (1 + draws)``.
-
-    Args:
-        x: Shape (n,).
-        y: Shape (m,).
-        rng: Used only where sampled.
-        draws: Partitions drawn where sampled, uniform over all.
-        exact_up_to: 0 always samples.
-
-    Returns:
-        p right (x larger), left and two-sided, all with the partition at hand; ``method`` undefined and NaN
-        for an empty set.
+    Exact where each half of the numbers has at most ``2 ** exact_up_to`` subsets that matter (0: never): 20 v
+    20, and unequal sizes up to n + m = 40, or a small set beside a larger one (5 v 60). Subset sums of the
+    two halves are made by size; for each sum of one half, binary search counts the partners in the other
+    (Horowitz and Sahni 1974). Otherwise ``p = (1 + b) / (1 + draws)``. An empty set has no p.
     """
     first, second = (np.asarray(numbers, dtype=np.float64).reshape(1, -1) for numbers in (x, y))
     return permutation_tests(first, second, rng=rng, draws=draws, exact_up_to=exact_up_to)[0]
@@ -109,15 +98,7 @@ def permutation_tests(
     draws: int = DRAWS,
     exact_up_to: int = EXACT_UP_TO,
 ) -> list[Permutations]:
-    """``permutation_test`` of each row; sampled tests share their partitions, which are drawn once.
-
-    Args:
-        x: Shape (T, n).
-        y: Shape (T, m).
-        rng: As in ``permutation_test``.
-        draws: As there.
-        exact_up_to: As there.
-    """
+    """``permutation_test`` of each row; sampled tests share their partitions, which are drawn once."""
     first, second = (np.asarray(numbers, dtype=np.float64) for numbers in (x, y))
     n, m = first.shape[1], second.shape[1]
     both = np.concatenate([first, second], axis=1)
@@ -142,16 +123,8 @@ def sign_flip_test(
 ) -> Permutations:
     """Is the mean of one set different from 0? All ways to flip the numbers' signs (Fisher 1935).
 
-    For the associations of one set of targets: is it nearer to one set of attributes than to the other?
-
-    Args:
-        numbers: Shape (n,).
-        rng: Used only where n is above ``2 * exact_up_to``.
-        draws: As in ``permutation_test``.
-        exact_up_to: As there.
-
-    Returns:
-        p right (mean above 0), left and two-sided; ``partitions`` are 2 ** n where exact.
+    For the associations of one set of targets: is it nearer to one set of attributes than to the other? Exact
+    up to ``2 * exact_up_to`` numbers; ``partitions`` are 2 ** n there.
     """
     given = np.asarray(numbers, dtype=np.float64).reshape(-1)
     if not given.size or not np.isfinite(given).all():

@@ -77,11 +77,7 @@ class Estimate:
     back: Callable[[float], float] = float
 
     def p_value(self, alternative: str = "two_sided") -> float:
-        """The tail of t beyond the value.
-
-        Args:
-            alternative: ``two_sided``, ``greater`` or ``less``.
-        """
+        """The tail of t beyond the value: ``two_sided``, ``greater`` or ``less``."""
         from scipy import special
 
         t = self.value / self.error
@@ -111,16 +107,8 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
     test of h = 0 is the test of no difference: as h grows, its slope would hide how uncertain the sign is.
-
-    Args:
-        values: Similarities, shape (n + m, na + nb).
-        sizes: Of the sets.
-        statistic: ``difference``, or ``d`` for the scale h.
-        ddof: Of d.
-
-    Returns:
-        None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
-        varies.
+    None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
+    varies.
     """
     if statistic not in STATISTICS:
         raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
@@ -142,14 +130,9 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int
 
 
 def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
-    """The mean association of one set with A less that with B, over its items and the attributes.
+    """The mean association of one set with A (the first ``na`` columns) less that with B.
 
-    Args:
-        values: Similarities, shape (n, na + nb).
-        na: Members of A, the first columns.
-
-    Returns:
-        None where a set has one member or nothing varies.
+    None where a set has one member or nothing varies.
     """
     table = np.asarray(values, dtype=np.float64)
     n, nb = len(table), table.shape[1] - na
@@ -170,22 +153,12 @@ def reduction_interval(
     level: float = 0.95,
     ddof: int = 1,
 ) -> Ends:
-    """Interval of a reduction: ``|d before| - |d after|``, on the same items.
+    """Interval of a reduction: ``|d before| - |d after|``, on the same items; NaN where either d has none.
 
     The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes
     are the reaches of the two intervals on their scale h, tilted by the correlation r of the two h when items
     are left out. For a reduction linear in h that is MOVER (Zou and Donner 2008), ``sqrt(u^2 + v^2 -
     2 r u v)`` to each side; without any change r is 1, the ellipse a line, and both ends are 0.
-
-    Args:
-        before: Similarities, shape (n + m, na + nb).
-        after: The same items in the same order.
-        sizes: Of the sets.
-        level: Of the interval.
-        ddof: Of d.
-
-    Returns:
-        Low and high end; NaN where either d has no interval. Above 0 means that d was reduced.
     """
     tables = [np.asarray(table, dtype=np.float64) for table in (before, after)]
     first, second = (two_way(table, sizes) for table in tables)
