@@ -158,7 +158,7 @@ class Comparison(BoundSets):
         if self.phi.size <= _SAMPLED:
             return permutation_test(self.x, self.y, rng=rng)
         found = permutation_test(self.x, self.y, rng=rng, draws=9, exact_up_to=0)
-        right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
+        right, left, both = found.normal
         return replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
 
     @property
@@ -194,14 +194,15 @@ class Comparison(BoundSets):
         if not self.infers:
             return {}
         found = self.permutations
+        right, left, both = map(number, found.normal)
         return {
             "p_items": self.p_items,
             "p_right": number(found.right),
             "p_left": number(found.left),
             "p_two_sided": number(found.two_sided),
-            "p_right_normal": number(found.normal_right),
-            "p_left_normal": number(found.normal_left),
-            "p_two_sided_normal": number(found.normal_two_sided),
+            "p_right_normal": right,
+            "p_left_normal": left,
+            "p_two_sided_normal": both,
             "z": number(found.z),
             "partitions": float(found.partitions),
             "method": found.method,
