@@ -129,13 +129,7 @@ class ImageLabels:
 
 
 def _ranked(
-    evidence: Predictions,
-    by: By,
-    name: str,
-    params: dict[str, int],
-    alpha: float,
-    inference: str,
-    seed: int,
+    evidence: Predictions, by: By, name: str, params: dict[str, int], alpha: float, inference: str, seed: int
 ) -> Finding:
     check_common("default", inference)
     if not isinstance(evidence, Predictions) or evidence.id is None or evidence.rank is None:

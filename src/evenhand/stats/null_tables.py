@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.contingency import Association, TableBatch, sum_by
+from evenhand.stats.contingency import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose
 
 Floats = npt.NDArray[np.float64]
@@ -64,9 +64,7 @@ def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats,
     """
     n = np.where(tables.n > 3, tables.n, np.nan)
     rows, columns = tables.n_rows, tables.n_columns
-    occupied = batch.column_total > 0
-    inverse_rows = sum_by(batch.row_table, 1 / batch.row_total, batch.n_tables)
-    inverse_columns = sum_by(batch.column_table[occupied], 1 / batch.column_total[occupied], batch.n_tables)
+    inverse_rows, inverse_columns = batch.inverse_margins
     v1, v2 = (rows - 1) * (n - rows) / (n - 1), (columns - 1) * (n - columns) / (n - 1)
     w1 = (n * inverse_rows - rows**2) / (n - 2)
     w2 = (n * inverse_columns - columns**2) / (n - 2)

@@ -130,11 +130,7 @@ def permutation_tests(
 
 
 def sign_flip_test(
-    numbers: npt.ArrayLike,
-    *,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-    exact_up_to: int = EXACT_UP_TO,
+    numbers: npt.ArrayLike, *, rng: np.random.Generator, draws: int = DRAWS, exact_up_to: int = EXACT_UP_TO
 ) -> Permutations:
     """Is the mean of one set different from 0? All ways to flip the numbers' signs (Fisher 1935).
 

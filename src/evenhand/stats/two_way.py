@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,9 @@ from evenhand.stats.association import ROUNDING, effect_size, has_spread
 
 Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
+Statistic = Literal["d", "difference"]
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
-STATISTICS = ("d", "difference")
 _STEPS = 1001  # places on the edge of an ellipse
 _UNKNOWN = (float("nan"), float("nan"))
 _NOTHING = ROUNDING**2  # a variance that is rounding
@@ -102,7 +103,9 @@ class Estimate:
         return -half, half
 
 
-def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1) -> Estimate | None:
+def two_way(
+    values: npt.ArrayLike, sizes: Sizes, statistic: Statistic = "d", ddof: int = 1
+) -> Estimate | None:
     """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
@@ -110,10 +113,11 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int
     None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
     varies.
     """
-    if statistic not in STATISTICS:
-        raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
     table = np.asarray(values, dtype=np.float64)
-    if not sizes.enough or not varies(table, sizes):
+    if not (sizes.enough and np.isfinite(table).all()):
+        return None
+    phi = _phi(table, sizes)
+    if not (has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :])):
         return None
     plain = _difference(table, sizes)
     if plain is None or statistic == "difference":
@@ -146,12 +150,7 @@ def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
 
 
 def reduction_interval(
-    before: npt.ArrayLike,
-    after: npt.ArrayLike,
-    sizes: Sizes,
-    *,
-    level: float = 0.95,
-    ddof: int = 1,
+    before: npt.ArrayLike, after: npt.ArrayLike, sizes: Sizes, *, level: float = 0.95, ddof: int = 1
 ) -> Ends:
     """Interval of a reduction: ``|d before| - |d after|``, on the same items; NaN where either d has none.
 
@@ -164,7 +163,11 @@ def reduction_interval(
     first, second = (two_way(table, sizes) for table in tables)
     if first is None or second is None:
         return _UNKNOWN
-    parts = [np.concatenate(_scores(table, sizes)) for table in tables]
+    # what each item adds to the deviation of h: squares add up to its variance
+    parts = [
+        np.concatenate([(h - h.mean()) * np.sqrt((h.size - 1) / h.size) for h in left_out(table, sizes)])
+        for table in tables
+    ]
     scale = float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
     r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
 
@@ -176,17 +179,10 @@ def reduction_interval(
     ends = reduction(
         first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
     )
-    moves, centre = ends - reduction(first.value, second.value), [_d(table, sizes, ddof) for table in tables]
-    reduced = abs(centre[0]) - abs(centre[1])
+    moves, phis = ends - reduction(first.value, second.value), [_phi(table, sizes) for table in tables]
+    d = [abs(effect_size(phi[: sizes.n], phi[sizes.n :], ddof)) for phi in phis]
+    reduced = d[0] - d[1]
     return reduced + float(moves.min()), reduced + float(moves.max())
-
-
-def varies(table: Floats, sizes: Sizes) -> bool:
-    """Whether everything is finite, and X or Y varies, so that there is an h."""
-    if not np.isfinite(table).all():
-        return False
-    phi = _phi(table, sizes)
-    return bool(has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :]))
 
 
 def d_of(h: npt.ArrayLike, sizes: Sizes, ddof: int) -> Floats:
@@ -214,19 +210,8 @@ def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
     return parts
 
 
-def _scores(table: Floats, sizes: Sizes) -> list[Floats]:
-    """What each item adds to the deviation of h; their squares add up to its variance."""
-    parts = left_out(table, sizes)
-    return [(part - part.mean()) * np.sqrt((part.size - 1) / part.size) for part in parts]
-
-
 def _phi(table: Floats, sizes: Sizes) -> Floats:
     return np.asarray(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1))
-
-
-def _d(table: Floats, sizes: Sizes, ddof: int) -> float:
-    phi = _phi(table, sizes)
-    return effect_size(phi[: sizes.n], phi[sizes.n :], ddof)
 
 
 def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
