@@ -294,19 +294,18 @@ def effects_without(asked: Comparison, ddof: int) -> tuple[Floats, Floats]:
 
 def _differences_without(asked: Comparison) -> tuple[Floats, Floats]:
     """The mean difference without each target, and without each attribute."""
-    n, _, na, _ = asked.sizes
+    n, na = asked.sizes[0], asked.sizes[2]
     nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
-    first, second = _mean_of_others(asked.x), _mean_of_others(asked.y)
-    near, far = _mean_of_others(nearer[:na]), _mean_of_others(nearer[na:])
-    targets = np.concatenate([first - asked.y.mean(), asked.x.mean() - second])
-    return targets, np.concatenate([near - nearer[na:].mean(), nearer[:na].mean() - far])
+    return _means_without(asked.x, asked.y), _means_without(nearer[:na], nearer[na:])
 
 
-def _mean_of_others(numbers: Floats) -> Floats:
-    """For each number, the mean of all others; NaN for a single one."""
-    if numbers.size < 2:
-        return np.full(numbers.size, np.nan)
-    return np.asarray((numbers.sum() - numbers) / (numbers.size - 1))
+def _means_without(first: Floats, second: Floats) -> Floats:
+    """The difference of two means without each number; NaN where it is the only one of its set."""
+    near, far = (
+        (each.sum() - each) / (each.size - 1) if each.size > 1 else np.full(1, np.nan)
+        for each in (first, second)
+    )
+    return np.concatenate([near - second.mean(), first.mean() - far])
 
 
 def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
@@ -316,11 +315,9 @@ def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
         return {}
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
     return {
-        "without_low": number(values[low]),
-        "without_low_item": ids[low],
-        "without_high": number(values[high]),
-        "without_high_item": ids[high],
-    }
+        "without_low": number(values[low]), "without_low_item": ids[low],
+        "without_high": number(values[high]), "without_high_item": ids[high],
+    }  # fmt: skip
 
 
 def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
@@ -343,12 +340,10 @@ def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[D
 
 
 def _item_parts(asked: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
-    parts = []
-    for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False):
-        value = number(own)
-        reason = "equal_associations" if value is None else None
-        details: Details = {"association": association}
-        parts.append(
-            Part(kind="item", key=item, value=value, n=len(asked.words), reason=reason, details=details)
+    return [
+        Part(
+            kind="item", key=item, value=number(own), n=len(asked.words),
+            details={"association": association}, reason=None if np.isfinite(own) else "equal_associations",
         )
-    return parts
+        for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False)
+    ]  # fmt: skip

@@ -74,21 +74,9 @@ class Comparison(BoundSets):
         alternative: str = "two_sided",
         reading: Reading | None = None,
     ) -> Comparison:
-        """Check what every association metric takes.
+        """Check what every association metric takes; in paper mode p is that of the right tail, as in its code.
 
-        Args:
-            name: The metric's name.
-            evidence: Similarities.
-            targets: Names of X and Y.
-            attributes: Names of A and B.
-            mode: ``default``, or ``paper``: p is that of the right tail, as in the published code.
-            inference: ``auto`` or ``none``.
-            seed: Of every random stream.
-            alternative: ``two_sided``, ``greater`` or ``less``.
-            reading: From the block of one set and na to what is averaged over A and over B; None: the block.
-
-        Raises:
-            UserError: No Similarities, an unknown set or option, or one set twice.
+        ``reading``: from the block of one set and na to what is averaged over A and over B; None: the block.
         """
         check_evidence(name, evidence, mode, inference, seed)
         check_choice("alternative", alternative, ("two_sided", "greater", "less"))
@@ -97,8 +85,8 @@ class Comparison(BoundSets):
         columns = attribute_columns(evidence, pair, np.concatenate(rows))
         across = np.concatenate(columns)
         some = all(each.size for each in (*rows, *columns))
-        rows, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
-        block, items, words = block_of(evidence, np.concatenate(rows), across)
+        over, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
+        block, items, words = block_of(evidence, over, across)
         return cls(
             name, evidence, sides, pair, block, items, words,
             (rows[0].size, rows[1].size, columns[0].size, columns[1].size), mode, inference, seed,
@@ -214,14 +202,13 @@ class Comparison(BoundSets):
         found: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
         if self.empty:
             return found
-        some = self.spread
         return found | {
             "difference": number(self.difference),
-            "bound": number(effect_bound(n, m, ddof)) if n + m > ddof else None,
-            "effect_size": number(effect_size(self.x, self.y, ddof)) if some else None,
-            "cohens_d": number(cohens_d(self.x, self.y)) if some else None,
+            "bound": number(effect_bound(n, m, ddof)),
+            "effect_size": number(effect_size(self.x, self.y, ddof)),
+            "cohens_d": number(cohens_d(self.x, self.y)),
             "auc": number(auc(self.x, self.y)),
-            "point_biserial": number(point_biserial(self.x, self.y)) if some else None,
+            "point_biserial": number(point_biserial(self.x, self.y)),
         }
 
     def finding(
@@ -234,11 +221,11 @@ class Comparison(BoundSets):
     def _parts(self) -> list[Part]:
         parts = []
         for name, phi in zip(self.targets, (self.x, self.y), strict=True):
-            value = number(phi.mean()) if phi.size and not self.empty else None
+            value = None if self.empty else number(phi.mean())
             sd = number(phi.std(ddof=1)) if phi.size > 1 and value is not None else None
-            reason = None if value is not None else "empty_set"
+            reason = "empty_set" if value is None else None
             parts.append(
-                Part(kind="set", key=name, value=value, n=phi.size, reason=reason, details={"sd": sd})
+                Part(kind="set", key=name, value=value, reason=reason, details={"sd": sd}, n=phi.size)
             )
         return parts
 
@@ -246,12 +233,10 @@ class Comparison(BoundSets):
         n, m, na, _ = self.sizes
         notes = []
         pairs = (("targets", self.items, n, self.targets), ("attributes", self.words, na, self.attributes))
-        for what, ids, cut, names in pairs:
+        for what, ids, cut, (x, y) in pairs:
             both = len(set(ids[:cut]) & set(ids[cut:]))
             if both:
-                notes.append(
-                    f"{names[0]!r} and {names[1]!r} share {both} of their {what}; they count in both"
-                )
+                notes.append(f"{x!r} and {y!r} share {both} of their {what}; they count in both")
         twice = set(self.items) & set(self.words) if self.evidence.kind == "cosine" else set()
         if twice:
             notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
@@ -268,24 +253,16 @@ class Comparison(BoundSets):
 
 def _read_sets(
     evidence: Similarities, rows: Sequence[Ints], across: Ints, na: int, reading: Reading | None
-) -> tuple[list[Ints], Floats | None, Floats]:
-    """Rows of each set in the order of their associations, what is averaged (None: the block), and these."""
+) -> tuple[Ints, Floats | None, Floats]:
+    """Rows of both sets, each in the order of its associations; what is averaged (None: the block); these."""
     blocks = [evidence.values[np.ix_(each, across)] for each in rows]
     cells = blocks if reading is None else [reading(block, na) for block in blocks]
-    phis = [_mean_difference(each, na) for each in cells]
+    a, b = np.arange(na), np.arange(na, across.size)
+    some = bool(a.size and b.size)  # else there is nothing to take for an association
+    phis = [associations(each, a, b) if some else np.zeros(len(each)) for each in cells]
     orders = [np.argsort(each, kind="stable") for each in phis]
-    return (
-        [each[order] for each, order in zip(rows, orders, strict=True)],
-        None
-        if reading is None
-        else np.concatenate([c[order] for c, order in zip(cells, orders, strict=True)]),
-        np.concatenate([phi[order] for phi, order in zip(phis, orders, strict=True)]),
-    )
 
+    def ordered(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])
 
-def _mean_difference(block: Floats, na: int) -> Floats:
-    """Association of each row; zeros where a set of attributes is empty."""
-    if not 0 < na < block.shape[1]:
-        return np.zeros(len(block))
-    columns = np.arange(block.shape[1])
-    return associations(block, columns[:na], columns[na:])
+    return ordered(rows), None if reading is None else ordered(cells), ordered(phis)

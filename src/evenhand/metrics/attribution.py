@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.results import Dropped, Finding, Interval, Null, Part
@@ -17,13 +18,17 @@ from evenhand.metrics.building import number, percentile_interval
 from evenhand.metrics.matching import top_weights
 from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.metrics.similarity_findings import SingleSet
-from evenhand.stats.hypergeometric import log_choose
+from evenhand.stats.hypergeometric import top_outcomes
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 READINGS = ("softmax", "argmax", "cosine")
+ATTRIBUTION = {
+    "group": pl.String, "reading": pl.String, "rank": pl.Int64, "word": pl.String, "sentiment": pl.String,
+    "value": pl.Float64,
+}  # fmt: skip
 REPLICATES = 1_999
 _CELLS = 8_000_000
 _ROUNDING = 1e-12
@@ -83,17 +88,32 @@ def pleasant_at_k(
     value = float(weights[words.pleasant].sum() / k)
     fields: dict[str, Any] = {}
     if inference == "auto":
-        null, p = _drawn_words(words.columns.size, int(words.pleasant.sum()), k, value)
+        null, p = _drawn_words(words, k, value)
         fields = {"null": null, "p_value": p, "interval": _over_images(words, k)}
     return words.finding(k, value, parts=_parts(words, weights), **fields)
 
 
-def word_values(
-    evidence: Similarities, target: str, attributes: Sequence[str], reading: str, scale: float
-) -> list[tuple[int, str, str, float]]:
-    """Rank, word, its set and value, of all words, the first first; equal values share the best rank."""
-    words = _Words.make(evidence, target, attributes, reading, scale)
-    return [] if words.asked.empty else words.ranked(np.ones(words.columns.size, dtype=bool))
+def attribution_table(
+    evidence: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    *,
+    readings: Sequence[str] = READINGS,
+    scale: float = 100.0,
+) -> pl.DataFrame:
+    """Every word for every group in the order of a reading, as ``pleasant_at_k`` ranks them.
+
+    Equal values share the best rank; ``sentiment`` is the name of the word's set. A group without usable
+    images has no rows.
+    """
+    rows: list[tuple[object, ...]] = []
+    for group in targets:
+        for reading in readings:
+            words = _Words.make(evidence, group, attributes, reading, scale)
+            if not words.asked.empty:
+                every = np.ones(words.columns.size, dtype=bool)
+                rows += [(group, reading, *row) for row in words.ranked(every)]
+    return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,16 +192,14 @@ class _Words:
         return self.asked.finding(params, value, reason, **fields)
 
 
-def _drawn_words(words: int, pleasant: int, k: int, value: float) -> tuple[Null, float]:
+def _drawn_words(words: _Words, k: int, value: float) -> tuple[Null, float]:
     """K words drawn from all: the share of pleasant ones is hypergeometric."""
-    count = np.arange(max(0, k - (words - pleasant)), min(k, pleasant) + 1)
-    log_weight = log_choose(pleasant, count) + log_choose(words - pleasant, k - count)
-    chance = np.exp(log_weight - log_weight.max())
-    chance /= chance.sum()
-    below, share = np.cumsum(chance), count / k
+    pleasant, total = int(words.pleasant.sum()), words.columns.size
+    counts, chance = top_outcomes((pleasant, total - pleasant), k, words.asked.stream("words"))
+    below, share = np.cumsum(chance), counts[:, 0] / k
     low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
     high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
-    mean = pleasant / words
+    mean = pleasant / total
     far = np.abs(share - mean) >= abs(value - mean) - 1e-12
     null = Null(mean=mean, low=float(low), high=float(high), level=LEVEL, method="k words drawn from all")
     return null, min(1.0, float(chance[far].sum()))

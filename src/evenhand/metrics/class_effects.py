@@ -43,10 +43,9 @@ class ClassTables:
 
     Attributes:
         prepared: The evidence.
-        form: ``separation``, ``sufficiency`` or ``independence``.
+        form: As in EffectOptions.
         labels: Label code of each table.
-        whole: The tables before filtering.
-        batch: The tables after filtering.
+        whole: The tables before filtering; ``batch``: after.
         units: What clusters or weighted rows add to their cells; None where rows count alike, one by one.
     """
 

@@ -34,15 +34,13 @@ _CHUNK = 2_000
 
 @dataclass(frozen=True, eq=False)
 class NullEffects:
-    """The null distribution of k effect sizes.
+    """The null distribution of k effect sizes; arrays have shape (k,).
 
     Attributes:
-        draws: Replicates of the statistic, shape (replicates, k).
-        mean: Its mean, shape (k,).
-        low: The least of the null band, shape (k,): its test is one-sided.
-        high: Its 95 % point, shape (k,).
-        p: P(at least the observed chi-squared), shape (k,).
-        method: How each was made, length k.
+        draws: Replicates of the statistic, shape (replicates, k), and their ``mean``.
+        low: The least of the null band: its test is one-sided; ``high``: its 95 % point.
+        p: P(at least the observed chi-squared).
+        method: How each was made.
         total: P of chi-squared summed over the tables; NaN without one.
     """
 

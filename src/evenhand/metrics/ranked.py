@@ -92,11 +92,8 @@ class ImageLabels:
     """The labels of images as rows.
 
     Attributes:
-        image: Image of each row, shape (K,).
-        label: Label of each row, shape (K,).
-        weight: 1, or the confidence, shape (K,).
-        truth: Class of each image, shape (N,).
-        group: Group of each image, shape (N,).
+        image: Image, ``label`` and ``weight`` (1, or the confidence) of each row, shape (K,).
+        truth: Class and ``group`` of each image, shape (N,).
         n_labels: Size of the label space.
         n_groups: Number of groups.
     """

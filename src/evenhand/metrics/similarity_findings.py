@@ -31,7 +31,7 @@ _FEW = 40  # items beyond which the null of a mean difference is taken as normal
 
 @dataclass(frozen=True, eq=False)
 class BoundSets:
-    """Sets of targets beside two sets of attributes, checked and bound.
+    """Sets of targets (one, or X and Y) beside two sets of attributes (A and B), checked and bound.
 
     Items stand in an order that depends on their values only, so that neither the order of a table nor the
     names of items change what is drawn.
@@ -39,15 +39,13 @@ class BoundSets:
     Attributes:
         name: The metric's name.
         evidence: The similarities.
-        targets: Names of the sets of targets: one, or X and Y.
+        targets: Names of the sets of targets.
         attributes: Names of A and B.
         block: Similarities of the items of the sets of targets in turn, with those of A, then B.
         items: Ids of the rows.
         words: Ids of the columns.
         sizes: Of the sets, targets first.
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of every random stream.
+        mode: As of the metric; so are ``inference`` and ``seed``.
     """
 
     name: str
@@ -188,16 +186,8 @@ def partition_null(
     """What exchanging numbers between two sets gives for the difference of their means: its mean is 0.
 
     The band holds all partitions where they are few, random ones up to 40 numbers, and beyond is normal
-    with the exact spread ``s * sqrt(N / (n m))``.
-
-    Args:
-        numbers: Both sets, shape (N,).
-        n: Size of the first.
-        scale: What a difference is multiplied by.
-        bound: The largest that the result can be.
-        rng: Used where partitions are random.
-        seed: Where rng comes from.
-        what: What is exchanged, in words.
+    with the exact spread ``s * sqrt(N / (n m))``. The first ``n`` numbers are one set; a difference is
+    multiplied by ``scale`` and at most ``bound``; ``what`` is exchanged, in words.
     """
     total = numbers.size
     if total > _FEW:

@@ -23,14 +23,7 @@ _PERFECT = 1e-12  # how far from 1 a perfect correlation may come out
 
 @dataclass(frozen=True)
 class Correlation:
-    """One coefficient.
-
-    Attributes:
-        value: In [-1, 1]; NaN where it is undefined.
-        p_value: Two-sided, of no association; NaN where it is undefined.
-        n: Pairs with both numbers.
-        reason: Why it is undefined; empty where it is not.
-    """
+    """A coefficient of ``n`` pairs with both numbers, its two-sided p, and the reason where both are NaN."""
 
     value: float
     p_value: float

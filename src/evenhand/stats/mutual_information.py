@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,17 +28,16 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
     n, dimensions = values.shape
     if n == 0:
         return np.full(dimensions, np.nan)
-    result = np.empty(dimensions)
-    step = max(1, _BLOCK // n)
-    for start in range(0, dimensions, step):
-        part = values[:, start : start + step]
-        edges = np.quantile(part, np.arange(1, bins) / bins, axis=0)
+    found = []
+    for start in range(0, dimensions, max(1, _BLOCK // n)):
+        part = values[:, start : start + max(1, _BLOCK // n)]
         binned = np.zeros(part.shape, dtype=np.int64)
-        for edge in edges:
+        for edge in np.quantile(part, np.arange(1, bins) / bins, axis=0):
             binned += part > edge
         counts = _joint(binned, codes, bins, kinds)
-        result[start : start + step] = _information(counts, n) + _correction(counts, n)
-    return result
+        joint, cut, label = _over(counts, lambda cells: cells > 0)
+        found.append(_information(counts, n) + (cut + label - joint - 1) / (2 * n))
+    return np.concatenate(found)
 
 
 def smoothed_information(
@@ -83,21 +85,12 @@ def _joint(binned: Ints, codes: Ints, bins: int, kinds: int) -> Floats:
     return counts.reshape(dimensions, bins, kinds).astype(np.float64)
 
 
+def _over(counts: Floats, change: Callable[[Floats], npt.NDArray[Any]]) -> list[Floats]:
+    """Sums of changed counts over all cells of each dimension, over its bins, and over its labels."""
+    parts = counts, counts.sum(axis=2), counts.sum(axis=1)
+    return [np.asarray(change(part).reshape(len(counts), -1).sum(axis=1)) for part in parts]
+
+
 def _information(counts: Floats, total: float | Floats) -> Floats:
-    joint, bins, kinds = (
-        np.asarray(_x_log_x(part).reshape(len(counts), -1).sum(axis=1))
-        for part in (counts, counts.sum(axis=2), counts.sum(axis=1))
-    )
+    joint, bins, kinds = _over(counts, lambda cells: cells * np.log(np.where(cells > 0, cells, 1)))
     return np.asarray((joint - bins - kinds) / total + np.log(total))
-
-
-def _correction(counts: Floats, n: int) -> Floats:
-    cells, bins, kinds = (
-        np.count_nonzero(part.reshape(len(counts), -1), axis=1)
-        for part in (counts, counts.sum(axis=2), counts.sum(axis=1))
-    )
-    return np.asarray((bins + kinds - cells - 1) / (2 * n))
-
-
-def _x_log_x(values: Floats) -> Floats:
-    return np.asarray(values * np.log(np.where(values > 0, values, 1)))

@@ -134,7 +134,7 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
 def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floats) -> Inverted:
     """The mean, median or largest effect size over K >= 2 classes among those of other populations.
 
-    ``scores``: of draws without effects (``Squares.scores``), shape (R, K); ``classes_p``: of their tests.
+    ``scores``: of draws without effects, shape (R, K); ``classes_p``: of the classes' tests.
     """
     combine, most, plain = SUMMARIES[summary], np.sqrt(found.top), np.sqrt(found.plain)
     plain = np.minimum(plain, most)
