@@ -74,7 +74,7 @@ class Comparison(BoundSets):
         alternative: str = "two_sided",
         reading: Reading | None = None,
     ) -> Comparison:
-        """Check what every association metric takes; in paper mode p is that of the right tail, as in its code.
+        """Check what every association metric takes; in paper mode p is that of the right tail.
 
         ``reading``: from the block of one set and na to what is averaged over A and over B; None: the block.
         """

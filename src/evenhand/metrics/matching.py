@@ -193,29 +193,19 @@ def _group_test(asked: Comparison, k: int, scale: float, bound: float) -> tuple[
     """
     n, m, na, _ = asked.sizes
     rng = asked.stream("groups")
-    total, null = n + m, []
+    total, found = n + m, []
+    signs = np.where(np.arange(asked.block.shape[1]) < na, 1.0, -1.0)
     rows = max(1, _CELLS // max(total, asked.block.shape[1]))
     for start in range(0, BAND_DRAWS, rows):
         count = min(rows, BAND_DRAWS - start)
         chosen = np.zeros((count, total))
         picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
         np.put_along_axis(chosen, picked, 1.0, axis=1)
-        null.append(_group_difference(chosen / n, (1 - chosen) / m, asked.block, na, k))
-    draws = np.concatenate(null)
+        means = [weights @ asked.block for weights in (chosen / n, (1 - chosen) / m)]
+        first, second = ((top_weights(each, k) * each) @ signs / k for each in means)
+        found.append(first - second)
+    draws = np.concatenate(found)
     side = {"two_sided": "both", "greater": "high", "less": "low"}[asked.alternative]
     band = np.clip(draws * scale, -bound, bound)
-    how = "random partitions of the images"
-    return (
-        resampled_p(draws, asked.difference, side),
-        null_band(band, level=LEVEL, method=how, seed=asked.seed),
-    )
-
-
-def _group_difference(first: Floats, second: Floats, block: Floats, na: int, k: int) -> Floats:
-    """Value for each pair of weighted groups of images; weights of shape (R, n + m)."""
-    signs = np.where(np.arange(block.shape[1]) < na, 1.0, -1.0)
-    sides = []
-    for weights in (first, second):
-        means = weights @ block
-        sides.append((top_weights(means, k) * means) @ signs / k)
-    return np.asarray(sides[0] - sides[1])
+    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=asked.seed)
+    return resampled_p(draws, asked.difference, side), null

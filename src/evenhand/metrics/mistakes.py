@@ -69,9 +69,9 @@ def prediction_differences(
     prepared = Prepared.of(evidence, by, seed)
     effects = class_effects(prepared, EffectOptions(inference="none"))
     value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
-    some = [one for one in prepared.classes if not np.isnan(value_of[one.label])]
-    ranked = sorted(some, key=lambda one: -_accuracy(one) * value_of[one.label])[:_CANDIDATES]
-    contrasts = [_contrast(cells, value_of[cells.label]) for cells in ranked]
+    ranked = sorted(prepared.classes, key=lambda one: -np.nan_to_num(_accuracy(one) * value_of[one.label]))
+    some = [(one, value_of[one.label]) for one in ranked[:_CANDIDATES]]
+    contrasts = [_contrast(cells, effect) for cells, effect in some if not np.isnan(effect)]
     best = sorted(contrasts, key=lambda one: (one.rank, -one.score))[:classes]
     rows = [row for order, contrast in enumerate(best) for row in _rows(prepared, contrast, order, top)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.contingency import Association, TableBatch
-from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, gamma_null
+from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, permutation_moments
 from evenhand.stats.relabelling import each_exceeded, exceeded
 from evenhand.stats.unit_tables import UnitTables
 
@@ -79,7 +79,7 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
     (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones below 1,000, are resampled.
     """
-    gamma = gamma_null(batch, tables)
+    gamma = GammaNull.of_moments(*permutation_moments(batch, tables))
     usable = tables.dof > 0
     p = np.where(usable, gamma.p_value(tables.chi2), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)

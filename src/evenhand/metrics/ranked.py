@@ -19,7 +19,7 @@ from evenhand.metrics.effect_findings import skewness_finding
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
-from evenhand.stats.contingency import Association, TableBatch, association
+from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.relabelling import each_exceeded
 
 Floats = npt.NDArray[np.float64]
@@ -113,7 +113,7 @@ class ImageLabels:
         keys, where = np.unique(pair, return_inverse=True)
         return keys, np.asarray(where)
 
-    def tables(self, group: Integers, weight: Floats | None = None) -> tuple[TableBatch, Association]:
+    def tables(self, group: Integers, weight: Floats | None = None) -> TableBatch:
         """The classes' tables under one assignment of groups and one weight per image."""
         keys, where = self.column
         rows = self.weight if weight is None else self.weight * weight[self.image]
@@ -121,8 +121,7 @@ class ImageLabels:
         column, row = np.nonzero(dense.reshape(keys.size, self.n_groups))
         table, label = keys[column] // self.n_labels, keys[column] % self.n_labels
         values = dense[column * self.n_groups + row]
-        batch = TableBatch.from_cells(table, row, label, values, self.n_labels)
-        return batch, association(batch)
+        return TableBatch.from_cells(table, row, label, values, self.n_labels)
 
 
 def _ranked(
@@ -135,7 +134,7 @@ def _ranked(
     labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
     chosen = np.sort(prepared.grouped.classes).astype(np.int64)
-    batch = labels.tables(labels.group)[0].select(chosen)
+    batch = labels.tables(labels.group).select(chosen)
     effects = plain_effects(prepared, options, chosen, association(batch), batch)
     if inference != "none":
         effects = replace(effects, null=_null(labels, chosen, effects.values, prepared))
@@ -156,7 +155,7 @@ def _replicates(labels: ImageLabels) -> int:
 
 
 def _values(labels: ImageLabels, chosen: Integers, group: Integers, weight: Floats | None = None) -> Floats:
-    _, tables = labels.tables(group, weight)
+    tables = association(labels.tables(group, weight))
     return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[chosen]
 
 

@@ -128,25 +128,6 @@ def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Flo
     return variance + 2 * noise * small / np.maximum(r, 1), bias
 
 
-def _first_order(batch: TableBatch, n: Floats) -> Floats:
-    """First-order variance of phi-squared: ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)``.
-
-    Row shares w, row-wise proportions q, column shares m and ``A_j = sum_i w_i q_ij^2`` as observed.
-    """
-    share = batch.n / np.take(batch.row_total, batch.row_of_cell)
-    row_share = batch.row_total / batch.total[batch.row_table]
-    weight = np.take(row_share, batch.row_of_cell)
-    column_share = batch.column_total / np.maximum(batch.total[batch.column_table], 1)
-    inverse = 1 / np.take(column_share, batch.column_of_cell)
-    pooled = np.take(sum_by(batch.column_of_cell, weight * share * share), batch.column_of_cell)
-    pooled *= inverse
-    slope = (2 * share - pooled) * inverse
-    mean = sum_by(batch.row_of_cell, share * slope)
-    square = sum_by(batch.row_of_cell, share * slope * slope)
-    spread = row_share * np.maximum(square - mean**2, 0)
-    return sum_by(batch.row_table, spread, batch.n_tables) / n
-
-
 def score_limits(
     centre: Floats, noise: Floats, slope: Floats, level: float | Floats
 ) -> tuple[Floats, Floats]:
@@ -172,12 +153,25 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
     """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1; NaN if undefined.
 
     The first-order variance alone, at the observed table: too short near V = 0 in small tables, where it was
-    measured to hold V in 79 % of cases (docs/statistics.md). Kept for comparison.
+    measured to hold V in 79 % of cases (docs/statistics.md). Kept for comparison. It is
+    ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)`` with row shares w, row-wise proportions q,
+    column shares m and ``A_j = sum_i w_i q_ij^2``.
     """
     from scipy import special
 
     n = np.where(tables.n > 1, tables.n, np.nan)
-    variance = _first_order(batch, n)
+    share = batch.n / np.take(batch.row_total, batch.row_of_cell)
+    row_share = batch.row_total / batch.total[batch.row_table]
+    weight = np.take(row_share, batch.row_of_cell)
+    column_share = batch.column_total / np.maximum(batch.total[batch.column_table], 1)
+    inverse = 1 / np.take(column_share, batch.column_of_cell)
+    pooled = np.take(sum_by(batch.column_of_cell, weight * share * share), batch.column_of_cell)
+    pooled *= inverse
+    slope = (2 * share - pooled) * inverse
+    mean = sum_by(batch.row_of_cell, share * slope)
+    square = sum_by(batch.row_of_cell, share * slope * slope)
+    spread = row_share * np.maximum(square - mean**2, 0)
+    variance = sum_by(batch.row_table, spread, batch.n_tables) / n
     centre = tables.chi2 / n - (tables.n_rows - 1) * (tables.n_columns - 1) / (n - 1)
     half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
     return _as_v(centre - half, tables), _as_v(centre + half, tables)

@@ -73,11 +73,6 @@ def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats,
     return mean, variance
 
 
-def gamma_null(batch: TableBatch, tables: Association) -> GammaNull:
-    """The gamma distribution with the exact permutation moments; good at any density above 2x2."""
-    return GammaNull.of_moments(*permutation_moments(batch, tables))
-
-
 def exact_2x2(table: Floats) -> tuple[Floats, Floats]:
     """Chi-squared of every 2x2 table with these margins, ascending, and their probabilities.
 

@@ -122,7 +122,9 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
     the gamma tail says.
     """
     error = 1 - level
-    scale = _calibration(p, found.reached(np.zeros(p.shape), found.plain))
+    tail = found.reached(np.zeros(p.shape), found.plain)
+    better = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)  # than the gamma tail at t = 0
+    scale = np.clip(better, 1 / _CALIBRATION, _CALIBRATION)
     low = lower_limits(found, error / 2, scale)
     low = np.where(low > 0, low, lower_limits(found, error, scale))
     ends = score_limits(found.centre, found.noise, found.slope, level)
@@ -185,9 +187,3 @@ def lower_limits(found: Squares, error: float | Floats, scale: Floats | float = 
         above = scale * found.reached(middle, found.plain) > error
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.asarray(np.sqrt(np.where(nothing, 0.0, low)))
-
-
-def _calibration(p: Floats, tail: Floats) -> Floats:
-    """What scales a gamma tail at t = 0 to the p of a better test."""
-    ratio = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)
-    return np.asarray(np.clip(ratio, 1 / _CALIBRATION, _CALIBRATION))

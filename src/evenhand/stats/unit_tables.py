@@ -14,7 +14,7 @@ drawn in two ways, in all tables of a unit at once:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -215,10 +215,7 @@ class UnitTables:
         squares = sum_by(b.table[self.cell], np.asarray(self.spread), b.n_tables)
         kish = np.divide(b.total, squares, out=np.ones(b.n_tables), where=squares > 0)
         scaled = TableBatch(b.table, b.row, b.column, b.n * kish[b.table], b.n_tables, integral=False)
-        alike = Association(
-            tables.chi2 * kish, tables.n * kish, tables.n_rows, tables.n_columns, tables.yates_scale
-        )
-        return phi_squared(scaled, alike)
+        return phi_squared(scaled, replace(tables, chi2=tables.chi2 * kish, n=tables.n * kish))
 
     def _leave_one_out(self, tables: Association, floor: Floats) -> tuple[Floats, Floats]:
         """Variance and bias of phi-squared by leaving out each unit (jackknife), shape (T,) each."""
