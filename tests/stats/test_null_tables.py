@@ -38,7 +38,7 @@ def every_assignment(table):
 @pytest.mark.parametrize("table", TINY)
 def test_moments_equal_those_of_every_assignment(table):
     batch = one_table(table)
-    mean, variance = permutation_moments(batch, association(batch)))
+    mean, variance = permutation_moments(batch, association(batch))
     every = every_assignment(table)
     assert mean[0] == pytest.approx(every.mean(), rel=1e-12)
     assert variance[0] == pytest.approx(every.var(), rel=1e-9)
@@ -49,7 +49,7 @@ def test_moments_agree_with_random_tables(seed):
     rng = np.random.default_rng(seed)
     table = rng.integers(1, 12, (3 + seed, 5))
     batch = one_table(table)
-    mean, variance = permutation_moments(batch, association(batch)))
+    mean, variance = permutation_moments(batch, association(batch))
     drawn = stats.random_table(table.sum(1), table.sum(0)).rvs(20_000, random_state=rng)
     chi2 = chi2_of(drawn, table.sum(1).astype(float), table.sum(0).astype(float))
     assert mean[0] == pytest.approx(chi2.mean(), abs=4 * chi2.std() / np.sqrt(chi2.size))
