@@ -137,17 +137,15 @@ class Comparison(BoundSets):
         """
         key = ("permutations", self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
         if key not in self.evidence.memo:
-            self.evidence.memo[key] = self._permutations()
-        found: Permutations = self.evidence.memo[key]
-        return found
-
-    def _permutations(self) -> Permutations:
-        rng = self.stream("partitions")
-        if self.phi.size <= _SAMPLED:
-            return permutation_test(self.x, self.y, rng=rng)
-        found = permutation_test(self.x, self.y, rng=rng, draws=9, exact_up_to=0)
-        right, left, both = found.normal
-        return replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
+            many, rng = self.phi.size > _SAMPLED, self.stream("partitions")
+            drawn = {"draws": 9, "exact_up_to": 0} if many else {}
+            found = permutation_test(self.x, self.y, rng=rng, **drawn)
+            if many:
+                right, left, both = found.normal
+                found = replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
+            self.evidence.memo[key] = found
+        permutations: Permutations = self.evidence.memo[key]
+        return permutations
 
     @property
     def p_items(self) -> float | None:

@@ -59,14 +59,20 @@ class ClassTables:
     @classmethod
     def of(cls, prepared: Prepared, options: EffectOptions) -> ClassTables:
         """Made once for equal form and filter."""
+        grouped = prepared.grouped
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
         if key not in prepared.memo:
-            whole, labels = _whole(prepared, options.form)
+            whole: TableBatch = getattr(prepared, options.form)
+            labels = np.zeros(1, dtype=np.int64)
+            if options.form != "independence":
+                separate = options.form == "separation"
+                labels = np.sort(grouped.classes) if separate else np.unique(grouped.prediction)
+                whole = whole.select(labels)
             batch, pooled = whole, None
             if options.mev > 0:
                 batch = filter_by_expected(whole, options.mev, options.mev_rule, pool=options.rare == "pool")
                 pooled = int(whole.column.max()) + 1 if options.rare == "pool" else None
-            units = _unit_tables(prepared.grouped, options.form, batch, labels, pooled)
+            units = _unit_tables(grouped, options.form, batch, labels, pooled)
             prepared.memo[key] = cls(prepared, options.form, labels, whole, batch, units)
         tables: ClassTables = prepared.memo[key]
         return tables
@@ -193,13 +199,14 @@ def plain_effects(
 ) -> ClassEffects:
     """Effect sizes without inference; ``whole``: the tables before filtering."""
     values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)
-    reasons = [
-        _reason_of(*facts, filtered=options.mev > 0)
-        for facts in zip(whole.total, whole.n_rows, whole.n_columns, values, strict=True)
-    ]
+    why = np.select(
+        [~np.isnan(values), whole.total == 0, whole.n_rows < 2, whole.n_columns < 2],
+        ["", "empty", "single_group", "constant"],
+        "below_minimum_expected" if options.mev > 0 else "undefined",
+    )
     if options.constant == "zero":
-        flat = np.array([reason == "constant" for reason in reasons])
-        values, reasons = np.where(flat, 0.0, values), [None if r == "constant" else r for r in reasons]
+        values, why = np.where(why == "constant", 0.0, values), np.where(why == "constant", "", why)
+    reasons = [reason or None for reason in why.tolist()]
     nothing = np.full((4, values.size), np.nan)
     return ClassEffects(
         prepared, options, labels, tables, values, reasons, whole.total, None, nothing[:3], nothing[3]
@@ -227,28 +234,6 @@ def _unit_tables(
     if grouped.units is not None:
         return UnitTables.of_clusters(batch, place[kept], grouped.units.unit[kept], n)
     return UnitTables(batch, place[kept], kept, n, np.asarray(grouped.moments)[1][kept])
-
-
-def _whole(prepared: Prepared, form: str) -> tuple[TableBatch, Integers]:
-    grouped = prepared.grouped
-    if form == "independence":
-        return prepared.independence, np.zeros(1, dtype=np.int64)
-    whole = prepared.separation if form == "separation" else prepared.sufficiency
-    labels = np.sort(grouped.classes) if form == "separation" else np.unique(grouped.prediction)
-    return whole.select(labels), labels
-
-
-def _reason_of(n: float, rows: int, columns: int, value: float, *, filtered: bool) -> str | None:
-    """Why a table has no value; None where it has one."""
-    if not np.isnan(value):
-        return None
-    if n == 0:
-        return "empty"
-    if rows < 2:
-        return "single_group"
-    if columns < 2:
-        return "constant"
-    return "below_minimum_expected" if filtered else "undefined"
 
 
 def _with_inference(plain: ClassEffects) -> ClassEffects:

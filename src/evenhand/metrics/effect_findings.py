@@ -52,6 +52,7 @@ def skewness_finding(
     options, seed = effects.options, effects.prepared.seed
     value, reason = _skewness_of(effects.values, options.mode)
     used = int((~np.isnan(effects.values)).sum())
+    most = f"|SkewSize| of so many values is at most {skewness_bound(used):.3f}"
     fields: dict[str, Any] = {
         "params": options.changed,
         "contrasts": [] if more else _contrasts(effects, value),
@@ -70,7 +71,7 @@ def skewness_finding(
         parts=class_parts(effects),
         adjustment=options.adjustment if effects.null is not None else None,
         dropped=fields.pop("dropped") + _dropped_classes(effects),
-        notes=_skewness_notes(used, effects.values.size) + _unresampled(fields),
+        notes=[f"{used} of {effects.values.size} classes used; {most}"] * (used > 2) + _unresampled(fields),
         **fields,
     )
 
@@ -314,9 +315,3 @@ def _unresampled(fields: dict[str, Any]) -> list[str]:
     names = {"interval": "spread over resamples", "null": "null"}
     missing = [text for name, text in names.items() if name in fields and fields[name] is None]
     return [f"no {text}: replicates do not spread, or a tenth of them has no value" for text in missing]
-
-
-def _skewness_notes(used: int, classes: int) -> list[str]:
-    bound = skewness_bound(used)
-    notes = [f"{used} of {classes} classes used; |SkewSize| of so many values is at most {bound:.3f}"]
-    return notes if used > 2 else []

@@ -197,11 +197,11 @@ def _image_labels(
     rows = read.drop_nulls()
     first = rows.filter(pl.col("rank") == 1).select("image").unique()
     rows = rows.join(first, on="image", how="semi").sort("image", "rank", "label")  # whatever the row order
-    if k is not None:
-        rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
-    rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
     if k is None:
+        rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
         _check_confidences(rows)
+    else:
+        rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
     return _encode(rows, prepared), dropped
 
 

@@ -31,11 +31,6 @@ class PhiSquared:
     floor: Floats
     size: Floats
 
-    @property
-    def error(self) -> Floats:
-        """Standard error of the estimate at the estimate itself."""
-        return np.sqrt(self.noise + self.slope * np.maximum(self.centre, 0))
-
 
 def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     r"""Bias-corrected phi-squared, and how its variance depends on the true value, with rows fixed.
@@ -183,7 +178,8 @@ def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
     ``noise``: standard normal numbers, shape (replicates, T); V has that shape; NaN where undefined.
     """
     plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
-    return _as_v(plain + noise * phi2.error, tables)
+    error = np.sqrt(phi2.noise + phi2.slope * np.maximum(phi2.centre, 0))  # at the estimate itself
+    return _as_v(plain + noise * error, tables)
 
 
 def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
