@@ -141,7 +141,7 @@ class Comparison(BoundSets):
             drawn = {"draws": 9, "exact_up_to": 0} if many else {}
             found = permutation_test(self.x, self.y, rng=rng, **drawn)
             if many:
-                right, left, both = found.normal
+                right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
                 found = replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
             self.evidence.memo[key] = found
         permutations: Permutations = self.evidence.memo[key]
@@ -180,15 +180,14 @@ class Comparison(BoundSets):
         if not self.infers:
             return {}
         found = self.permutations
-        right, left, both = map(number, found.normal)
         return {
             "p_items": self.p_items,
             "p_right": number(found.right),
             "p_left": number(found.left),
             "p_two_sided": number(found.two_sided),
-            "p_right_normal": right,
-            "p_left_normal": left,
-            "p_two_sided_normal": both,
+            "p_right_normal": number(found.normal_right),
+            "p_left_normal": number(found.normal_left),
+            "p_two_sided_normal": number(found.normal_two_sided),
             "z": number(found.z),
             "partitions": float(found.partitions),
             "method": found.method,

@@ -52,12 +52,25 @@ class Permutations:
     partitions: int
 
     @property
-    def normal(self) -> Shares:
-        """Normal tails: right, left and both; a sampled p cannot be below 1 / (1 + draws), these can."""
+    def normal_right(self) -> float:
+        """Normal tail beyond z; a sampled p cannot be below 1 / (1 + draws), this can."""
+        return self._tail(-self.z)
+
+    @property
+    def normal_left(self) -> float:
+        """The other tail."""
+        return self._tail(self.z)
+
+    @property
+    def normal_two_sided(self) -> float:
+        """Both."""
+        return 2 * self._tail(-abs(self.z))
+
+    @staticmethod
+    def _tail(z: float) -> float:
         from scipy import special
 
-        right, left, both = special.ndtr([-self.z, self.z, -abs(self.z)]).tolist()
-        return right, left, 2 * both
+        return float(special.ndtr(z))
 
 
 _UNDEFINED = Permutations(_NAN, _NAN, _NAN, _NAN, "undefined", 0)
