@@ -178,3 +178,8 @@ def test_a_reversal_is_no_reduction():
     before = planted(0.1, 20, 20, 15, 15)
     low, high = reduction_interval(before, -before, Sizes(20, 20, 15, 15))
     assert low <= 0 <= high
+
+
+def test_a_statistic_that_does_not_exist_is_named():
+    with pytest.raises(ValueError, match="'t'; there is one of d, difference"):
+        two_way(planted(), Sizes(*SETS), "t")

@@ -36,7 +36,7 @@ from evenhand.stats.association import (
     point_biserial,
 )
 from evenhand.stats.partitions import Permutations, permutation_test
-from evenhand.stats.two_way import Sizes, Statistic, two_way
+from evenhand.stats.two_way import Sizes, two_way
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -154,7 +154,7 @@ class Comparison(BoundSets):
         sides = {"two_sided": found.two_sided, "greater": found.right, "less": found.left}
         return number(sides[self.alternative])
 
-    def inferred(self, statistic: Statistic, ddof: int) -> dict[str, Any]:
+    def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
         """Null band, p and interval of ``d`` or ``difference`` over targets and attributes.
 
         In paper mode p is over targets alone.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +84,7 @@ def _joint(binned: Ints, codes: Ints, bins: int, kinds: int) -> Floats:
     return counts.reshape(dimensions, bins, kinds).astype(np.float64)
 
 
-def _over(counts: Floats, change: Callable[[Floats], npt.NDArray[Any]]) -> list[Floats]:
+def _over(counts: Floats, change: Callable[[Floats], npt.NDArray[np.generic]]) -> list[Floats]:
     """Sums of changed counts over all cells of each dimension, over its bins, and over its labels."""
     parts = counts, counts.sum(axis=2), counts.sum(axis=1)
     return [np.asarray(change(part).reshape(len(counts), -1).sum(axis=1)) for part in parts]

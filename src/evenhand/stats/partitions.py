@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import comb
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +19,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Shares = tuple[float, float, float]
 Limits = tuple[float, float, float, float]
-Side = Literal["left", "right"]
 
 EXACT_UP_TO = 20  # members of each set
 DRAWS = 100_000
@@ -133,7 +130,7 @@ def permutation_tests(
     usable = np.isfinite(both).all(axis=1) & bool(n and m)
     tests = [_centred(row, n) for row in both[usable]]
     if _enumerable(n, m, exact_up_to):
-        found, ways = [_exact(test) for test in tests], comb(n + m, n)
+        found, ways = [_exact(test) for test in tests], _ways(n + m, n)
         done = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, found, strict=True)]
     else:
         found = _sampled(tests, rng, draws) if tests else []
@@ -186,10 +183,17 @@ def _enumerable(n: int, m: int, exact_up_to: int) -> bool:
         return True
     most, subsets = 2**exact_up_to, 0
     for size in range(min(small, half) + 1):
-        subsets += comb(half, size)
+        subsets += _ways(half, size)
         if subsets > most:
             return False
     return True
+
+
+def _ways(total: int, n: int) -> int:
+    """How many sets of n there are among ``total``."""
+    from scipy import special
+
+    return int(special.comb(total, n, exact=True))
 
 
 def _exact(test: _Observed) -> Shares:
@@ -202,7 +206,7 @@ def _exact(test: _Observed) -> Shares:
     counts = np.zeros(4, dtype=np.int64)
     for size in range(max(0, n - len(other) + 1), min(n, len(one) - 1) + 1):
         counts += _count_pairs(one[size], other[n - size], test.limits)
-    return test.p(counts, comb(total, n))
+    return test.p(counts, _ways(total, n))
 
 
 def _sums_by_size(numbers: Floats, largest: int) -> list[Floats]:
@@ -226,8 +230,10 @@ def _signed_sums(sizes: Floats) -> Floats:
 def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Ints:
     """Pairs with a sum at or above the first limit, at or below the second, and so on, shape (4,)."""
     queries, keys = np.sort(one), np.sort(other)  # sorted queries find their places several times faster
-    sides: tuple[Side, ...] = ("left", "right", "left", "right")
-    below = [int(np.searchsorted(keys, at - queries, s).sum()) for at, s in zip(limits, sides, strict=True)]
+    below = [
+        int(np.searchsorted(keys, limit - queries, "right" if place % 2 else "left").sum())
+        for place, limit in enumerate(limits)
+    ]
     pairs = one.size * other.size
     return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,9 @@ from evenhand.stats.association import ROUNDING, effect_size, has_spread
 
 Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
-Statistic = Literal["d", "difference"]
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
+STATISTICS = ("d", "difference")
 _STEPS = 1001  # places on the edge of an ellipse
 _UNKNOWN = (float("nan"), float("nan"))
 _NOTHING = ROUNDING**2  # a variance that is rounding
@@ -103,9 +102,7 @@ class Estimate:
         return -half, half
 
 
-def two_way(
-    values: npt.ArrayLike, sizes: Sizes, statistic: Statistic = "d", ddof: int = 1
-) -> Estimate | None:
+def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1) -> Estimate | None:
     """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
@@ -113,6 +110,8 @@ def two_way(
     None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
     varies.
     """
+    if statistic not in STATISTICS:
+        raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
     table = np.asarray(values, dtype=np.float64)
     if not (sizes.enough and np.isfinite(table).all()):
         return None
