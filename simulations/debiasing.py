@@ -18,7 +18,7 @@ from _common import Clock, aimed, arguments, mean, share, show
 from evenhand.core.seeds import stream
 from evenhand.evidence.derive import normalised
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.reductions import association_reduction
+from evenhand.metrics.association import association_reduction
 from evenhand.mitigate import MeanDifference, Mitigation, Pruning
 from evenhand.mitigate.material import Material
 from evenhand.stats.association import associations, effect_size

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.power import minimum_detectable_v
+from evenhand.stats.effect_intervals import minimum_detectable_v
 from tests.helpers import one_table
 
 

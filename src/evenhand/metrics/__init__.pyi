@@ -1,5 +1,6 @@
 from .association import association_difference as association_difference
 from .association import association_effect_size as association_effect_size
+from .association import association_reduction as association_reduction
 from .association import single_category_association as single_category_association
 from .attribution import pleasant_at_k as pleasant_at_k
 from .choice_differences import resolution_difference as resolution_difference
@@ -37,7 +38,6 @@ from .precision import precision_at_k as precision_at_k
 from .precision import precision_gap as precision_gap
 from .ranked import skewsize_softmax as skewsize_softmax
 from .ranked import skewsize_topk as skewsize_topk
-from .reductions import association_reduction as association_reduction
 from .resolution import misgendering_gap as misgendering_gap
 from .resolution import misgendering_rate as misgendering_rate
 from .resolution import neutral_gap as neutral_gap

@@ -9,13 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding, Interval, Null, Part
+from evenhand.core.results import Finding, Interval, Part
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.building import number
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.similarity_findings import Details, partition_null, plain_interval
-from evenhand.metrics.single_set import SingleSet
+from evenhand.metrics.similarity_findings import (
+    Details,
+    SingleSet,
+    crossed_fields,
+    partition_null,
+    plain_interval,
+)
 from evenhand.stats.association import (
     associations,
     effect_bound,
@@ -25,7 +30,7 @@ from evenhand.stats.association import (
     single_category,
 )
 from evenhand.stats.partitions import permutation_test, sign_flip_test
-from evenhand.stats.two_way import Estimate, single_set
+from evenhand.stats.two_way import Sizes, reduction_interval, single_set
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -88,7 +93,7 @@ def association_effect_size(
     if value is not None:
         details |= asked.p_details() | _left_out(asked, *effects_without(asked, ddof))
         if asked.infers:
-            fields = asked.inferred("d", ddof).as_fields()
+            fields = asked.inferred("d", ddof)
     return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
@@ -122,7 +127,7 @@ def association_difference(
     if value is not None:
         details |= asked.p_details() | _left_out(asked, *_differences_without(asked))
         if asked.infers:
-            fields = asked.inferred("difference", 1).as_fields()
+            fields = asked.inferred("difference", 1)
     return asked.finding({}, value, "empty_set", details=details, **fields)
 
 
@@ -179,8 +184,82 @@ def single_category_association(
         more, fields = _single_inference(asked, phi, by_word)
         details |= more
     parts = _item_parts(asked, phi, single_category(asked.block[:MOST_PARTS], a, b))
-    notes = [f"parts are the first {MOST_PARTS} of {asked.n} items"] if asked.n > MOST_PARTS else []
+    notes = [f"parts are the first {MOST_PARTS} of {phi.size} items"] if phi.size > MOST_PARTS else []
     return asked.finding({}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields)
+
+
+def association_reduction(
+    evidence: Similarities,
+    *,
+    after: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    ddof: int = 1,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``|d before| - |d after|`` of the same items; d as in ``association_effect_size``.
+
+    Measure it on items that the mitigation was not fitted on: on others it is larger than it will ever be
+    again.
+
+    Args:
+        evidence: Similarities of the items as the model gave them.
+        after: Similarities of the same items in the same places after the mitigation.
+        targets: Names of X and Y.
+        attributes: Names of A and B.
+        ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
+        mode: ``default`` or ``paper``; the same here.
+        inference: ``auto``, or ``none``: no interval.
+        seed: Without effect: nothing is drawn.
+
+    Returns:
+        Positive where the association is weaker afterwards, at most |d before|; negative where it is
+        stronger. The interval has other targets and other attributes in mind, the same ones before and after.
+        A change of sign is told in ``details``. No value where d is not defined before or after.
+
+    Raises:
+        UserError: Not Similarities, other items before than after, or an unknown set.
+    """
+    check_ddof(ddof)
+    comparison = Comparison.make(
+        "association_reduction", evidence, targets, attributes, mode=mode, inference=inference, seed=seed
+    )
+    reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
+    n, m, na, nb = comparison.sizes
+    d = [np.nan, np.nan]
+    if reason is None:
+        phis = [associations(block, np.arange(na), np.arange(na, na + nb)) for block in blocks]
+        d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
+    value = number(abs(d[0]) - abs(d[1]))
+    details: Details = {"before": number(d[0]), "after": number(d[1])}
+    if value is not None:
+        details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
+
+    def limits(level: float) -> Interval | None:
+        ends = reduction_interval(blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof, level=level)
+        how = "t over targets and attributes, of d before and after on the same items"
+        return plain_interval(*ends, how, level)
+
+    infers = value is not None and inference == "auto"
+    fields = {"interval": limits(LEVEL), "limits": limits} if infers else {}
+    reason = reason or "equal_associations"
+    return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def _block_of(after: Similarities, comparison: Comparison) -> Floats:
+    """Similarities of the items of a comparison, from others of the same items."""
+    known = (comparison.evidence.targets, comparison.evidence.attributes)
+    if not isinstance(after, Similarities) or known != (after.targets, after.attributes):
+        raise ParameterError(
+            "association_reduction compares the same items before and after; give two Similarities of equal "
+            "targets and attributes"
+        )
+    place = {name: row for row, name in enumerate(after.targets)}
+    column = {name: at for at, name in enumerate(after.attributes)}
+    rows = [place[name] for name in comparison.items]
+    return after.values[np.ix_(rows, [column[name] for name in comparison.words])]
 
 
 def check_ddof(ddof: int) -> None:
@@ -193,7 +272,7 @@ def undefined(asked: Comparison, ddof: int) -> str | None:
     """Why a comparison has no effect size; None if it has one."""
     if asked.empty:
         return "empty_set"
-    n, m = asked.sizes[:2]
+    n, m, *_ = asked.sizes
     if n + m <= ddof or (min(n, m) == 1 and asked.mode != "paper"):
         return "one_member"
     return None if asked.spread else "equal_associations"
@@ -215,19 +294,18 @@ def effects_without(asked: Comparison, ddof: int) -> tuple[Floats, Floats]:
 
 def _differences_without(asked: Comparison) -> tuple[Floats, Floats]:
     """The mean difference without each target, and without each attribute."""
-    n, _, na, _ = asked.sizes
+    n, na = asked.sizes[0], asked.sizes[2]
     nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
-    first, second = _mean_of_others(asked.x), _mean_of_others(asked.y)
-    near, far = _mean_of_others(nearer[:na]), _mean_of_others(nearer[na:])
-    targets = np.concatenate([first - asked.y.mean(), asked.x.mean() - second])
-    return targets, np.concatenate([near - nearer[na:].mean(), nearer[:na].mean() - far])
+    return _means_without(asked.x, asked.y), _means_without(nearer[:na], nearer[na:])
 
 
-def _mean_of_others(numbers: Floats) -> Floats:
-    """For each number, the mean of all others; NaN for a single one."""
-    if numbers.size < 2:
-        return np.full(numbers.size, np.nan)
-    return np.asarray((numbers.sum() - numbers) / (numbers.size - 1))
+def _means_without(first: Floats, second: Floats) -> Floats:
+    """The difference of two means without each number; NaN where it is the only one of its set."""
+    near, far = (
+        (each.sum() - each) / (each.size - 1) if each.size > 1 else np.full(1, np.nan)
+        for each in (first, second)
+    )
+    return np.concatenate([near - second.mean(), first.mean() - far])
 
 
 def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
@@ -237,11 +315,9 @@ def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
         return {}
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
     return {
-        "without_low": number(values[low]),
-        "without_low_item": ids[low],
-        "without_high": number(values[high]),
-        "without_high_item": ids[high],
-    }
+        "without_low": number(values[low]), "without_low_item": ids[low],
+        "without_high": number(values[high]), "without_high_item": ids[high],
+    }  # fmt: skip
 
 
 def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
@@ -254,38 +330,20 @@ def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[D
         "p_items": number(items.two_sided),
     }  # fmt: skip
     found = single_set(asked.block, asked.na)
+    fields = {}
+    if found is not None:
+        fields = crossed_fields(found, "t over items and attributes", "no association")
     if asked.mode == "paper":
         null = partition_null(by_word, asked.na, 1, np.inf, asked.stream("band"), asked.seed, "attributes")
-        fields: dict[str, Any] = {"p_value": number(words.two_sided), "null": null}
-    else:
-        fields = {} if found is None else _about(found)
-    if found is None:
-        return details, fields
-    how = "t over items and attributes"
-
-    def limits(level: float) -> Interval | None:
-        reach = found.reach(level)
-        return plain_interval(found.value - reach, found.value + reach, how, level)
-
-    return details, fields | {"interval": limits(LEVEL), "limits": limits}
-
-
-def _about(found: Estimate) -> dict[str, Any]:
-    """The p of a mean and what it could be without any association."""
-    half = found.reach(LEVEL)
-    null = Null(
-        mean=0, low=-half, high=half, level=LEVEL, method="no association: t over items and attributes"
-    )
-    return {"p_value": found.p_value(), "null": null}
+        fields |= {"p_value": number(words.two_sided), "null": null}
+    return details, fields
 
 
 def _item_parts(asked: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
-    parts = []
-    for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False):
-        value = number(own)
-        reason = "equal_associations" if value is None else None
-        details: Details = {"association": association}
-        parts.append(
-            Part(kind="item", key=item, value=value, n=len(asked.words), reason=reason, details=details)
+    return [
+        Part(
+            kind="item", key=item, value=number(own), n=len(asked.words),
+            details={"association": association}, reason=None if np.isfinite(own) else "equal_associations",
         )
-    return parts
+        for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False)
+    ]  # fmt: skip

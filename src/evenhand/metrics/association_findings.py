@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
-from evenhand.core.results import Finding, GroupSize, Interval, Null, Part
+from evenhand.core.results import Finding, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import number
-from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.similarity_findings import (
+    BoundSets,
     Details,
+    attribute_columns,
+    block_of,
     by_name,
-    by_value,
     check_evidence,
-    finding_of,
+    crossed_fields,
     pair_of,
     partition_null,
-    plain_interval,
 )
 from evenhand.stats.association import (
     associations,
@@ -36,73 +36,28 @@ from evenhand.stats.association import (
     point_biserial,
 )
 from evenhand.stats.partitions import Permutations, permutation_test
-from evenhand.stats.two_way import Sizes, two_way, two_way_band, two_way_interval
+from evenhand.stats.two_way import Sizes, two_way
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Reading: TypeAlias = Callable[[Floats, int], Floats]
 
-ALTERNATIVES = ("two_sided", "greater", "less")
 _SAMPLED = 20_000  # items up to which partitions are drawn
 _WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, where it is 2
 
 
 @dataclass(frozen=True, eq=False)
-class Inferred:
-    """What a test over targets and attributes says.
-
-    Attributes:
-        fields: Null band, p and interval of the finding, as far as there are any.
-        notes: Why some are missing.
-        limits: From a level to the interval.
-    """
-
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    limits: Callable[[float], Interval | None] | None = None
-
-    def as_fields(self) -> dict[str, Any]:
-        """All of it as ``Comparison.finding`` takes it."""
-        return {**self.fields, "notes": list(self.notes), "limits": self.limits}
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(BoundSets):
     """Two sets of targets and two sets of attributes of one test, checked and bound.
 
-    Items stand in an order that depends on their values only, so that neither the order of a table nor the
-    names of items change what is drawn.
-
     Attributes:
-        name: The metric's name.
-        evidence: The similarities.
-        targets: Names of X and Y.
-        attributes: Names of A and B.
-        block: Similarities of the items of X, then Y, with those of A, then B; shape (n + m, na + nb).
         cells: What is averaged over A and over B: the similarities, or a reading of them.
-        items: Ids of the rows.
-        words: Ids of the columns.
-        sizes: n, m, na, nb.
         phi: Association of each row, shape (n + m,).
-        mode: ``default`` or ``paper``.
-        inference: ``auto`` or ``none``.
-        seed: Of every random stream.
         alternative: Which side the p-value looks at.
     """
 
-    name: str
-    evidence: Similarities
-    targets: tuple[str, str]
-    attributes: tuple[str, str]
-    block: Floats
     cells: Floats
-    items: tuple[str, ...]
-    words: tuple[str, ...]
-    sizes: tuple[int, int, int, int]
     phi: Floats
-    mode: str
-    inference: str
-    seed: int
     alternative: str
 
     @classmethod
@@ -113,58 +68,30 @@ class Comparison:
         targets: Sequence[str],
         attributes: Sequence[str],
         *,
-        mode: str,
-        inference: str,
-        seed: int,
+        mode: str = "default",
+        inference: str = "none",
+        seed: int = 0,
         alternative: str = "two_sided",
         reading: Reading | None = None,
     ) -> Comparison:
-        """Check what every association metric takes.
+        """Check what every association metric takes; in paper mode p is that of the right tail.
 
-        Args:
-            name: The metric's name.
-            evidence: Similarities.
-            targets: Names of X and Y.
-            attributes: Names of A and B.
-            mode: ``default``, or ``paper``: p is that of the right tail, as in the published code.
-            inference: ``auto`` or ``none``.
-            seed: Of every random stream.
-            alternative: ``two_sided``, ``greater`` or ``less``.
-            reading: From the block of one set and na to what is averaged over A and over B; None: the block.
-
-        Raises:
-            UserError: No Similarities, an unknown set or option, or one set twice.
+        ``reading``: from the block of one set and na to what is averaged over A and over B; None: the block.
         """
         check_evidence(name, evidence, mode, inference, seed)
-        check_choice("alternative", alternative, ALTERNATIVES)
-        x, y = pair_of("targets", targets)
-        a, b = pair_of("attributes", attributes)
-        rows = [by_name(evidence.targets, evidence.target_rows(each)) for each in (x, y)]
-        columns = [by_name(evidence.attributes, evidence.attribute_columns(each)) for each in (a, b)]
-        together = evidence.values[np.concatenate(rows)]
-        if len(together):
-            columns = [by_value(together[:, each].mean(axis=0), each) for each in columns]
+        check_choice("alternative", alternative, ("two_sided", "greater", "less"))
+        sides, pair = pair_of("targets", targets), pair_of("attributes", attributes)
+        rows = [by_name(evidence.targets, evidence.target_rows(each)) for each in sides]
+        columns = attribute_columns(evidence, pair, np.concatenate(rows))
         across = np.concatenate(columns)
         some = all(each.size for each in (*rows, *columns))
-        rows, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
-        over = np.concatenate(rows)
-        block = evidence.values[np.ix_(over, across)]
+        over, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
+        block, items, words = block_of(evidence, over, across)
         return cls(
-            name,
-            evidence,
-            (x, y),
-            (a, b),
-            block,
-            block if cells is None else cells,
-            tuple(evidence.targets[i] for i in over.tolist()),
-            tuple(evidence.attributes[i] for i in across.tolist()),
-            (rows[0].size, rows[1].size, columns[0].size, columns[1].size),
-            phis,
-            mode,
-            inference,
-            seed,
-            "greater" if mode == "paper" else alternative,
-        )
+            name, evidence, sides, pair, block, items, words,
+            (rows[0].size, rows[1].size, columns[0].size, columns[1].size), mode, inference, seed,
+            block if cells is None else cells, phis, "greater" if mode == "paper" else alternative,
+        )  # fmt: skip
 
     @property
     def x(self) -> Floats:
@@ -175,11 +102,6 @@ class Comparison:
     def y(self) -> Floats:
         """Associations of the items of Y."""
         return self.phi[self.sizes[0] :]
-
-    @property
-    def empty(self) -> bool:
-        """Whether a set has no usable item."""
-        return min(self.sizes) == 0
 
     @property
     def spread(self) -> bool:
@@ -199,11 +121,9 @@ class Comparison:
     @property
     def params(self) -> dict[str, Any]:
         """What tells this finding from others of its name."""
-        given: dict[str, Any] = {"form": self.evidence.form or None}
-        given |= {"targets": list(self.targets), "attributes": list(self.attributes)}
-        if self.mode == "paper":
-            return {**given, "mode": "paper"}
-        return {**given, **({} if self.alternative == "two_sided" else {"alternative": self.alternative})}
+        if self.mode == "paper" or self.alternative == "two_sided":
+            return super().params
+        return {**super().params, "alternative": self.alternative}
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """The random stream for one purpose; metrics of one test share it."""
@@ -215,23 +135,17 @@ class Comparison:
 
         Beyond 20,000 items, where sampling is slow and says no more, all p are normal tails.
         """
-        found: Permutations = self.once("permutations", self._permutations)
-        return found
-
-    def _permutations(self) -> Permutations:
-        rng = self.stream("partitions")
-        if self.phi.size <= _SAMPLED:
-            return permutation_test(self.x, self.y, rng=rng)
-        found = permutation_test(self.x, self.y, rng=rng, draws=9, exact_up_to=0)
-        right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
-        return replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
-
-    def once(self, what: str, make: Callable[[], Any]) -> Any:
-        """What several metrics of one test need, made once."""
-        key = (what, self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
+        key = ("permutations", self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
         if key not in self.evidence.memo:
-            self.evidence.memo[key] = make()
-        return self.evidence.memo[key]
+            many, rng = self.phi.size > _SAMPLED, self.stream("partitions")
+            drawn = {"draws": 9, "exact_up_to": 0} if many else {}
+            found = permutation_test(self.x, self.y, rng=rng, **drawn)
+            if many:
+                right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
+                found = replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
+            self.evidence.memo[key] = found
+        permutations: Permutations = self.evidence.memo[key]
+        return permutations
 
     @property
     def p_items(self) -> float | None:
@@ -240,38 +154,26 @@ class Comparison:
         sides = {"two_sided": found.two_sided, "greater": found.right, "less": found.left}
         return number(sides[self.alternative])
 
-    def inferred(self, statistic: str, ddof: int) -> Inferred:
-        """Null band, p and interval over targets and attributes; in paper mode p over targets alone.
+    def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
+        """Null band, p and interval of ``d`` or ``difference`` over targets and attributes.
 
-        Args:
-            statistic: ``d`` or ``difference``.
-            ddof: Of d.
+        In paper mode p is over targets alone.
         """
         n, m, na, nb = self.sizes
         sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)
-        found = two_way(self.cells, sizes, statistic)
-        fields: dict[str, Any] = {}
+        found = two_way(self.cells, sizes, statistic, ddof)
+        if found is None:
+            why = "X and Y need three items each" if min(n, m) < 3 else "neither X nor Y varies within itself"
+            fields: dict[str, Any] = {"notes": [f"no interval, and no p over targets and attributes: {why}"]}
+        else:
+            what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
+            fields = crossed_fields(found, f"t over {what}", "no difference", self.alternative)
         if self.mode == "paper":
             scale = 1 / float(self.phi.std(ddof=ddof)) if statistic == "d" else 1.0
             bound = effect_bound(n, m, ddof) if statistic == "d" else np.inf
             null = partition_null(self.phi, n, scale, bound, self.stream("band"), self.seed, "targets")
-            fields = {"p_value": self.p_items, "null": null}
-        if found is None:
-            few = min(n, m) < 3
-            why = "X and Y need three items each" if few else "neither X nor Y varies within itself"
-            return Inferred(fields, [f"no interval, and no p over targets and attributes: {why}"])
-        what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
-        how = f"t over {what}"
-        if self.mode != "paper":
-            low, high = two_way_band(self.cells, sizes, statistic=statistic, level=LEVEL, ddof=ddof)
-            null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"no difference: {how}")
-            fields = {"p_value": found.p_value(self.alternative), "null": null}
-
-        def limits(level: float) -> Interval | None:
-            ends = two_way_interval(self.cells, sizes, statistic=statistic, level=level, ddof=ddof)
-            return plain_interval(*ends, how, level)
-
-        return Inferred(fields | {"interval": limits(LEVEL)}, [], limits)
+            fields |= {"p_value": self.p_items, "null": null}
+        return fields
 
     def p_details(self) -> Details:
         """All p-values of the permutation test and how they came about; nothing where none is wanted."""
@@ -297,63 +199,41 @@ class Comparison:
         found: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
         if self.empty:
             return found
-        some = self.spread
         return found | {
             "difference": number(self.difference),
-            "bound": number(effect_bound(n, m, ddof)) if n + m > ddof else None,
-            "effect_size": number(effect_size(self.x, self.y, ddof)) if some else None,
-            "cohens_d": number(cohens_d(self.x, self.y)) if some else None,
+            "bound": number(effect_bound(n, m, ddof)),
+            "effect_size": number(effect_size(self.x, self.y, ddof)),
+            "cohens_d": number(cohens_d(self.x, self.y)),
             "auc": number(auc(self.x, self.y)),
-            "point_biserial": number(point_biserial(self.x, self.y)) if some else None,
+            "point_biserial": number(point_biserial(self.x, self.y)),
         }
 
     def finding(
         self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
     ) -> Finding:
         """A Finding with what the comparison and the definition say filled in."""
-        n, m = self.sizes[:2]
-        groups = [GroupSize(key=self.targets[0], n=n), GroupSize(key=self.targets[1], n=m)]
         notes = [*self._notes(), *fields.pop("notes", [])]
-        parts = self._parts()
-        return finding_of(
-            self.name,
-            self.evidence,
-            {**self.params, **params},
-            (self.targets, self.attributes),
-            value=value,
-            reason=reason if value is None else None,
-            n=n + m,
-            groups=groups,
-            parts=parts,
-            notes=notes,
-            **fields,
-        )
+        return super().finding(params, value, reason, parts=self._parts(), notes=notes, **fields)
 
     def _parts(self) -> list[Part]:
         parts = []
         for name, phi in zip(self.targets, (self.x, self.y), strict=True):
-            value = number(phi.mean()) if phi.size and not self.empty else None
+            value = None if self.empty else number(phi.mean())
             sd = number(phi.std(ddof=1)) if phi.size > 1 and value is not None else None
-            reason = None if value is not None else "empty_set"
+            reason = "empty_set" if value is None else None
             parts.append(
-                Part(kind="set", key=name, value=value, n=phi.size, reason=reason, details={"sd": sd})
+                Part(kind="set", key=name, value=value, reason=reason, details={"sd": sd}, n=phi.size)
             )
         return parts
 
     def _notes(self) -> list[str]:
         n, m, na, _ = self.sizes
-        notes = [
-            f"the set {name!r} has no usable item"
-            for name, size in zip((*self.targets, *self.attributes), self.sizes, strict=True)
-            if not size
-        ]
+        notes = []
         pairs = (("targets", self.items, n, self.targets), ("attributes", self.words, na, self.attributes))
-        for what, ids, cut, names in pairs:
+        for what, ids, cut, (x, y) in pairs:
             both = len(set(ids[:cut]) & set(ids[cut:]))
             if both:
-                notes.append(
-                    f"{names[0]!r} and {names[1]!r} share {both} of their {what}; they count in both"
-                )
+                notes.append(f"{x!r} and {y!r} share {both} of their {what}; they count in both")
         twice = set(self.items) & set(self.words) if self.evidence.kind == "cosine" else set()
         if twice:
             notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
@@ -370,24 +250,16 @@ class Comparison:
 
 def _read_sets(
     evidence: Similarities, rows: Sequence[Ints], across: Ints, na: int, reading: Reading | None
-) -> tuple[list[Ints], Floats | None, Floats]:
-    """Rows of each set in the order of their associations, what is averaged (None: the block), and these."""
+) -> tuple[Ints, Floats | None, Floats]:
+    """Rows of both sets, each in the order of its associations; what is averaged (None: the block); these."""
     blocks = [evidence.values[np.ix_(each, across)] for each in rows]
     cells = blocks if reading is None else [reading(block, na) for block in blocks]
-    phis = [_mean_difference(each, na) for each in cells]
+    a, b = np.arange(na), np.arange(na, across.size)
+    some = bool(a.size and b.size)  # else there is nothing to take for an association
+    phis = [associations(each, a, b) if some else np.zeros(len(each)) for each in cells]
     orders = [np.argsort(each, kind="stable") for each in phis]
-    return (
-        [each[order] for each, order in zip(rows, orders, strict=True)],
-        None
-        if reading is None
-        else np.concatenate([c[order] for c, order in zip(cells, orders, strict=True)]),
-        np.concatenate([phi[order] for phi, order in zip(phis, orders, strict=True)]),
-    )
 
+    def ordered(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])
 
-def _mean_difference(block: Floats, na: int) -> Floats:
-    """Association of each row; zeros where a set of attributes is empty."""
-    if not 0 < na < block.shape[1]:
-        return np.zeros(len(block))
-    columns = np.arange(block.shape[1])
-    return associations(block, columns[:na], columns[na:])
+    return ordered(rows), None if reading is None else ordered(cells), ordered(phis)

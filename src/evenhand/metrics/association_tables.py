@@ -12,9 +12,8 @@ import polars as pl
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association import effects_without
 from evenhand.metrics.association_findings import Comparison
-from evenhand.metrics.attribution import READINGS, word_values
 from evenhand.metrics.building import number
-from evenhand.metrics.single_set import SingleSet
+from evenhand.metrics.similarity_findings import SingleSet
 from evenhand.stats.association import (
     attribute_contributions,
     effect_size,
@@ -29,40 +28,19 @@ Test: TypeAlias = tuple[str, str, str, str]
 ITEM_DRAWS = 9_999  # partitions of the attributes for an item's p, where they are too many to list
 _LISTED = 12  # exact p of an item up to 12 v 12 attributes
 
-_TEST = dict.fromkeys(("form", "x", "y", "a", "b"), pl.String)
-CONTRIBUTIONS = {
-    **_TEST,
-    **dict.fromkeys(("role", "item"), pl.String),
-    **dict.fromkeys(("association", "contribution", "without"), pl.Float64),
-}
-SINGLE_CATEGORY = {
-    **dict.fromkeys(("form", "set", "a", "b", "item"), pl.String),
-    **dict.fromkeys(("effect_size", "p_value"), pl.Float64),
-    "n": pl.Int64,
-}
-LEVELS = {
-    **dict.fromkeys(("form", "set", "attribute_set"), pl.String),
-    **dict.fromkeys(("mean", "sd"), pl.Float64),
-    "n": pl.Int64,
-}
-ATTRIBUTION = {
-    **dict.fromkeys(("group", "reading"), pl.String),
-    "rank": pl.Int64,
-    **dict.fromkeys(("word", "sentiment"), pl.String),
-    "value": pl.Float64,
-}
+_TEST = ("form", "x", "y", "a", "b")
+CONTRIBUTIONS: dict[str, Any] = dict.fromkeys((*_TEST, "role", "item"), pl.String)
+CONTRIBUTIONS |= dict.fromkeys(("association", "contribution", "without"), pl.Float64)
+SINGLE_CATEGORY: dict[str, Any] = dict.fromkeys(("form", "set", "a", "b", "item"), pl.String)
+SINGLE_CATEGORY |= {"effect_size": pl.Float64, "p_value": pl.Float64, "n": pl.Int64}
+LEVELS: dict[str, Any] = dict.fromkeys(("form", "set", "attribute_set"), pl.String)
+LEVELS |= {"mean": pl.Float64, "sd": pl.Float64, "n": pl.Int64}
 
 
 def association_tables(
     evidence: Similarities, tests: Iterable[Test], *, ddof: int = 1, seed: int = 0
 ) -> dict[str, pl.DataFrame]:
-    """What lies behind the effect sizes of some tests.
-
-    Args:
-        evidence: Similarities.
-        tests: Names (x, y, a, b) of the sets of each test.
-        ddof: Of the standard deviation in d without an item, 1 or 0.
-        seed: Of partitions of the attributes too many to list.
+    """What lies behind the effect sizes of some tests: names (x, y, a, b) of the sets of each.
 
     Returns:
         ``contributions``: a row for each item of each test, with its association, what it adds to the mean
@@ -91,54 +69,18 @@ def association_tables(
     }
 
 
-def attribution_table(
-    evidence: Similarities,
-    targets: Sequence[str],
-    attributes: Sequence[str],
-    *,
-    readings: Sequence[str] = READINGS,
-    scale: float = 100.0,
-) -> pl.DataFrame:
-    """Every word for every group in the order of a reading, as ``pleasant_at_k`` ranks them.
-
-    Args:
-        evidence: Similarities.
-        targets: Names of sets of images.
-        attributes: Names of the sets A and B of words.
-        readings: As in ``pleasant_at_k``.
-        scale: The model's own logit scale.
-
-    Returns:
-        group, reading, rank, word, sentiment (the name of the word's set), value. A group without usable
-        images has no rows.
-
-    Raises:
-        UserError: An unknown set or reading.
-    """
-    rows = [
-        (group, reading, *row)
-        for group in targets
-        for reading in readings
-        for row in word_values(evidence, group, attributes, reading, scale)
-    ]
-    return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
-
-
 def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFrame:
     x, y, a, b = test
-    asked = Comparison.make(
-        "association_effect_size", evidence, (x, y), (a, b), mode="default", inference="none", seed=0
-    )
+    asked = Comparison.make("association_effect_size", evidence, (x, y), (a, b))
     if asked.empty:
         return pl.DataFrame(schema=CONTRIBUTIONS)
     n, m, na, nb = asked.sizes
     rows, columns = np.arange(n + m), np.arange(na + nb)
     nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
     added = attribute_contributions(asked.block, rows[:n], rows[n:], columns[:na], columns[na:])
-    named = {"form": evidence.form, "x": x, "y": y, "a": a, "b": b}
     return _frame(
         {
-            **{key: [value] * (n + m + na + nb) for key, value in named.items()},
+            **dict(zip(_TEST, (evidence.form, *test), strict=True)),
             "role": ["x"] * n + ["y"] * m + ["a"] * na + ["b"] * nb,
             "item": [*asked.items, *asked.words],
             "association": np.concatenate([asked.phi, nearer]),
@@ -150,29 +92,29 @@ def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFram
 
 
 def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int) -> pl.DataFrame:
-    asked = SingleSet.make(
-        "single_category_association", evidence, name, pair, mode="default", inference="none", seed=seed
-    )
+    asked = SingleSet.make("single_category_association", evidence, name, pair, seed=seed)
     if asked.empty:
         return pl.DataFrame(schema=SINGLE_CATEGORY)
     near, far = asked.block[:, : asked.na], asked.block[:, asked.na :]
     whole = asked.block.mean(axis=0)
     effects = single_category(asked.block, np.arange(asked.na), np.arange(asked.na, len(asked.words)))
-    few = max(asked.na, asked.nb) <= _LISTED
+    few = max(asked.sizes[1:]) <= _LISTED
     tests = permutation_tests(
         near, far, rng=asked.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
     )
     test = permutation_test(whole[: asked.na], whole[asked.na :], rng=asked.stream("words"))
-    count = 1 + asked.n
+    n = len(asked.items)
     d = effect_size(whole[: asked.na], whole[asked.na :])
-    named = {"form": evidence.form, "set": name, "a": pair[0], "b": pair[1]}
     return _frame(
         {
-            **{key: [value] * count for key, value in named.items()},
+            "form": evidence.form,
+            "set": name,
+            "a": pair[0],
+            "b": pair[1],
             "item": [None, *asked.items],
             "effect_size": np.array([d, *effects]),
             "p_value": np.array([test.two_sided, *(each.two_sided for each in tests)]),
-            "n": [asked.n] + [1] * asked.n,
+            "n": [n] + [1] * n,
         },
         SINGLE_CATEGORY,
     )

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.results import Dropped, Finding, Interval, Null, Part
@@ -16,14 +17,18 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import number, percentile_interval
 from evenhand.metrics.matching import top_weights
 from evenhand.metrics.prepared import LEVEL, check_k
-from evenhand.metrics.single_set import SingleSet
-from evenhand.stats.hypergeometric import log_choose
+from evenhand.metrics.similarity_findings import SingleSet
+from evenhand.stats.hypergeometric import top_outcomes
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 READINGS = ("softmax", "argmax", "cosine")
+ATTRIBUTION = {
+    "group": pl.String, "reading": pl.String, "rank": pl.Int64, "word": pl.String, "sentiment": pl.String,
+    "value": pl.Float64,
+}  # fmt: skip
 REPLICATES = 1_999
 _CELLS = 8_000_000
 _ROUNDING = 1e-12
@@ -81,29 +86,34 @@ def pleasant_at_k(
         return words.finding(k, None, reason)
     weights = top_weights(words.values[None], k)[0]
     value = float(weights[words.pleasant].sum() / k)
-    fields = _inference(words, k, value) if inference == "auto" else {}
-    return words.counted(words.finding(k, value, parts=_parts(words, weights), **fields))
+    fields: dict[str, Any] = {}
+    if inference == "auto":
+        null, p = _drawn_words(words, k, value)
+        fields = {"null": null, "p_value": p, "interval": _over_images(words, k)}
+    return words.finding(k, value, parts=_parts(words, weights), **fields)
 
 
-def word_values(
-    evidence: Similarities, target: str, attributes: Sequence[str], reading: str, scale: float
-) -> list[tuple[int, str, str, float]]:
-    """Rank, word, its set and value, of all words, the first first; equal values share the best rank.
+def attribution_table(
+    evidence: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    *,
+    readings: Sequence[str] = READINGS,
+    scale: float = 100.0,
+) -> pl.DataFrame:
+    """Every word for every group in the order of a reading, as ``pleasant_at_k`` ranks them.
 
-    Args:
-        evidence: Similarities.
-        target: Name of the set of images.
-        attributes: Names of the sets A and B of words.
-        reading: As in ``pleasant_at_k``.
-        scale: As there.
-
-    Raises:
-        UserError: An unknown set or option.
+    Equal values share the best rank; ``sentiment`` is the name of the word's set. A group without usable
+    images has no rows.
     """
-    words = _Words.make(
-        evidence, target, attributes, reading, scale, mode="default", inference="none", seed=0
-    )
-    return [] if words.asked.empty else words.ranked(np.ones(words.columns.size, dtype=bool))
+    rows: list[tuple[object, ...]] = []
+    for group in targets:
+        for reading in readings:
+            words = _Words.make(evidence, group, attributes, reading, scale)
+            if not words.asked.empty:
+                every = np.ones(words.columns.size, dtype=bool)
+                rows += [(group, reading, *row) for row in words.ranked(every)]
+    return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,24 +127,14 @@ class _Words:
 
     @classmethod
     def make(
-        cls,
-        evidence: Similarities,
-        target: str,
-        attributes: Sequence[str],
-        reading: str,
-        scale: float,
-        *,
-        mode: str,
-        inference: str,
-        seed: int,
-    ) -> _Words:
+        cls, evidence: Similarities, target: str, attributes: Sequence[str], reading: str, scale: float,
+        **options: Any,
+    ) -> _Words:  # fmt: skip
         """Check what is asked for."""
         check_choice("reading", reading, READINGS)
         if not (np.isfinite(scale) and scale > 0):
             raise ParameterError(f"scale={scale!r} is not possible; give the model's logit scale, above 0")
-        asked = SingleSet.make(
-            "pleasant_at_k", evidence, target, attributes, mode=mode, inference=inference, seed=seed
-        )
+        asked = SingleSet.make("pleasant_at_k", evidence, target, attributes, **options)
         return cls(asked, np.flatnonzero(~asked.in_both), reading, scale)
 
     def reason(self, k: int) -> str | None:
@@ -156,7 +156,13 @@ class _Words:
     @cached_property
     def of_each(self) -> Floats:
         """What each image says of each word, shape (n, W)."""
-        return _of_each(self.asked.block[:, self.columns], self.reading, self.scale)
+        block = self.asked.block[:, self.columns]
+        if self.reading == "cosine":
+            return block
+        if self.reading == "argmax":
+            return top_weights(block, 1)
+        weight = np.exp(self.scale * (block - block.max(axis=1, keepdims=True)))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     @cached_property
     def values(self) -> Floats:
@@ -179,43 +185,21 @@ class _Words:
             words, pleasant = float(self.columns.size), float(self.pleasant.sum())
             fields["details"] = {"words": words, "pleasant_words": pleasant}
         if self.left_out:
+            both = Dropped(reason="word of both sets", count=self.left_out)
+            fields["dropped"] = [both] if value is not None else []
             fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
         params = {"k": k, "reading": self.reading, "scale": scale}
         return self.asked.finding(params, value, reason, **fields)
 
-    def counted(self, finding: Finding) -> Finding:
-        """The finding with the words of both sets among what is dropped."""
-        if not self.left_out:
-            return finding
-        both = Dropped(reason="word of both sets", count=self.left_out)
-        return finding.model_copy(update={"dropped": [*finding.dropped, both]})
 
-
-def _of_each(block: Floats, reading: str, scale: float) -> Floats:
-    """What each image says of each word, shape (n, W)."""
-    if reading == "cosine":
-        return block
-    if reading == "argmax":
-        return top_weights(block, 1)
-    weight = np.exp(scale * (block - block.max(axis=1, keepdims=True)))
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
-
-
-def _inference(words: _Words, k: int, value: float) -> dict[str, Any]:
-    null, p = _drawn_words(words.columns.size, int(words.pleasant.sum()), k, value)
-    return {"null": null, "p_value": p, "interval": _over_images(words, k)}
-
-
-def _drawn_words(words: int, pleasant: int, k: int, value: float) -> tuple[Null, float]:
+def _drawn_words(words: _Words, k: int, value: float) -> tuple[Null, float]:
     """K words drawn from all: the share of pleasant ones is hypergeometric."""
-    count = np.arange(max(0, k - (words - pleasant)), min(k, pleasant) + 1)
-    log_weight = log_choose(pleasant, count) + log_choose(words - pleasant, k - count)
-    chance = np.exp(log_weight - log_weight.max())
-    chance /= chance.sum()
-    below, share = np.cumsum(chance), count / k
+    pleasant, total = int(words.pleasant.sum()), words.columns.size
+    counts, chance = top_outcomes((pleasant, total - pleasant), k, words.asked.stream("words"))
+    below, share = np.cumsum(chance), counts[:, 0] / k
     low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
     high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
-    mean = pleasant / words
+    mean = pleasant / total
     far = np.abs(share - mean) >= abs(value - mean) - 1e-12
     null = Null(mean=mean, low=float(low), high=float(high), level=LEVEL, method="k words drawn from all")
     return null, min(1.0, float(chance[far].sum()))
@@ -237,7 +221,7 @@ def _over_images(words: _Words, k: int) -> Interval | None:
 
 
 def _parts(words: _Words, weights: Floats) -> list[Part]:
-    n = words.asked.n
+    n = len(words.asked.items)
     return [
         Part(kind="word", key=word, value=number(value), n=n, details={"set": name, "rank": float(rank)})
         for rank, word, name, value in words.ranked(weights > 0)

@@ -14,7 +14,7 @@ from evenhand.core.results import Finding, Interval, Key, Part, key_of
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.paired_predictions import Aligned
 from evenhand.metrics.building import agreeing, as_finding, number
-from evenhand.metrics.class_effects import ClassEffects, class_effects, effect_squares, summary_limits
+from evenhand.metrics.class_effects import ClassEffects, class_effects, summary_limits
 from evenhand.metrics.compared_counts import Both, Compared, compared_rows
 from evenhand.metrics.compared_inference import both_values, difference_of, inferred, null_around
 from evenhand.metrics.effect_options import EffectOptions
@@ -171,10 +171,9 @@ class _Differences:
 
     def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
-        prepared, effects, _ = effects_of(self.compared, place)
+        _, effects, _ = effects_of(self.compared, place)
         summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
-        options = EffectOptions.make("separation", {"inference": "none"})
-        corrected, ends = summary_limits(prepared, options, effects, summary)
+        corrected, ends = summary_limits(effects, summary)
 
         def limits(level: float) -> Figure:
             low, high, _ = ends(level, float("nan"))
@@ -213,7 +212,7 @@ def effects_of(pair: Compared, place: int) -> tuple[Prepared, ClassEffects, Squa
     prepared = Prepared.of(pair.singles[place], pair.aligned.by, pair.seed)
     options = EffectOptions.make("separation", {"inference": "none"})
     effects = class_effects(prepared, options)
-    return prepared, effects, effect_squares(prepared, options, effects)
+    return prepared, effects, effects.squares
 
 
 def accuracy_changes(pair: Compared) -> list[Part]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from evenhand.core.results import Finding
+from evenhand.metrics.class_effects import ClassEffects, class_effects
 from evenhand.metrics.effect_findings import pooled_finding, single_table, skewness_finding, summary_finding
 from evenhand.metrics.effect_options import EffectKeywords, EffectOptions
 from evenhand.metrics.prepared import By, Evidence, Prepared
@@ -38,8 +39,7 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
 
     Source: Albuquerque et al. 2024, eq. 2-4 and Appendix G.2.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return skewness_finding(prepared, "skewsize", EffectOptions.make("separation", options))
+    return skewness_finding(_effects(evidence, by, seed, "separation", options), "skewsize")
 
 
 def skewsize_sufficiency(
@@ -52,8 +52,7 @@ def skewsize_sufficiency(
 
     Source: Albuquerque et al. 2024, section 2.3.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return skewness_finding(prepared, "skewsize_sufficiency", EffectOptions.make("sufficiency", options))
+    return skewness_finding(_effects(evidence, by, seed, "sufficiency", options), "skewsize_sufficiency")
 
 
 def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
@@ -66,8 +65,7 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
 
     Source: Albuquerque et al. 2024, eq. 2 and section 2.3.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return single_table(prepared, "cramers_v", EffectOptions.make("independence", options))
+    return single_table(_effects(evidence, by, seed, "independence", options), "cramers_v")
 
 
 def cramers_v_pooled(
@@ -87,9 +85,8 @@ def cramers_v_pooled(
 
     Source: the sum over strata of independent chi-squared tests; Cramér 1946.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    bound = EffectOptions.make("separation", {**options, "statistic": "cramers_v"})
-    return pooled_finding(prepared, "cramers_v_pooled", bound)
+    options = {**options, "statistic": "cramers_v"}
+    return pooled_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_pooled")
 
 
 def cramers_v_mean(
@@ -105,8 +102,7 @@ def cramers_v_mean(
 
     Source: Albuquerque et al. 2024, eq. 2.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return summary_finding(prepared, "cramers_v_mean", EffectOptions.make("separation", options))
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_mean")
 
 
 def cramers_v_median(
@@ -121,8 +117,7 @@ def cramers_v_median(
 
     Source: Albuquerque et al. 2024, eq. 2.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return summary_finding(prepared, "cramers_v_median", EffectOptions.make("separation", options))
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_median")
 
 
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
@@ -134,8 +129,7 @@ def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpac
 
     Source: Albuquerque et al. 2024, eq. 2.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return summary_finding(prepared, "cramers_v_max", EffectOptions.make("separation", options))
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_max")
 
 
 def cramers_v_corrected(
@@ -150,9 +144,8 @@ def cramers_v_corrected(
 
     Source: Bergsma 2013, eq. 6-7.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    bound = EffectOptions.make("separation", {**options, "statistic": "bergsma"})
-    return summary_finding(prepared, "cramers_v_corrected", bound)
+    options = {**options, "statistic": "bergsma"}
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_corrected")
 
 
 def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
@@ -165,5 +158,8 @@ def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKe
 
     Source: Albuquerque et al. 2024, Appendix B and Table 5.
     """
-    prepared = Prepared.of(evidence, by, seed)
-    return summary_finding(prepared, "phi", EffectOptions.make("separation", {**options, "statistic": "phi"}))
+    return summary_finding(_effects(evidence, by, seed, "separation", {**options, "statistic": "phi"}), "phi")
+
+
+def _effects(evidence: Evidence, by: By, seed: int, form: str, options: EffectKeywords) -> ClassEffects:
+    return class_effects(Prepared.of(evidence, by, seed), EffectOptions.make(form, options))

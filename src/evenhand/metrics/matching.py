@@ -89,35 +89,17 @@ def match_items(
 ) -> tuple[tuple[str, ...], Floats, int]:
     """The phi of each image of ``match_association``, by which models are compared image by image.
 
-    Args:
-        evidence: Similarities of kind ``probability``.
-        targets: Names of the sets of images X and Y.
-        attributes: Names of the sets of words A and B.
-        k: How many matches count.
-        reading: Which they are.
-
     Returns:
         Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
-
-    Raises:
-        UserError: Cosines, or an unknown set or option.
     """
-    asked = _asked(
-        evidence, targets, attributes, k, reading, alternative="two_sided", mode="default",
-        inference="none", seed=0,
-    )  # fmt: skip
+    asked = _asked(evidence, targets, attributes, k, reading)
     return asked.items, asked.phi, asked.sizes[0]
 
 
 def top_weights(values: Floats, k: int) -> Floats:
     """Chance of each entry to be among the k largest of its row, over all orders of equal ones.
 
-    Args:
-        values: Shape (R, W).
-        k: From 1 to W.
-
-    Returns:
-        Shape (R, W), in [0, 1]; every row adds up to k.
+    Every row adds up to k.
     """
     width = values.shape[1]
     last = np.partition(values, width - k, axis=1)[:, width - k, None]
@@ -166,7 +148,7 @@ def _finding(asked: Comparison, k: int, reading: str, standardised: bool) -> Fin
     details: Details = asked.scale_details(1)
     fields: dict[str, Any] = {}
     if asked.infers:
-        fields = asked.inferred("d" if standardised else "difference", 1).as_fields()
+        fields = asked.inferred("d" if standardised else "difference", 1)
         if reading == "per_group":
             bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
             details["p_items"], null = _group_test(asked, k, scale, bound)
@@ -211,29 +193,19 @@ def _group_test(asked: Comparison, k: int, scale: float, bound: float) -> tuple[
     """
     n, m, na, _ = asked.sizes
     rng = asked.stream("groups")
-    total, null = n + m, []
+    total, found = n + m, []
+    signs = np.where(np.arange(asked.block.shape[1]) < na, 1.0, -1.0)
     rows = max(1, _CELLS // max(total, asked.block.shape[1]))
     for start in range(0, BAND_DRAWS, rows):
         count = min(rows, BAND_DRAWS - start)
         chosen = np.zeros((count, total))
         picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
         np.put_along_axis(chosen, picked, 1.0, axis=1)
-        null.append(_group_difference(chosen / n, (1 - chosen) / m, asked.block, na, k))
-    draws = np.concatenate(null)
+        means = [weights @ asked.block for weights in (chosen / n, (1 - chosen) / m)]
+        first, second = ((top_weights(each, k) * each) @ signs / k for each in means)
+        found.append(first - second)
+    draws = np.concatenate(found)
     side = {"two_sided": "both", "greater": "high", "less": "low"}[asked.alternative]
     band = np.clip(draws * scale, -bound, bound)
-    how = "random partitions of the images"
-    return (
-        resampled_p(draws, asked.difference, side),
-        null_band(band, level=LEVEL, method=how, seed=asked.seed),
-    )
-
-
-def _group_difference(first: Floats, second: Floats, block: Floats, na: int, k: int) -> Floats:
-    """Value for each pair of weighted groups of images; weights of shape (R, n + m)."""
-    signs = np.where(np.arange(block.shape[1]) < na, 1.0, -1.0)
-    sides = []
-    for weights in (first, second):
-        means = weights @ block
-        sides.append((top_weights(means, k) * means) @ signs / k)
-    return np.asarray(sides[0] - sides[1])
+    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=asked.seed)
+    return resampled_p(draws, asked.difference, side), null

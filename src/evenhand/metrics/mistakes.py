@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +21,10 @@ _MOST_GROUPS = 200  # groups compared in pairs, those with the most mistakes
 _FEWEST_MISTAKES = 5  # a group with fewer says little about how mistakes fall
 _ALIKE = 0.1 + 1e-9  # accuracies that differ by no more are alike
 
-SCHEMA = {
-    "by": pl.String,
-    "truth": pl.String,
-    "order": pl.Int32,
-    "group": pl.String,
-    "prediction": pl.String,
-    "n": pl.Float64,
-    "share": pl.Float64,
-    "class_accuracy": pl.Float64,
-    "group_accuracy": pl.Float64,
-    "effect_size": pl.Float64,
-}
+SCHEMA: dict[str, Any] = {
+    "by": pl.String, "truth": pl.String, "order": pl.Int32, "group": pl.String, "prediction": pl.String,
+    **dict.fromkeys(("n", "share", "class_accuracy", "group_accuracy", "effect_size"), pl.Float64),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +69,10 @@ def prediction_differences(
     prepared = Prepared.of(evidence, by, seed)
     effects = class_effects(prepared, EffectOptions(inference="none"))
     value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
-    ranked = sorted(prepared.classes, key=lambda c: -_promise(c, value_of[c.label]))[:_CANDIDATES]
-    contrasts = [_contrast(cells, value_of[cells.label]) for cells in ranked]
-    best = sorted((c for c in contrasts if c is not None), key=lambda c: (c.rank, -c.score))[:classes]
+    ranked = sorted(prepared.classes, key=lambda one: -np.nan_to_num(_accuracy(one) * value_of[one.label]))
+    some = [(one, value_of[one.label]) for one in ranked[:_CANDIDATES]]
+    contrasts = [_contrast(cells, effect) for cells, effect in some if not np.isnan(effect)]
+    best = sorted(contrasts, key=lambda one: (one.rank, -one.score))[:classes]
     rows = [row for order, contrast in enumerate(best) for row in _rows(prepared, contrast, order, top)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -87,17 +81,11 @@ def _accuracy(cells: ClassCells) -> float:
     return float(cells.n[cells.prediction == cells.label].sum() / cells.n.sum())
 
 
-def _promise(cells: ClassCells, effect: float) -> float:
-    return 0.0 if np.isnan(effect) else _accuracy(cells) * effect
-
-
-def _contrast(cells: ClassCells, effect: float) -> _Contrast | None:
+def _contrast(cells: ClassCells, effect: float) -> _Contrast:
     """The pair of groups of like accuracy with the most unlike mistakes, or of unlike where none is alike.
 
     Where fewer than two groups make mistakes, or all make the same, all predictions are compared instead.
     """
-    if np.isnan(effect):
-        return None
     table, groups, labels = cells.dense()
     wrong = table[:, labels != cells.label]
     mistakes = wrong.sum(axis=1)

@@ -10,10 +10,13 @@ import numpy.typing as npt
 
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.contingency import Association, TableBatch
-from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, gamma_null
+from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, permutation_moments
+from evenhand.stats.relabelling import each_exceeded, exceeded
 from evenhand.stats.unit_tables import UnitTables
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer]
+Margins = tuple[Floats, Floats]
 Streams = Callable[[int], np.random.Generator]
 
 _SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
@@ -25,20 +28,19 @@ _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
 _SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
 _ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
+_RARE = (1 + _ENOUGH) / (1 + REPLICATES)  # p below which fewer than these exceed
 _CHUNK = 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class NullEffects:
-    """The null distribution of k effect sizes.
+    """The null distribution of k effect sizes; arrays have shape (k,).
 
     Attributes:
-        draws: Replicates of the statistic, shape (replicates, k).
-        mean: Its mean, shape (k,).
-        low: The least of the null band, shape (k,): its test is one-sided.
-        high: Its 95 % point, shape (k,).
-        p: P(at least the observed chi-squared), shape (k,).
-        method: How each was made, length k.
+        draws: Replicates of the statistic, shape (replicates, k), and their ``mean``.
+        low: The least of the null band: its test is one-sided; ``high``: its 95 % point.
+        p: P(at least the observed chi-squared).
+        method: How each was made.
         total: P of chi-squared summed over the tables; NaN without one.
     """
 
@@ -55,12 +57,7 @@ class NullEffects:
 class NullChi2:
     """The null distribution of k chi-squared statistics, from which that of any measure follows.
 
-    Attributes:
-        draws: Replicates, shape (replicates, k).
-        band: Ends of the null band, shape (2, k): the least, and the 95 % point.
-        p: P(at least the observed value), shape (k,).
-        method: How each was made, length k.
-        total: P of chi-squared summed over the tables; NaN without one.
+    As ``NullEffects``; ``band``: the ends of the null band, shape (2, k).
     """
 
     draws: Floats
@@ -82,26 +79,27 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
     (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones below 1,000, are resampled.
     """
-    gamma = gamma_null(batch, tables)
+    gamma = GammaNull.of_moments(*permutation_moments(batch, tables))
     usable = tables.dof > 0
     p = np.where(usable, gamma.p_value(tables.chi2), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
-    resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))
-    resampled = resampled[:_MOST_RESAMPLED]
-    drawn = usable & ~square
+    resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))[:_MOST_RESAMPLED]
+    drawn = usable & ~square & ~np.isnan(gamma.shape)
     drawn[resampled] = False
-    chi2 = _gamma_draws(gamma.shape, gamma.scale, drawn, streams)
+    chi2 = np.full((REPLICATES, p.size), np.nan)
+    for table in np.flatnonzero(drawn).tolist():
+        chi2[:, table] = streams(table).gamma(gamma.shape[table], gamma.scale[table], REPLICATES)
     band = np.stack([np.zeros(p.size), gamma.quantile(LEVEL)])
     method = ["gamma with exact permutation moments"] * p.size
     for table in np.flatnonzero(square).tolist():
-        values, weight = exact_2x2(dense_table(batch, table))
+        values, weight = exact_2x2(_dense_table(batch, table))
         chi2[:, table] = streams(table).choice(values, REPLICATES, p=weight)
-        at_least = values >= tables.chi2[table] - _slack(tables.chi2[table])
-        p[table] = min(1.0, weight[at_least].sum())
+        p[table] = min(1.0, weight[values >= _reached(tables.chi2[table])].sum())
         upper = min(int(np.searchsorted(np.cumsum(weight), LEVEL)), values.size - 1)
         band[:, table] = values[0], values[upper]
         method[table] = "exact enumeration"
-    _resample(batch, tables, resampled, streams, p, chi2, band)
+    _resample(batch, tables, resampled, streams, p, chi2)
+    band[:, resampled] = chi2[:, resampled].min(axis=0), np.quantile(chi2[:, resampled], LEVEL, axis=0)
     for table in resampled.tolist():
         method[table] = "permutation with fixed margins"
     # a value that is an end of its band must not fall outside by rounding
@@ -123,14 +121,13 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
     """
     chi2 = units.draws(rng, REPLICATES)
     chi2[:, tables.dof <= 0] = np.nan
-    mean, variance = chi2.mean(axis=0), chi2.var(axis=0)
-    exceeding = (chi2 >= tables.chi2 - 1e-9 * np.maximum(1.0, tables.chi2)).sum(axis=0)
-    p = np.where(tables.dof > 0, (1 + exceeding) / (1 + REPLICATES), np.nan)
-    beyond = GammaNull.of_moments(mean, variance).p_value(tables.chi2)
-    p = np.where((exceeding < _ENOUGH) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
-    band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
     if units.fixed:
-        return NullChi2(chi2, np.full(band.shape, np.nan), np.full(p.shape, np.nan), [""] * p.size, np.nan)
+        nothing = np.full((3, tables.dof.size), np.nan)
+        return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
+    p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
+    beyond = GammaNull.of_moments(chi2.mean(axis=0), chi2.var(axis=0)).p_value(tables.chi2)
+    p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
+    band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
     sums = np.nansum(chi2, axis=1)
     moments = np.array([sums.mean()]), np.array([sums.var()])  # units may be in several tables
     total = _p_of_sum(chi2, tables, moments, sparse=True, tail=not bool(units.few.any()))
@@ -142,29 +139,24 @@ def _p_of_sum(
 ) -> float:
     """P of chi-squared summed over tables: gamma with the summed moments; of the draws in sparse tables.
 
-    Args:
-        chi2: Draws of each table, shape (replicates, T).
-        tables: As observed.
-        moments: Means and variances, which add up to those of the sum.
-        sparse: Whether a table was enumerated or resampled.
-        tail: Whether the gamma tail may go on where hardly a draw exceeds.
+    ``sparse``: whether a table was enumerated or resampled; ``tail``: whether the gamma tail may go on where
+    hardly a draw exceeds.
     """
     usable = tables.dof > 0
     if not usable.any():
         return float("nan")
-    observed, sums = float(tables.chi2[usable].sum()), np.nansum(chi2[:, usable], axis=1)
+    observed = float(tables.chi2[usable].sum())
     mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
     gamma = float(GammaNull.of_moments(mean, variance).p_value(np.array([observed]))[0])
-    exceeding = int((sums >= observed - _slack(observed)).sum())
-    drawn = (1 + exceeding) / (1 + len(sums))
-    if not np.isfinite(gamma) or (sparse and exceeding >= _ENOUGH):
+    drawn = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
+    if not np.isfinite(gamma) or (sparse and drawn >= _RARE):
         return drawn
     if not sparse:
         return gamma
     return min(drawn, gamma) if tail else drawn
 
 
-def dense_table(batch: TableBatch, table: int) -> Floats:
+def _dense_table(batch: TableBatch, table: int) -> Floats:
     """One table as an array (rows, columns) without empty ones."""
     start, stop = np.searchsorted(batch.table, [table, table + 1])
     _, row = np.unique(batch.row[start:stop], return_inverse=True)
@@ -174,8 +166,8 @@ def dense_table(batch: TableBatch, table: int) -> Floats:
     return dense
 
 
-def _slack(chi2: float) -> float:
-    return 1e-9 * max(1.0, chi2)  # equal tables must count as equal whatever the rounding
+def _reached(chi2: float) -> float:
+    return chi2 - 1e-9 * max(1.0, chi2)  # equal tables must count as equal whatever the rounding
 
 
 def _enumerable(batch: TableBatch) -> npt.NDArray[np.bool_]:
@@ -197,57 +189,36 @@ def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.
     return np.asarray((tables.n < _SMALL) | sparse | few)
 
 
-def _gamma_draws(shape: Floats, scale: Floats, usable: npt.NDArray[np.bool_], streams: Streams) -> Floats:
-    draws = np.full((REPLICATES, shape.size), np.nan)
-    for table in np.flatnonzero(usable & ~np.isnan(shape)).tolist():
-        draws[:, table] = streams(table).gamma(shape[table], scale[table], REPLICATES)
-    return draws
-
-
 def _resample(
-    batch: TableBatch,
-    tables: Association,
-    chosen: npt.NDArray[np.integer],
-    streams: Streams,
-    p: Floats,
-    chi2: Floats,
-    band: Floats,
+    batch: TableBatch, tables: Association, chosen: Integers, streams: Streams, p: Floats, chi2: Floats
 ) -> None:
-    """Permute the chosen tables, writing p, draws and bands in place; small p are sharpened."""
+    """Permute the chosen tables, writing p and draws in place; small p are sharpened."""
     promising = []
     for table in chosen.tolist():
-        rng, dense = streams(table), dense_table(batch, table)
-        rows, columns = dense.sum(axis=1), dense.sum(axis=0)
-        draws = chi2_of(draw_tables(rng, rows, columns, REPLICATES), rows, columns)
-        chi2[:, table] = draws
-        exceeding = int((draws >= tables.chi2[table] - _slack(tables.chi2[table])).sum())
-        p[table] = (1 + exceeding) / (1 + REPLICATES) if exceeding >= _ENOUGH else p[table]
-        if exceeding < _ENOUGH:
-            promising.append((table, rng, rows, columns, exceeding))
-    band[:, chosen] = chi2[:, chosen].min(axis=0), np.quantile(chi2[:, chosen], LEVEL, axis=0)
+        rng, dense = streams(table), _dense_table(batch, table)
+        margins = dense.sum(axis=1), dense.sum(axis=0)
+        chi2[:, table] = chi2_of(draw_tables(rng, *margins, REPLICATES), *margins)
+        drawn = exceeded(tables.chi2[table], chi2[:, table])
+        if drawn < _RARE:
+            promising.append((table, rng, margins))
+        else:
+            p[table] = drawn
     budget = _SECOND_STAGE // max(1, len(promising))
-    for table, rng, rows, columns, exceeding in promising:
-        observed = tables.chi2[table] - _slack(tables.chi2[table])
-        p[table] = _sharpen(rng, rows, columns, observed, exceeding, budget, p[table])
+    for table, rng, margins in promising:
+        p[table] = _sharpened(rng, margins, chi2[:, table], _reached(tables.chi2[table]), budget, p[table])
 
 
-def _sharpen(
-    rng: np.random.Generator,
-    rows: Floats,
-    columns: Floats,
-    observed: float,
-    exceeding: int,
-    budget: int,
-    gamma_p: float,
+def _sharpened(
+    rng: np.random.Generator, margins: Margins, draws: Floats, observed: float, budget: int, gamma_p: float
 ) -> float:
-    """Go on until ten replicates exceed or the budget is spent.
+    """P after further draws, until ten replicates exceed or the budget is spent.
 
     Where none ever exceeded, resampling only says p <= 1/(B+1), and the gamma tail decides below that.
     """
-    drawn = REPLICATES
+    drawn, exceeding = draws.size, int((draws >= observed).sum())
     while exceeding < _ENOUGH and drawn < budget:
         size = min(_CHUNK, budget - drawn)
-        exceeding += int((chi2_of(draw_tables(rng, rows, columns, size), rows, columns) >= observed).sum())
+        exceeding += int((chi2_of(draw_tables(rng, *margins, size), *margins) >= observed).sum())
         drawn += size
     resampled = (1 + exceeding) / (1 + drawn)
     return min(resampled, gamma_p) if exceeding == 0 and np.isfinite(gamma_p) else resampled

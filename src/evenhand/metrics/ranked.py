@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import narwhals as nw
@@ -14,13 +14,13 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.results import Dropped, Finding
 from evenhand.evidence.labels import Codes, Encoder, Label
 from evenhand.evidence.predictions import Predictions
-from evenhand.metrics.class_effects import ClassEffects, reason_of
-from evenhand.metrics.effect_findings import skewness_of
+from evenhand.metrics.class_effects import plain_effects
+from evenhand.metrics.effect_findings import skewness_finding
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
-from evenhand.stats.contingency import Association, TableBatch, association
-from evenhand.stats.multiplicity import adjust
+from evenhand.stats.contingency import TableBatch, association
+from evenhand.stats.relabelling import each_exceeded
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -92,11 +92,8 @@ class ImageLabels:
     """The labels of images as rows.
 
     Attributes:
-        image: Image of each row, shape (K,).
-        label: Label of each row, shape (K,).
-        weight: 1, or the confidence, shape (K,).
-        truth: Class of each image, shape (N,).
-        group: Group of each image, shape (N,).
+        image: Image, ``label`` and ``weight`` (1, or the confidence) of each row, shape (K,).
+        truth: Class and ``group`` of each image, shape (N,).
         n_labels: Size of the label space.
         n_groups: Number of groups.
     """
@@ -116,7 +113,7 @@ class ImageLabels:
         keys, where = np.unique(pair, return_inverse=True)
         return keys, np.asarray(where)
 
-    def tables(self, group: Integers, weight: Floats | None = None) -> tuple[TableBatch, Association]:
+    def tables(self, group: Integers, weight: Floats | None = None) -> TableBatch:
         """The classes' tables under one assignment of groups and one weight per image."""
         keys, where = self.column
         rows = self.weight if weight is None else self.weight * weight[self.image]
@@ -124,18 +121,11 @@ class ImageLabels:
         column, row = np.nonzero(dense.reshape(keys.size, self.n_groups))
         table, label = keys[column] // self.n_labels, keys[column] % self.n_labels
         values = dense[column * self.n_groups + row]
-        batch = TableBatch.from_cells(table, row, label, values, self.n_labels)
-        return batch, association(batch)
+        return TableBatch.from_cells(table, row, label, values, self.n_labels)
 
 
 def _ranked(
-    evidence: Predictions,
-    by: By,
-    name: str,
-    params: dict[str, int],
-    alpha: float,
-    inference: str,
-    seed: int,
+    evidence: Predictions, by: By, name: str, params: dict[str, int], alpha: float, inference: str, seed: int
 ) -> Finding:
     check_common("default", inference)
     if not isinstance(evidence, Predictions) or evidence.id is None or evidence.rank is None:
@@ -144,21 +134,20 @@ def _ranked(
     labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
     chosen = np.sort(prepared.grouped.classes).astype(np.int64)
-    effects = _effects(labels, chosen, options, prepared)
-    replicates = _replicates(labels)
+    batch = labels.tables(labels.group).select(chosen)
+    effects = plain_effects(prepared, options, chosen, association(batch), batch)
+    if inference != "none":
+        effects = replace(effects, null=_null(labels, chosen, effects.values, prepared))
 
-    def bootstrap() -> tuple[Floats, str]:
+    def bootstrap(_: object) -> tuple[Floats, str]:
         rng = prepared.stream(name, "bootstrap")
-        draws = np.stack(
-            [_values(labels, chosen, labels.group, _weights(rng, labels)) for _ in range(replicates)]
-        )
-        return draws, "bootstrap of whole images"
+        draws: list[Floats] = []
+        while len(draws) < _replicates(labels):
+            weights = rng.poisson(1.0, labels.truth.size).astype(np.float64)
+            draws.append(_values(labels, chosen, labels.group, weights))
+        return np.stack(draws), "bootstrap of whole images"
 
-    return skewness_of(prepared, name, options, effects, bootstrap, params=params, dropped=dropped)
-
-
-def _weights(rng: np.random.Generator, labels: ImageLabels) -> Floats:
-    return rng.poisson(1.0, labels.truth.size).astype(np.float64)
+    return skewness_finding(effects, name, bootstrap, params=params, dropped=dropped)
 
 
 def _replicates(labels: ImageLabels) -> int:
@@ -166,27 +155,8 @@ def _replicates(labels: ImageLabels) -> int:
 
 
 def _values(labels: ImageLabels, chosen: Integers, group: Integers, weight: Floats | None = None) -> Floats:
-    _, tables = labels.tables(group, weight)
+    tables = association(labels.tables(group, weight))
     return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[chosen]
-
-
-def _effects(
-    labels: ImageLabels, chosen: Integers, options: EffectOptions, prepared: Prepared
-) -> ClassEffects:
-    batch, tables = labels.tables(labels.group)
-    batch = batch.select(chosen)
-    tables = association(batch)
-    values = np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)
-    reasons = [
-        reason_of(*facts, filtered=False)
-        for facts in zip(tables.n, tables.n_rows, tables.n_columns, values, strict=True)
-    ]
-    nothing = np.full(values.shape, np.nan)
-    null = None if options.inference == "none" else _null(labels, chosen, values, prepared)
-    adjusted = nothing if null is None else adjust(null.p, options.adjustment)
-    return ClassEffects(
-        chosen, batch, tables, values, reasons, tables.n, nothing, nothing, nothing, null, adjusted, nothing
-    )
 
 
 def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepared) -> NullEffects:
@@ -200,9 +170,8 @@ def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepa
         group[order] = labels.group[shuffled]
         draws.append(_values(labels, chosen, group))
     null = np.stack(draws)
-    exceeding = (null >= values - 1e-12).sum(axis=0)
-    p = np.where(np.isnan(values), np.nan, (1 + exceeding) / (1 + len(null)))
     usable = ~np.isnan(values)
+    p = np.where(usable, each_exceeded(values, null), np.nan)
     low, high, mean = np.full((3, values.size), np.nan)
     if usable.any():
         low[usable], high[usable] = np.nanquantile(null[:, usable], [0.0, LEVEL], axis=0)
@@ -228,11 +197,11 @@ def _image_labels(
     rows = read.drop_nulls()
     first = rows.filter(pl.col("rank") == 1).select("image").unique()
     rows = rows.join(first, on="image", how="semi").sort("image", "rank", "label")  # whatever the row order
-    if k is not None:
-        rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
-    rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
     if k is None:
+        rows = rows.with_columns(pl.col("weight").cast(pl.Float64))
         _check_confidences(rows)
+    else:
+        rows = rows.filter(pl.col("rank") <= k).with_columns(weight=pl.lit(1.0))
     return _encode(rows, prepared), dropped
 
 

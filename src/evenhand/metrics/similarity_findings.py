@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Any, TypeAlias
@@ -11,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Dropped, Finding, Interval, Null
+from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null
+from evenhand.core.seeds import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import as_finding
 from evenhand.metrics.prepared import LEVEL, check_common
+from evenhand.stats.two_way import Estimate
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 Details: TypeAlias = dict[str, float | str | None]
 
 BAND_DRAWS = 9_999
@@ -25,12 +29,113 @@ _LISTED = 10_000  # partitions up to which a null band looks at all of them
 _FEW = 40  # items beyond which the null of a mean difference is taken as normal
 
 
-def check_evidence(name: str, evidence: Any, mode: str, inference: str, seed: int) -> None:
-    """Refuse what is no Similarities, and unknown options.
+@dataclass(frozen=True, eq=False)
+class BoundSets:
+    """Sets of targets (one, or X and Y) beside two sets of attributes (A and B), checked and bound.
 
-    Raises:
-        ParameterError: One line that says what to give.
+    Items stand in an order that depends on their values only, so that neither the order of a table nor the
+    names of items change what is drawn.
+
+    Attributes:
+        name: The metric's name.
+        evidence: The similarities.
+        targets: Names of the sets of targets.
+        attributes: Names of A and B.
+        block: Similarities of the items of the sets of targets in turn, with those of A, then B.
+        items: Ids of the rows.
+        words: Ids of the columns.
+        sizes: Of the sets, targets first.
+        mode: As of the metric; so are ``inference`` and ``seed``.
     """
+
+    name: str
+    evidence: Similarities
+    targets: tuple[str, ...]
+    attributes: tuple[str, str]
+    block: Floats
+    items: tuple[str, ...]
+    words: tuple[str, ...]
+    sizes: tuple[int, ...]
+    mode: str
+    inference: str
+    seed: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether a set has no usable item."""
+        return min(self.sizes) == 0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What tells this finding from others of its name."""
+        sets = {"targets": list(self.targets)} if len(self.targets) > 1 else {"target": self.targets[0]}
+        given = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
+        return {**given, "mode": "paper"} if self.mode == "paper" else given
+
+    def finding(
+        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
+    ) -> Finding:
+        """A Finding with what the sets and the definition say filled in; ``dropped`` and ``notes`` add."""
+        lost = self.evidence.dropped_from(self.targets, self.attributes).items()
+        groups = [GroupSize(key=name, n=n) for name, n in zip(self.targets, self.sizes, strict=False)]
+        sets = zip((*self.targets, *self.attributes), self.sizes, strict=True)
+        notes = [f"the set {name!r} has no usable item" for name, size in sets if not size]
+        return as_finding(
+            self.name,
+            (),
+            {**self.params, **params},
+            lists="|",
+            dropped=[Dropped(reason=why, count=n) for why, n in lost] + fields.pop("dropped", []),
+            value=value,
+            reason=reason if value is None else None,
+            n=len(self.items),
+            groups=groups,
+            notes=notes + fields.pop("notes", []),
+            **fields,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SingleSet(BoundSets):
+    """One set of targets beside two sets of attributes."""
+
+    @classmethod
+    def make(
+        cls, name: str, evidence: Similarities, target: str, attributes: Sequence[str], *,
+        mode: str = "default", inference: str = "none", seed: int = 0,
+    ) -> SingleSet:  # fmt: skip
+        """Check what every metric of one set takes."""
+        check_evidence(name, evidence, mode, inference, seed)
+        if not isinstance(target, str):
+            raise ParameterError(f"target={target!r} is not possible; name one set of targets")
+        pair = pair_of("attributes", attributes)
+        rows = by_name(evidence.targets, evidence.target_rows(target))
+        columns = attribute_columns(evidence, pair, rows)
+        across = np.concatenate(columns)
+        rows = by_value(evidence.values[np.ix_(rows, across)].sum(axis=1), rows)
+        return cls(
+            name, evidence, (target,), pair, *block_of(evidence, rows, across),
+            (rows.size, *(each.size for each in columns)), mode, inference, seed,
+        )  # fmt: skip
+
+    @property
+    def na(self) -> int:
+        """Size of A."""
+        return self.sizes[1]
+
+    @property
+    def in_both(self) -> Mask:
+        """Columns whose attribute stands in A and in B."""
+        both = set(self.words[: self.na]) & set(self.words[self.na :])
+        return np.array([word in both for word in self.words], dtype=bool)
+
+    def stream(self, *purpose: object) -> np.random.Generator:
+        """The random stream for one purpose."""
+        return stream(self.seed, self.name, self.evidence.form, *self.targets, *self.attributes, *purpose)
+
+
+def check_evidence(name: str, evidence: Any, mode: str, inference: str, seed: int) -> None:
+    """Refuse what is no Similarities, and unknown options."""
     check_common(mode, inference, seed)
     if not isinstance(evidence, Similarities):
         raise ParameterError(
@@ -39,37 +144,13 @@ def check_evidence(name: str, evidence: Any, mode: str, inference: str, seed: in
 
 
 def pair_of(what: str, names: Any) -> tuple[str, str]:
-    """Two different names.
-
-    Raises:
-        ParameterError: Something else was given.
-    """
+    """Two different names; anything else is refused."""
     pair = () if isinstance(names, str) else tuple(names)
     if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(name, str) for name in pair):
         raise ParameterError(
             f"{what}={names!r} is not possible; name two different sets: {what}=(ONE, OTHER)"
         )
     return pair[0], pair[1]
-
-
-def finding_of(
-    name: str,
-    evidence: Similarities,
-    params: Mapping[str, Any],
-    sets: tuple[Sequence[str], Sequence[str]],
-    **fields: Any,
-) -> Finding:
-    """A Finding on similarities with what the definition says filled in.
-
-    Args:
-        name: The metric's stable name.
-        evidence: The similarities.
-        params: Parameters; those that are None are left out.
-        sets: Names of the sets of targets, and of attributes, that it is about.
-        fields: Further fields of Finding.
-    """
-    lost = [Dropped(reason=reason, count=n) for reason, n in evidence.dropped_from(*sets).items()]
-    return as_finding(name, (), params, lists="|", dropped=lost, **fields)
 
 
 def by_name(ids: Sequence[str], places: Ints) -> Ints:
@@ -82,54 +163,65 @@ def by_value(values: Floats, places: Ints) -> Ints:
     return places[np.argsort(values, kind="stable")]
 
 
+def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Ints) -> list[Ints]:
+    """Columns of two sets of attributes in the order of their mean over some rows."""
+    columns = [by_name(evidence.attributes, evidence.attribute_columns(each)) for each in pair]
+    if not rows.size:
+        return columns
+    return [by_value(evidence.values[np.ix_(rows, each)].mean(axis=0), each) for each in columns]
+
+
+def block_of(
+    evidence: Similarities, rows: Ints, across: Ints
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    """Similarities of some rows and columns, with the ids of both."""
+    items = tuple(evidence.targets[row] for row in rows.tolist())
+    words = tuple(evidence.attributes[column] for column in across.tolist())
+    return evidence.values[np.ix_(rows, across)], items, words
+
+
 def partition_null(
     numbers: Floats, n: int, scale: float, bound: float, rng: np.random.Generator, seed: int, what: str
 ) -> Null:
     """What exchanging numbers between two sets gives for the difference of their means: its mean is 0.
 
     The band holds all partitions where they are few, random ones up to 40 numbers, and beyond is normal
-    with the exact spread.
-
-    Args:
-        numbers: Both sets, shape (N,).
-        n: Size of the first.
-        scale: What a difference is multiplied by.
-        bound: The largest that the result can be.
-        rng: Used where partitions are random.
-        seed: Where rng comes from.
-        what: What is exchanged, in words.
+    with the exact spread ``s * sqrt(N / (n m))``. The first ``n`` numbers are one set; a difference is
+    multiplied by ``scale`` and at most ``bound``; ``what`` is exchanged, in words.
     """
-    if numbers.size <= _FEW:
-        draws, listed = _differences(numbers, n, rng)
-        low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
-        method = f"{'all' if listed else 'random'} partitions of the {what}"
-        told = {} if listed else {"replicates": draws.size, "seed": seed}
-        return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **told)
-    half = min(1.959963984540054 * permutation_sd(numbers, n) * scale, bound)
-    method = f"partitions of the {what}, normal with their exact spread"
-    return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
-
-
-def permutation_sd(phi: Floats, n: int) -> float:
-    """Spread of the mean difference over all partitions into n and the rest: ``s * sqrt(N / (n m))``."""
-    total = phi.size
-    return float(phi.std(ddof=1) * np.sqrt(total / (n * (total - n))))
-
-
-def plain_interval(low: float, high: float, method: str, level: float = LEVEL) -> Interval | None:
-    """An interval, or None where an end is no number."""
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return None
-    return Interval(low=float(low), high=float(high), level=level, method=method)
-
-
-def _differences(phi: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, bool]:
-    """Mean differences of all partitions, or of random ones; and whether they are all."""
-    total = phi.size
+    total = numbers.size
+    if total > _FEW:
+        sd = float(numbers.std(ddof=1) * np.sqrt(total / (n * (total - n))))
+        half = min(1.959963984540054 * sd * scale, bound)
+        method = f"partitions of the {what}, normal with their exact spread"
+        return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
     listed = comb(total, n) <= _LISTED
     if listed:
         chosen = np.array(list(combinations(range(total), n)), dtype=np.int64)
     else:
         chosen = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
-    sums = phi[chosen].sum(axis=1)
-    return np.asarray(sums / n - (phi.sum() - sums) / (total - n)), listed
+    sums = numbers[chosen].sum(axis=1)
+    draws = sums / n - (numbers.sum() - sums) / (total - n)
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
+    method = f"{'all' if listed else 'random'} partitions of the {what}"
+    drawn = {} if listed else {"replicates": draws.size, "seed": seed}
+    return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **drawn)
+
+
+def crossed_fields(found: Estimate, how: str, nothing: str, alternative: str = "two_sided") -> dict[str, Any]:
+    """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
+    low, high = found.band(LEVEL)
+    null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"{nothing}: {how}")
+
+    def limits(level: float) -> Interval | None:
+        return plain_interval(*found.limits(level), how, level)
+
+    p_value = found.p_value(alternative)
+    return {"p_value": p_value, "null": null, "interval": limits(LEVEL), "limits": limits}
+
+
+def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
+    """An interval, or None where an end is no number."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return Interval(low=float(low), high=float(high), level=level, method=method)

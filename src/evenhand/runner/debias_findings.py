@@ -12,9 +12,8 @@ import polars as pl
 from evenhand.core.bound import BoundMetric
 from evenhand.core.results import Finding, Null
 from evenhand.core.seeds import stream
-from evenhand.metrics.association import association_effect_size
+from evenhand.metrics.association import association_effect_size, association_reduction
 from evenhand.metrics.building import number
-from evenhand.metrics.reductions import association_reduction
 from evenhand.mitigate.material import Floats
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.runner.debias_halves import Half

@@ -19,13 +19,8 @@ ROUNDING = 1e-14  # of a mean of cosines; numbers that differ by less are equal
 def associations(values: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
     """``phi_i = mean over a of values_ij - mean over b of values_ij`` (Caliskan et al. 2017, equation 2).
 
-    Args:
-        values: Similarities, shape (T, A).
-        a: Columns of the first set.
-        b: Columns of the second set.
-
-    Returns:
-        Shape (T,); in [-2, 2] for cosines, positive where a target is nearer to a. NaN for an empty set.
+    ``a`` and ``b`` are columns. In [-2, 2] for cosines, positive where a target is nearer to a; NaN for an
+    empty set.
     """
     return _means(_rows(values), a) - _means(_rows(values), b)
 
@@ -43,29 +38,15 @@ def has_spread(values: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.bool_]:
 def effect_size(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> float:
     """``d = (mean x - mean y) / std(x and y together)`` (MMBias, equation 1; Caliskan et al. 2017).
 
-    Args:
-        x: Associations of the first set, shape (n,).
-        y: Associations of the second set, shape (m,).
-        ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
-
-    Returns:
-        Between ``-effect_bound(n, m, ddof)`` and that bound; positive where x is the larger. NaN where
-        it is undefined: an empty set, n + m <= ddof, no spread over both sets, or a value that is not finite.
+    Of associations of shape (n,) and (m,); ``ddof`` is 1 as in SEAT and iEAT, 0 as in WEFE. Between
+    ``-effect_bound(n, m, ddof)`` and that bound; positive where x is the larger. NaN where it is undefined:
+    an empty set, n + m <= ddof, no spread over both sets, or a value that is not finite.
     """
     return float(effect_sizes(np.asarray(x)[:, None], np.asarray(y)[:, None], ddof)[0])
 
 
 def effect_sizes(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
-    """``effect_size`` of many tests at once.
-
-    Args:
-        x: Shape (n, K): a column for each test.
-        y: Shape (m, K).
-        ddof: As in ``effect_size``.
-
-    Returns:
-        Shape (K,).
-    """
+    """``effect_size`` of many tests at once, a column for each."""
     first, second = _rows(x), _rows(y)
     n, m, tests = len(first), len(second), first.shape[1]
     if not (n and m) or n + m <= ddof:
@@ -81,10 +62,7 @@ def effect_bound(n: int, m: int, ddof: int = 1) -> float:
 
     For another ddof it is that times ``sqrt((N - ddof) / N)``. It is 2 for equal sizes and ddof 0, and is
     reached where neither set varies. Tests of different sizes have different bounds: their d are not on
-    the same scale.
-
-    Returns:
-        NaN where d is undefined.
+    the same scale. NaN where d is undefined.
     """
     total = n + m
     if not (n and m) or total <= ddof:
@@ -96,10 +74,7 @@ def cohens_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Cohen's d: ``(mean x - mean y)`` over the pooled standard deviation within the sets.
 
     ``s^2 = (sum (x - mean x)^2 + sum (y - mean y)^2) / (n + m - 2)``. It has no bound, so that it still tells
-    tests apart where d is near its own.
-
-    Returns:
-        NaN where n + m < 3, a set is empty, or neither set varies.
+    tests apart where d is near its own. NaN where n + m < 3, a set is empty, or neither set varies.
     """
     first, second = _numbers(x), _numbers(y)
     freedom = first.size + second.size - 2
@@ -112,10 +87,9 @@ def cohens_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def auc(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """``P(x > y) + P(x = y) / 2`` for one member of each set.
+    """``P(x > y) + P(x = y) / 2`` for one member of each set, 0 to 1.
 
-    Returns:
-        0 to 1; 0.5 where neither set is above the other. NaN for an empty set or a value that is not finite.
+    NaN for an empty set or a value that is not finite.
     """
     first, second = _numbers(x), np.sort(_numbers(y))
     pairs = first.size * second.size
@@ -126,10 +100,9 @@ def auc(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def point_biserial(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Correlation of the value with being in the first set: ``d_0 sqrt(n m) / (n + m)``.
+    """Correlation of the value with being in the first set: ``d_0 sqrt(n m) / (n + m)``, -1 to 1.
 
-    Returns:
-        -1 to 1; unlike d it is on one scale for sets of any sizes. NaN where d is undefined.
+    Unlike d it is on one scale for sets of any sizes. NaN where d is undefined.
     """
     n, m = _numbers(x).size, _numbers(y).size
     return effect_size(x, y, ddof=0) / effect_bound(n, m, ddof=0)
@@ -138,17 +111,9 @@ def point_biserial(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def single_category(values: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: int = 1) -> Floats:
     """Effect size of each target alone: SC-WEAT (Caliskan et al. 2017).
 
-    ``es_i = (mean over a - mean over b) / std over a and b together`` of the target's row.
-    ``permutation_tests(values[:, a], values[:, b], ...)`` has its p: attributes exchanged between a and b.
-
-    Args:
-        values: Similarities, shape (T, A).
-        a: Columns of the first set.
-        b: Columns of the second set.
-        ddof: As in ``effect_size``.
-
-    Returns:
-        Shape (T,), within ``effect_bound(len(a), len(b), ddof)``; NaN as in ``effect_size``.
+    ``es_i = (mean over a - mean over b) / std over a and b together`` of the target's row; NaN as in
+    ``effect_size``. ``permutation_tests(values[:, a], values[:, b], ...)`` has its p: attributes exchanged
+    between a and b.
     """
     rows = _rows(values).T
     return effect_sizes(rows[_columns(a)], rows[_columns(b)], ddof)
@@ -157,13 +122,7 @@ def single_category(values: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, d
 def leave_one_out(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
     """The d without each target in turn, from sums (nothing is computed anew).
 
-    Args:
-        x: Associations, shape (n,).
-        y: Shape (m,).
-        ddof: As in ``effect_size``.
-
-    Returns:
-        Shape (n + m,), first without each x, then without each y; NaN where what is left has no d.
+    Shape (n + m,), first without each x, then without each y; NaN where what is left has no d.
     """
     first, second = _numbers(x), _numbers(y)
     n, m = first.size, second.size
@@ -207,15 +166,8 @@ def leave_one_attribute_out(
 ) -> Floats:
     """The d without each attribute in turn: every association is moved, not averaged anew.
 
-    Without column j of a, ``phi_i`` becomes ``phi_i + (mean over a - values_ij) / (len(a) - 1)``.
-
-    Args:
-        values: Similarities, shape (T, A).
-        x: Rows of the first set of targets.
-        y: Rows of the second set.
-        a: Columns of the first set of attributes.
-        b: Columns of the second set.
-        ddof: As in ``effect_size``.
+    Without column j of a, ``phi_i`` becomes ``phi_i + (mean over a - values_ij) / (len(a) - 1)``. ``x`` and
+    ``y`` are rows, ``a`` and ``b`` columns of ``values``.
 
     Returns:
         Shape (len(a) + len(b),), first without each a, then without each b; NaN where that set was the last
@@ -236,14 +188,8 @@ def target_contributions(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
     """What each target adds to the difference of means; they add up to ``mean x - mean y``.
 
     ``(x_i - c) / n`` and ``-(y_i - c) / m`` with c half way between the two means, so that each set as a
-    whole adds half of the difference, and a target beyond c on the other side counts against it.
-
-    Args:
-        x: Associations, shape (n,).
-        y: Shape (m,).
-
-    Returns:
-        Shape (n + m,), first those of x; NaN for an empty set.
+    whole adds half of the difference, and a target beyond c on the other side counts against it. NaN for an
+    empty set.
     """
     first, second = _numbers(x), _numbers(y)
     if not (first.size and second.size):
@@ -258,16 +204,7 @@ def attribute_contributions(
     """What each attribute adds to the difference of means; they add up to ``mean phi of x - mean phi of y``.
 
     ``(mean over x of values_ij - mean over y) / len(a)`` for j of a, minus that over ``len(b)`` for j of b.
-
-    Args:
-        values: Similarities, shape (T, A).
-        x: Rows of the first set of targets.
-        y: Rows of the second set.
-        a: Columns of the first set of attributes.
-        b: Columns of the second set.
-
-    Returns:
-        Shape (len(a) + len(b),), first those of a; NaN where a set of targets is empty.
+    ``x`` and ``y`` are rows, ``a`` and ``b`` columns. NaN where a set of targets is empty.
     """
     columns = _rows(values).T
     nearer = _means(columns, x) - _means(columns, y)

@@ -29,9 +29,9 @@ class TableBatch:
 
     Attributes:
         table: Index of each cell's table, shape (K,), sorted.
-        row: Row of each cell, shape (K,), sorted within its table.
-        column: Column of each cell, shape (K,).
-        n: Count (or weight) of each cell, float64, shape (K,), > 0.
+        row: Row of each cell, sorted within its table.
+        column: Column of each cell.
+        n: Count (or weight) of each cell, > 0.
         n_tables: T; tables without any cell are allowed.
         integral: Whether the cells are counts; Yates' correction is meant for counts only.
     """
@@ -52,8 +52,6 @@ class TableBatch:
         weights = n.astype(np.float64)
         keep = weights > 0
         table, row, column, weights = table[keep], row[keep], column[keep], weights[keep]
-        if not table.size:
-            return cls(table, row, column, weights, n_tables, integral)
         order = np.lexsort((column, row, table))
         table, row, column, weights = table[order], row[order], column[order], weights[order]
         first = np.r_[True, (np.diff(table) != 0) | (np.diff(row) != 0) | (np.diff(column) != 0)]
@@ -124,6 +122,13 @@ class TableBatch:
         return owner
 
     @cached_property
+    def inverse_margins(self) -> tuple[Floats, Floats]:
+        """Sum of one over the rows' counts, and over the columns', shape (T,) each."""
+        some = self.column_total > 0
+        columns = sum_by(self.column_table[some], 1 / self.column_total[some], self.n_tables)
+        return sum_by(self.row_table, 1 / self.row_total, self.n_tables), columns
+
+    @cached_property
     def total(self) -> Floats:
         """Count of every table, shape (T,)."""
         return sum_by(self.row_table, self.row_total, self.n_tables)
@@ -143,13 +148,9 @@ class TableBatch:
         """Sum of one value per cell, for every table, shape (T,)."""
         sums = np.zeros(self.n_tables)
         if values.size:
-            start = self._table_start
+            start = np.flatnonzero(np.r_[True, self.table[1:] != self.table[:-1]])
             sums[self.table[start]] = np.add.reduceat(values, start)
         return sums
-
-    @cached_property
-    def _table_start(self) -> Ints:
-        return np.flatnonzero(np.r_[True, self.table[1:] != self.table[:-1]])
 
     def select(self, tables: Ints) -> TableBatch:
         """The given tables, renumbered 0, 1, ... in the order given (which must be sorted)."""
@@ -198,17 +199,29 @@ class Association:
         return np.minimum(self.n_rows, self.n_columns) - 1
 
     def statistic(self, kind: str, chi2: Floats | None = None) -> Floats:
-        """A measure of association, from these tables' chi-squared or from another with equal margins.
+        """A measure of association in [0, 1] (phi: [0, sqrt(dof)]), shape (..., T).
 
         Args:
             kind: ``cramers_v``, ``cramers_v_yates`` (as the listing of Appendix G.2), ``phi`` or ``bergsma``.
-            chi2: Uncorrected chi-squared values, shape (..., T); default: the observed ones.
-
-        Returns:
-            Values in [0, 1] (phi: [0, sqrt(dof)]), shape (..., T).
+            chi2: Uncorrected, of tables with equal margins, shape (..., T); default: the observed ones.
         """
-        observed = self.chi2 if chi2 is None else chi2
-        return _STATISTICS[kind](self, observed)
+        chi2 = self.chi2 if chi2 is None else chi2
+        if kind == "phi":
+            return np.sqrt(np.divide(chi2, self.n, out=np.full_like(chi2, np.nan), where=self.n > 0))
+        if kind == "bergsma":
+            return self._bergsma(chi2)
+        if kind == "cramers_v_yates":
+            deviation = np.maximum(np.sqrt(chi2 / self.yates_scale) - 0.5, 0)
+            chi2 = np.where(np.isnan(self.yates_scale), chi2, self.yates_scale * deviation**2)
+        return np.sqrt(chi2 / (self.n * np.where(self.dof > 0, self.dof, np.nan)))
+
+    def _bergsma(self, chi2: Floats) -> Floats:
+        r"""Bergsma (2013), eq. 6-7: ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``."""
+        n, rows, columns = self.n, self.n_rows, self.n_columns
+        fewer = np.where(n > 1, n - 1, np.nan)
+        corrected = np.maximum(0, chi2 / np.where(n > 0, n, np.nan) - (rows - 1) * (columns - 1) / fewer)
+        smallest = np.minimum(rows - (rows - 1) ** 2 / fewer, columns - (columns - 1) ** 2 / fewer) - 1
+        return np.sqrt(corrected / np.where(smallest > 0, smallest, np.nan))
 
 
 def association(batch: TableBatch) -> Association:
@@ -245,82 +258,29 @@ def _expected_in_empty(batch: TableBatch, met: Floats) -> Floats:
 def _yates_scale(batch: TableBatch) -> Floats:
     """S of 2x2 tables of counts: the sum of 1/e over the four cells, n (sum 1/R) (sum 1/C)."""
     square = (batch.n_rows == 2) & (batch.n_columns == 2) & batch.integral
-    occupied = batch.column_total > 0
-    per_row = np.bincount(batch.row_table, 1 / batch.row_total, batch.n_tables)
-    per_column = np.bincount(batch.column_table[occupied], 1 / batch.column_total[occupied], batch.n_tables)
+    per_row, per_column = batch.inverse_margins
     return np.where(square, batch.total * per_row * per_column, np.nan)
 
 
-def _cramers_v(tables: Association, chi2: Floats) -> Floats:
-    dof = np.where(tables.dof > 0, tables.dof, np.nan)
-    return np.sqrt(chi2 / (tables.n * dof))
-
-
-def _cramers_v_yates(tables: Association, chi2: Floats) -> Floats:
-    scale = tables.yates_scale
-    deviation = np.maximum(np.sqrt(chi2 / scale) - 0.5, 0)
-    return _cramers_v(tables, np.where(np.isnan(scale), chi2, scale * deviation**2))
-
-
-def _phi(tables: Association, chi2: Floats) -> Floats:
-    return np.sqrt(np.divide(chi2, tables.n, out=np.full_like(chi2, np.nan), where=tables.n > 0))
-
-
-def _bergsma(tables: Association, chi2: Floats) -> Floats:
-    r"""Bergsma (2013), eq. 6-7: ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``."""
-    n, rows, columns = tables.n, tables.n_rows, tables.n_columns
-    fewer = np.where(n > 1, n - 1, np.nan)
-    corrected = np.maximum(0, chi2 / np.where(n > 0, n, np.nan) - (rows - 1) * (columns - 1) / fewer)
-    smallest = np.minimum(rows - (rows - 1) ** 2 / fewer, columns - (columns - 1) ** 2 / fewer) - 1
-    return np.sqrt(corrected / np.where(smallest > 0, smallest, np.nan))
-
-
-_STATISTICS = {
-    "cramers_v": _cramers_v,
-    "cramers_v_yates": _cramers_v_yates,
-    "phi": _phi,
-    "bergsma": _bergsma,
-}
-
-
 def filter_by_expected(batch: TableBatch, minimum: float, rule: str, *, pool: bool = False) -> TableBatch:
-    """Remove (or pool) the columns whose expected count is below ``minimum``.
+    """Remove (or ``pool`` into one column per table) the columns whose expected count is below ``minimum``.
 
     A column has one expected count per row. Which one counts is the rule: ``min`` (every cell passes, the
     chi-squared rule of thumb), ``mean`` or ``max``. One pass; emptied rows disappear with their cells.
 
-    Args:
-        batch: The tables.
-        minimum: Smallest expected count that stays.
-        rule: ``min``, ``mean`` or ``max``.
-        pool: Put rare columns together into one column per table instead of removing them.
-
     Source: Albuquerque et al. 2024, Appendix D.3.
     """
-    shares = batch.row_total / batch.total[batch.row_table]
-    share = _row_share(batch, shares, rule)
-    rare_column = batch.column_total * share[batch.column_table] < minimum
-    rare = rare_column[batch.column_of_cell]
+    if rule == "mean":  # of a table's rows, as that of the expected counts
+        share = 1 / np.maximum(batch.n_rows, 1)
+    else:
+        extreme, edge = (np.minimum, np.inf) if rule == "min" else (np.maximum, -np.inf)
+        share = np.full(batch.n_tables, edge)
+        extreme.at(share, batch.row_table, batch.row_total / batch.total[batch.row_table])
+        share[np.isinf(share)] = 0  # a table without rows has no columns either
+    rare = (batch.column_total * share[batch.column_table] < minimum)[batch.column_of_cell]
     if not rare.any():
         return batch
-    if pool:
-        other = int(batch.column.max()) + 1
-        column = np.where(rare, other, batch.column)
-        return _with_cells(batch, np.ones(rare.size, dtype=bool), column)
-    return _with_cells(batch, ~rare, batch.column)
-
-
-def _row_share(batch: TableBatch, shares: Floats, rule: str) -> Floats:
-    """The share of a table's rows that turns a column total into its smallest, mean or largest e."""
-    if rule == "mean":
-        return 1 / np.maximum(batch.n_rows, 1)
-    extreme = np.full(batch.n_tables, np.inf if rule == "min" else -np.inf)
-    ufunc = np.minimum if rule == "min" else np.maximum
-    ufunc.at(extreme, batch.row_table, shares)
-    return np.where(np.isinf(extreme), 0.0, extreme)  # a table without rows has no columns either
-
-
-def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) -> TableBatch:
+    keep, column = pool | ~rare, np.where(rare, int(batch.column.max()) + 1, batch.column)
     weights = batch.n[keep].astype(np.int64) if batch.integral else batch.n[keep]
     return TableBatch.from_cells(batch.table[keep], batch.row[keep], column[keep], weights, batch.n_tables)
 
@@ -328,8 +288,7 @@ def _with_cells(batch: TableBatch, keep: npt.NDArray[np.bool_], column: Ints) ->
 def range_by_column(batch: TableBatch) -> tuple[Floats, Ints, Ints]:
     """Range over a table's rows of each column's share of its row; a row without the column counts as 0.
 
-    Returns:
-        The range for every (table, column) pair that occurs, the pair's table, and its column.
+    For every (table, column) pair that occurs: the range, its table, and its column.
     """
     share = batch.n / batch.row_total[batch.row_of_cell]
     pairs = batch.column_total.size

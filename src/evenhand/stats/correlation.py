@@ -23,14 +23,7 @@ _PERFECT = 1e-12  # how far from 1 a perfect correlation may come out
 
 @dataclass(frozen=True)
 class Correlation:
-    """One coefficient.
-
-    Attributes:
-        value: In [-1, 1]; NaN where it is undefined.
-        p_value: Two-sided, of no association; NaN where it is undefined.
-        n: Pairs with both numbers.
-        reason: Why it is undefined; empty where it is not.
-    """
+    """A coefficient of ``n`` pairs with both numbers, its two-sided p, and the reason where both are NaN."""
 
     value: float
     p_value: float
@@ -39,36 +32,21 @@ class Correlation:
 
 
 def pearson(x: Floats, y: Floats) -> Correlation:
-    """Pearson's r; p by Student's t.
-
-    Args:
-        x: Shape (n,); pairs with a NaN are left out.
-        y: Shape (n,).
-    """
+    """Pearson's r; p by Student's t. Pairs with a NaN are left out."""
     from scipy import stats
 
     return _coefficient(x, y, stats.pearsonr)
 
 
 def kendall(x: Floats, y: Floats) -> Correlation:
-    """Kendall's tau-b, which allows for ties; p exact without ties, else by the normal approximation.
-
-    Args:
-        x: Shape (n,); pairs with a NaN are left out.
-        y: Shape (n,).
-    """
+    """Kendall's tau-b, which allows for ties; p exact without ties, else by the normal approximation."""
     from scipy import stats
 
     return _coefficient(x, y, stats.kendalltau)  # its variant b is the default
 
 
 def pearson_p(r: float, n: int) -> float:
-    """The two-sided p of a published r.
-
-    Args:
-        r: In (-1, 1).
-        n: Pairs, at least 3.
-    """
+    """The two-sided p of a published r of n pairs, at least 3."""
     from scipy import stats
 
     t = abs(r) * np.sqrt((n - 2) / (1 - r * r))
@@ -78,21 +56,15 @@ def pearson_p(r: float, n: int) -> float:
 def correlation(
     x: Floats, y: Floats, rng: np.random.Generator, *, ranks: bool = False
 ) -> tuple[Correlation, Floats, Floats]:
-    """Pearson's r, or Spearman's rho, with a p that holds where the spread of y differs along x.
+    """Pearson's r, or Spearman's rho (``ranks``), with a p that holds where the spread of y differs along x.
 
     The p is of ``sum a b / sqrt(sum a^2 b^2)``, a and b the distances from the means, over orders of y: all
     up to nine pairs, else 9,999 at random. Unlike r itself it has the same distribution, in the limit,
     whether the numbers are independent or only uncorrelated (DiCiccio and Romano 2017). A perfect correlation
-    is exactly 1 or -1, however its sums were rounded.
-
-    Args:
-        x: Shape (n,); pairs with a NaN are left out.
-        y: Shape (n,).
-        rng: Source of the orders.
-        ranks: Spearman's rho: of ranks, tied numbers sharing theirs.
+    is exactly 1 or -1, however its sums were rounded. Pairs with a NaN are left out.
 
     Returns:
-        The coefficient, and the pairs of which it is.
+        The coefficient, and the pairs (or their ranks) of which it is.
     """
     from scipy import stats
 
@@ -126,11 +98,6 @@ def jackknife_interval(x: Floats, y: Floats, level: float = 0.95) -> tuple[float
     ``tanh(z +- t se)``, ``se^2 = (n-1)/n sum (z_(i) - mean z)^2`` (Efron and Stein 1981), t with n - 2
     degrees of freedom: it holds where the spread of y differs along x, which ``1 / sqrt(n - 3)`` does not.
     None below four pairs or where all lie on one line; -1 and 1 where one pair alone makes the correlation.
-
-    Args:
-        x: Shape (n,).
-        y: Shape (n,).
-        level: Confidence.
     """
     from scipy import special
 
@@ -157,12 +124,7 @@ def _orders(n: int) -> npt.NDArray[np.int8]:
 
 
 def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
-    """95 % interval of a correlation: ``tanh(atanh(r) +- z / sqrt(n - 3))``; None where it is undefined.
-
-    Args:
-        r: In (-1, 1); 1 up to rounding is 1.
-        n: Pairs, at least 4.
-    """
+    """95 % interval of r: ``tanh(atanh(r) +- z / sqrt(n - 3))``; None below four pairs or where r is 1."""
     from scipy import special
 
     if not abs(r) < 1 - _PERFECT or n < 4:

@@ -31,11 +31,6 @@ class PhiSquared:
     floor: Floats
     size: Floats
 
-    @property
-    def error(self) -> Floats:
-        """Standard error of the estimate at the estimate itself."""
-        return np.sqrt(self.noise + self.slope * np.maximum(self.centre, 0))
-
 
 def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:
     r"""Bias-corrected phi-squared, and how its variance depends on the true value, with rows fixed.
@@ -68,7 +63,7 @@ def blended(
         plain: Phi-squared as observed.
         floor: Its mean without association.
         noise: Its variance without association.
-        variance: By the jackknife.
+        variance: At the observed table, by the jackknife.
         bias: By the jackknife.
         size: Independent counts that would say as much.
     """
@@ -128,11 +123,38 @@ def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Flo
     return variance + 2 * noise * small / np.maximum(r, 1), bias
 
 
-def _first_order(batch: TableBatch, n: Floats) -> Floats:
-    """First-order variance of phi-squared: ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)``.
+def score_limits(
+    centre: Floats, noise: Floats, slope: Floats, level: float | Floats
+) -> tuple[Floats, Floats]:
+    """Low and high end of the score interval for phi-squared, before they are put on a scale and cut.
 
-    Row shares w, row-wise proportions q, column shares m and ``A_j = sum_i w_i q_ij^2`` as observed.
+    It holds every value t with ``(centre - t)^2 <= z^2 (noise + slope t)``: the variance is that of the
+    value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1. A centre below the
+    quantile ``1 - level`` of noise counts as that quantile, so that a table more even than chance allows does
+    not put V at 0 exactly (a power constraint on the limit, Cowan et al. 2011).
+
+    Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
     """
+    from scipy import special
+
+    z2 = special.ndtri((1 + level) / 2) ** 2
+    centre = np.maximum(centre, -np.maximum(special.ndtri(level), 0) * np.sqrt(noise))
+    middle = centre + z2 * slope / 2
+    half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * noise, 0))
+    return middle - half, middle + half
+
+
+def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1; NaN if undefined.
+
+    The first-order variance alone, at the observed table: too short near V = 0 in small tables, where it was
+    measured to hold V in 79 % of cases (docs/statistics.md). Kept for comparison. It is
+    ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)`` with row shares w, row-wise proportions q,
+    column shares m and ``A_j = sum_i w_i q_ij^2``.
+    """
+    from scipy import special
+
+    n = np.where(tables.n > 1, tables.n, np.nan)
     share = batch.n / np.take(batch.row_total, batch.row_of_cell)
     row_share = batch.row_total / batch.total[batch.row_table]
     weight = np.take(row_share, batch.row_of_cell)
@@ -144,57 +166,7 @@ def _first_order(batch: TableBatch, n: Floats) -> Floats:
     mean = sum_by(batch.row_of_cell, share * slope)
     square = sum_by(batch.row_of_cell, share * slope * slope)
     spread = row_share * np.maximum(square - mean**2, 0)
-    return sum_by(batch.row_table, spread, batch.n_tables) / n
-
-
-def score_interval(tables: Association, phi2: PhiSquared, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Score interval for phi-squared, on the scale of V, cut at 0 and 1.
-
-    It holds every value t with ``(centre - t)^2 <= z^2 (noise + slope t)``: the variance is that of the
-    value asked about, as in Wilson's interval, so that it neither collapses at 0 nor at 1. A centre below the
-    quantile ``1 - level`` of noise counts as that quantile, so that a table more even than chance allows does
-    not put V at 0 exactly (a power constraint on the limit, Cowan et al. 2011).
-
-    Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
-
-    Args:
-        tables: Shapes of the tables.
-        phi2: What ``phi_squared`` gives.
-        level: Of the interval.
-
-    Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
-    """
-    low, high = score_limits(phi2.centre, phi2.noise, phi2.slope, level)
-    return _as_v(low, tables), _as_v(high, tables)
-
-
-def score_limits(
-    centre: Floats, noise: Floats, slope: Floats, level: float | Floats
-) -> tuple[Floats, Floats]:
-    """Low and high ends of ``score_interval`` before they are put on a scale and cut, shape of the inputs."""
-    from scipy import special
-
-    z2 = special.ndtri((1 + level) / 2) ** 2
-    centre = np.maximum(centre, -np.maximum(special.ndtri(level), 0) * np.sqrt(noise))
-    middle = centre + z2 * slope / 2
-    half = np.sqrt(np.maximum(middle**2 - centre**2 + z2 * noise, 0))
-    return middle - half, middle + half
-
-
-def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1.
-
-    The first-order variance alone, at the observed table: too short near V = 0 in small tables, where it was
-    measured to hold V in 79 % of cases (docs/statistics.md). Kept for comparison.
-
-    Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
-    """
-    from scipy import special
-
-    n = np.where(tables.n > 1, tables.n, np.nan)
-    variance = _first_order(batch, n)
+    variance = sum_by(batch.row_table, spread, batch.n_tables) / n
     centre = tables.chi2 / n - (tables.n_rows - 1) * (tables.n_columns - 1) / (n - 1)
     half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
     return _as_v(centre - half, tables), _as_v(centre + half, tables)
@@ -203,23 +175,17 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
 def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
     """Draws of V around each table's plain value, where a bootstrap would take too long.
 
-    Args:
-        tables: Chi-squared and shapes of the tables.
-        phi2: What ``phi_squared`` gives.
-        noise: Standard normal numbers, shape (replicates, T).
-
-    Returns:
-        Shape (replicates, T), in [0, 1]; NaN where V is undefined.
+    ``noise``: standard normal numbers, shape (replicates, T); V has that shape; NaN where undefined.
     """
     plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
-    return _as_v(plain + noise * phi2.error, tables)
+    error = np.sqrt(phi2.noise + phi2.slope * np.maximum(phi2.centre, 0))  # at the estimate itself
+    return _as_v(plain + noise * error, tables)
 
 
 def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Inversion of the noncentral chi-squared distribution; sound for small tables only (Smithson 2003).
+    """Ends for V that invert the noncentral chi-squared distribution; NaN where V is undefined.
 
-    Returns:
-        Low and high ends for V, shape (T,) each; NaN where V is undefined.
+    Sound for small tables only (Smithson 2003).
     """
     from scipy import special
 
@@ -240,8 +206,7 @@ def _as_v(phi_squared: Floats, tables: Association) -> Floats:
 def wilson_interval(successes: Floats, n: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
     """Wilson's score interval for a proportion; never of zero width, also at 0 and 1 (Wilson 1927).
 
-    Returns:
-        Low and high ends in [0, 1], shape of the inputs; NaN where n is 0.
+    NaN where n is 0.
     """
     from scipy import special
 
@@ -251,3 +216,22 @@ def wilson_interval(successes: Floats, n: Floats, level: float = 0.95) -> tuple[
     centre = (share + z2 / (2 * total)) / (1 + z2 / total)
     half = np.sqrt(z2 * (share * (1 - share) + z2 / (4 * total)) / total) / (1 + z2 / total)
     return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
+
+
+def minimum_detectable_v(tables: Association, *, alpha: float = 0.05, power: float = 0.8) -> Floats:
+    """The smallest Cramér's V that a chi-squared test on these tables finds with the given power.
+
+    The noncentrality that shifts chi-squared with (r-1)(c-1) degrees of freedom beyond its critical value
+    with probability ``power`` is ``n phi^2``; so ``V = sqrt(noncentrality / (n min(r-1, c-1)))``
+    (Cohen 1988, section 7.2). NaN where a table has one row or column, or even V = 1 would not be found.
+    """
+    from scipy import special
+
+    degrees = ((tables.n_rows - 1) * (tables.n_columns - 1)).astype(np.float64)
+    degrees[degrees <= 0] = np.nan
+    unique, where = np.unique(degrees, return_inverse=True)
+    critical = special.chdtri(unique, alpha)
+    needed = special.chndtrinc(critical, unique, 1 - power)[where]
+    dof = np.where(tables.dof > 0, tables.dof, np.nan)
+    effect = np.sqrt(needed / (tables.n * dof))
+    return np.where(effect <= 1, effect, np.nan)

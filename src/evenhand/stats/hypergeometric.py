@@ -16,17 +16,12 @@ DRAWS = 20_000
 
 
 def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -> Outcomes:
-    """What a random part of a block holds.
+    """What a random part of a block holds, ``block`` being the samples of each group.
 
-    Args:
-        block: Samples of each group.
-        draws: How many are taken.
-        rng: Used only beyond MOST_OUTCOMES outcomes.
-
-    Returns:
-        Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution.
+    Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution; drawn
+    beyond MOST_OUTCOMES outcomes.
     """
-    if _number_of_outcomes(block, draws) <= MOST_OUTCOMES:
+    if outcomes_are_listed(block, draws):
         return _listed(block, draws)
     drawn = rng.multivariate_hypergeometric(block, draws, size=DRAWS, method="marginals")
     counts, times = np.unique(drawn, axis=0, return_counts=True)
@@ -34,17 +29,13 @@ def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -
 
 
 def outcomes_are_listed(block: tuple[int, ...], draws: int) -> bool:
-    """Whether ``top_outcomes`` is exact here."""
-    return _number_of_outcomes(block, draws) <= MOST_OUTCOMES
-
-
-def _number_of_outcomes(block: tuple[int, ...], draws: int) -> float:
+    """Whether ``top_outcomes`` is exact here: by the number of possible contents."""
     ways = np.zeros(draws + 1)
     ways[0] = 1
     for size in block:
         total = np.cumsum(ways)
         ways = total - np.r_[np.zeros(min(size + 1, draws + 1)), total][: draws + 1]
-    return float(ways[draws])
+    return bool(ways[draws] <= MOST_OUTCOMES)
 
 
 @lru_cache(maxsize=4096)

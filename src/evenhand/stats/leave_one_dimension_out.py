@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Reals = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int64]
-Rows = npt.ArrayLike
-Test = tuple[Rows, Rows, Rows, Rows]
+Test = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
 _BLOCK = 1 << 16  # numbers of one array of targets and dimensions held at a time
 _REFRESH = 64  # removals after which everything is computed anew, against drift
@@ -57,26 +56,24 @@ class RemainingDimensions:
         self._parts = [_SameAttributes(left, right, group, renormalise, ddof) for group in grouped.values()]
 
     def effect_sizes(self) -> Floats:
-        """The d of each test on the dimensions that remain.
+        """The d of each test on the dimensions that remain, shape (P,).
 
-        Returns:
-            Shape (P,); NaN where undefined: an empty set, no spread over X and Y, a vector without length.
+        NaN where undefined: an empty set, no spread over X and Y, a vector without length.
         """
-        result = np.full(self._total, np.nan)
-        for part in self._parts:
-            result[part.numbers] = part.effect_sizes()
-        return result
+        return self._of_parts(_SameAttributes.effect_sizes)
 
     def without_each(self) -> Floats:
-        """The d of each test when one more dimension goes.
+        """The d of each test when one more dimension goes, shape (P, D).
 
-        Returns:
-            Shape (P, D); NaN where undefined, as when an item would have no length left. For a dimension
-            that is gone already it is the d of now.
+        NaN where undefined, as when an item would have no length left. For a dimension that is gone already
+        it is the d of now.
         """
-        result = np.full((self._total, self.dimensions), np.nan)
+        return self._of_parts(_SameAttributes.without_each, self.dimensions)
+
+    def _of_parts(self, read: Callable[[_SameAttributes], Floats], *width: int) -> Floats:
+        result = np.full((self._total, *width), np.nan)
         for part in self._parts:
-            result[part.numbers] = part.without_each()
+            result[part.numbers] = read(part)
         return result
 
     def remove(self, dimension: int) -> None:

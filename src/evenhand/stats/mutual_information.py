@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,12 +17,7 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
     """Mutual information after cutting each dimension at its own quantiles, corrected for the sample.
 
     ``I = H(bin) + H(label) - H(bin, label)``, each with the correction of Miller and Madow (1955): half a nat
-    for each occupied cell but one, divided by N.
-
-    Args:
-        vectors: Shape (N, D).
-        labels: Which label each row has, shape (N,).
-        bins: Into how many parts of equal size each dimension is cut; equal values stay together.
+    for each occupied cell but one, divided by N. Equal values stay in one bin.
 
     Returns:
         Nats, shape (D,); at most ln of the number of labels or bins, about 0 for a dimension that tells
@@ -30,36 +27,27 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
     n, dimensions = values.shape
     if n == 0:
         return np.full(dimensions, np.nan)
-    result = np.empty(dimensions)
-    step = max(1, _BLOCK // n)
-    for start in range(0, dimensions, step):
-        part = values[:, start : start + step]
-        edges = np.quantile(part, np.arange(1, bins) / bins, axis=0)
+    found = []
+    for start in range(0, dimensions, max(1, _BLOCK // n)):
+        part = values[:, start : start + max(1, _BLOCK // n)]
         binned = np.zeros(part.shape, dtype=np.int64)
-        for edge in edges:
+        for edge in np.quantile(part, np.arange(1, bins) / bins, axis=0):
             binned += part > edge
         counts = _joint(binned, codes, bins, kinds)
-        result[start : start + step] = _information(counts, n) + _correction(counts, n)
-    return result
+        joint, cut, label = _over(counts, lambda cells: cells > 0)
+        found.append(_information(counts, n) + (cut + label - joint - 1) / (2 * n))
+    return np.concatenate(found)
 
 
 def smoothed_information(
     vectors: npt.ArrayLike, labels: npt.ArrayLike, cells: int = 64, sigma: float = 1.0
 ) -> Floats:
-    """Mutual information from a smoothed histogram, as the code of CLIP-clip estimates it.
+    """Mutual information from a smoothed histogram, as the code of CLIP-clip estimates it; NaN without rows.
 
     Each dimension is cut into ``cells`` parts of equal width from its least to its greatest value, the label
-    is placed on as many, and the joint histogram is blurred by a Gaussian. It is biased upwards, more for
-    small samples; what it is for is the order of the dimensions (Wang et al. 2021, section 3.3).
-
-    Args:
-        vectors: Shape (N, D).
-        labels: Which label each row has, shape (N,).
-        cells: Of the histogram on either side.
-        sigma: Width of the blur, in cells.
-
-    Returns:
-        Nats, shape (D,), 0 or more. NaN without rows.
+    is placed on as many, and the joint histogram is blurred by a Gaussian (``sigma`` in cells). It is biased
+    upwards, more for small samples; what it is for is the order of the dimensions (Wang et al. 2021, section
+    3.3).
     """
     from scipy.ndimage import gaussian_filter
 
@@ -96,21 +84,12 @@ def _joint(binned: Ints, codes: Ints, bins: int, kinds: int) -> Floats:
     return counts.reshape(dimensions, bins, kinds).astype(np.float64)
 
 
+def _over(counts: Floats, change: Callable[[Floats], npt.NDArray[np.generic]]) -> list[Floats]:
+    """Sums of changed counts over all cells of each dimension, over its bins, and over its labels."""
+    parts = counts, counts.sum(axis=2), counts.sum(axis=1)
+    return [np.asarray(change(part).reshape(len(counts), -1).sum(axis=1)) for part in parts]
+
+
 def _information(counts: Floats, total: float | Floats) -> Floats:
-    joint, bins, kinds = (
-        np.asarray(_x_log_x(part).reshape(len(counts), -1).sum(axis=1))
-        for part in (counts, counts.sum(axis=2), counts.sum(axis=1))
-    )
+    joint, bins, kinds = _over(counts, lambda cells: cells * np.log(np.where(cells > 0, cells, 1)))
     return np.asarray((joint - bins - kinds) / total + np.log(total))
-
-
-def _correction(counts: Floats, n: int) -> Floats:
-    cells, bins, kinds = (
-        np.count_nonzero(part.reshape(len(counts), -1), axis=1)
-        for part in (counts, counts.sum(axis=2), counts.sum(axis=1))
-    )
-    return np.asarray((bins + kinds - cells - 1) / (2 * n))
-
-
-def _x_log_x(values: Floats) -> Floats:
-    return np.asarray(values * np.log(np.where(values > 0, values, 1)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.contingency import Association, TableBatch, sum_by
+from evenhand.stats.contingency import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose
 
 Floats = npt.NDArray[np.float64]
@@ -56,22 +56,15 @@ class GammaNull:
 
 
 def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Floats]:
-    r"""Exact mean and variance of chi-squared over all assignments of rows with fixed margins.
+    """Exact mean and variance of chi-squared over all assignments of rows with fixed margins.
 
     With N counts, r rows, c columns, ``v1 = (r-1)(N-r)/(N-1)``, ``w1 = (N sum 1/R - r^2)/(N-2)`` and
     v2, w2 likewise from the columns: mean ``N/(N-1) (r-1)(c-1)`` and variance
-    ``2N/(N-3) (v1-w1)(v2-w2) + N^2/(N-1) w1 w2``.
-
-    Source: Dawson 1954.
-
-    Returns:
-        Mean and variance, shape (T,); NaN below four counts.
+    ``2N/(N-3) (v1-w1)(v2-w2) + N^2/(N-1) w1 w2`` (Dawson 1954). NaN below four counts.
     """
     n = np.where(tables.n > 3, tables.n, np.nan)
     rows, columns = tables.n_rows, tables.n_columns
-    occupied = batch.column_total > 0
-    inverse_rows = sum_by(batch.row_table, 1 / batch.row_total, batch.n_tables)
-    inverse_columns = sum_by(batch.column_table[occupied], 1 / batch.column_total[occupied], batch.n_tables)
+    inverse_rows, inverse_columns = batch.inverse_margins
     v1, v2 = (rows - 1) * (n - rows) / (n - 1), (columns - 1) * (n - columns) / (n - 1)
     w1 = (n * inverse_rows - rows**2) / (n - 2)
     w2 = (n * inverse_columns - columns**2) / (n - 2)
@@ -80,21 +73,10 @@ def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats,
     return mean, variance
 
 
-def gamma_null(batch: TableBatch, tables: Association) -> GammaNull:
-    """The gamma distribution with the exact permutation moments; good at any density above 2x2."""
-    return GammaNull.of_moments(*permutation_moments(batch, tables))
-
-
 def exact_2x2(table: Floats) -> tuple[Floats, Floats]:
-    """The permutation distribution of chi-squared of one 2x2 table, by enumeration.
+    """Chi-squared of every 2x2 table with these margins, ascending, and their probabilities.
 
     The upper left cell is hypergeometric given the margins.
-
-    Args:
-        table: Counts, shape (2, 2).
-
-    Returns:
-        Chi-squared of every possible table, ascending, and their probabilities (sum 1).
     """
     rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
     low, high = max(0.0, columns[0] - rows[1]), min(rows[0], columns[0])

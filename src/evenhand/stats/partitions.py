@@ -17,6 +17,8 @@ from evenhand.stats.association import ROUNDING, has_spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Shares = tuple[float, float, float]
+Limits = tuple[float, float, float, float]
 
 EXACT_UP_TO = 20  # members of each set
 DRAWS = 100_000
@@ -35,9 +37,6 @@ class Permutations:
         two_sided: Share at least as far from the expected S (which is 0 for centred numbers).
         z: S in standard deviations of its permutation distribution (exact); for a test of two sets it is
             ``d sqrt(n m / (n + m))`` with d of ddof 1. NaN without spread.
-        normal_right: Normal tail beyond z; a sampled p cannot be below 1 / (1 + draws), this can.
-        normal_left: The other tail.
-        normal_two_sided: Both.
         method: ``exact``, ``sampled``, or ``undefined`` (an empty set, or a number that is not finite).
         partitions: How many there are, where exact; else how many were drawn.
     """
@@ -46,14 +45,32 @@ class Permutations:
     left: float
     two_sided: float
     z: float
-    normal_right: float
-    normal_left: float
-    normal_two_sided: float
     method: str
     partitions: int
 
+    @property
+    def normal_right(self) -> float:
+        """Normal tail beyond z; a sampled p cannot be below 1 / (1 + draws), this can."""
+        return self._tail(-self.z)
 
-_UNDEFINED = Permutations(_NAN, _NAN, _NAN, _NAN, _NAN, _NAN, _NAN, "undefined", 0)
+    @property
+    def normal_left(self) -> float:
+        """The other tail."""
+        return self._tail(self.z)
+
+    @property
+    def normal_two_sided(self) -> float:
+        """Both."""
+        return 2 * self._tail(-abs(self.z))
+
+    @staticmethod
+    def _tail(z: float) -> float:
+        from scipy import special
+
+        return float(special.ndtr(z))
+
+
+_UNDEFINED = Permutations(_NAN, _NAN, _NAN, _NAN, "undefined", 0)
 
 
 @dataclass(frozen=True)
@@ -65,10 +82,18 @@ class _Observed:
     value: float
     slack: float
 
-    def limits(self) -> tuple[float, float, float, float]:
+    @property
+    def limits(self) -> Limits:
         """Least sum that counts as right, greatest as left; greatest and least that count as two-sided."""
         far = abs(self.value) - self.slack
         return self.value - self.slack, self.value + self.slack, far, -far
+
+    def p(self, counts: Ints, ways: int, *, drawn: bool = False) -> Shares:
+        """Right, left and two-sided p; where S is as expected, every partition is at least as far."""
+        right, left, above, below = counts.tolist()
+        far = ways if abs(self.value) <= self.slack else above + below
+        own = int(drawn)  # the partition at hand is one more
+        return (own + right) / (own + ways), (own + left) / (own + ways), (own + far) / (own + ways)
 
 
 def permutation_test(
@@ -81,21 +106,10 @@ def permutation_test(
 ) -> Permutations:
     """Is the mean of x different from that of y? Partitions of all numbers into sets of these sizes.
 
-    Exact where each half of the numbers has at most ``2 ** exact_up_to`` subsets that matter: 20 v 20, and
-    unequal sizes up to n + m = 40, or a small set beside a larger one (5 v 60). Subset sums of the two halves
-    are made by size; for each sum of one half, binary search counts the partners in the other
-    (Horowitz and Sahni 1974). Otherwise ``p = (1 + b) / (1 + draws)``.
-
-    Args:
-        x: Shape (n,).
-        y: Shape (m,).
-        rng: Used only where sampled.
-        draws: Partitions drawn where sampled, uniform over all.
-        exact_up_to: 0 always samples.
-
-    Returns:
-        p right (x larger), left and two-sided, all with the partition at hand; ``method`` undefined and NaN
-        for an empty set.
+    Exact where each half of the numbers has at most ``2 ** exact_up_to`` subsets that matter (0: never): 20 v
+    20, and unequal sizes up to n + m = 40, or a small set beside a larger one (5 v 60). Subset sums of the
+    two halves are made by size; for each sum of one half, binary search counts the partners in the other
+    (Horowitz and Sahni 1974). Otherwise ``p = (1 + b) / (1 + draws)``. An empty set has no p.
     """
     first, second = (np.asarray(numbers, dtype=np.float64).reshape(1, -1) for numbers in (x, y))
     return permutation_tests(first, second, rng=rng, draws=draws, exact_up_to=exact_up_to)[0]
@@ -109,49 +123,29 @@ def permutation_tests(
     draws: int = DRAWS,
     exact_up_to: int = EXACT_UP_TO,
 ) -> list[Permutations]:
-    """``permutation_test`` of each row; sampled tests share their partitions, which are drawn once.
-
-    Args:
-        x: Shape (T, n).
-        y: Shape (T, m).
-        rng: As in ``permutation_test``.
-        draws: As there.
-        exact_up_to: As there.
-    """
+    """``permutation_test`` of each row; sampled tests share their partitions, which are drawn once."""
     first, second = (np.asarray(numbers, dtype=np.float64) for numbers in (x, y))
     n, m = first.shape[1], second.shape[1]
     both = np.concatenate([first, second], axis=1)
     usable = np.isfinite(both).all(axis=1) & bool(n and m)
     tests = [_centred(row, n) for row in both[usable]]
     if _enumerable(n, m, exact_up_to):
-        done = [_two_sets(test, _exact(test), "exact", _choices_of(n + m, n)) for test in tests]
+        found, ways = [_exact(test) for test in tests], _ways(n + m, n)
+        done = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, found, strict=True)]
     else:
-        hits = _sampled(tests, rng, draws) if tests else np.zeros((0, 3))
-        p = (1 + hits) / (1 + draws)
-        done = [_two_sets(test, row, "sampled", draws) for test, row in zip(tests, p.tolist(), strict=True)]
+        found = _sampled(tests, rng, draws) if tests else []
+        done = [Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, found, strict=True)]
     left = iter(done)
     return [next(left) if fits else _UNDEFINED for fits in usable]
 
 
 def sign_flip_test(
-    numbers: npt.ArrayLike,
-    *,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-    exact_up_to: int = EXACT_UP_TO,
+    numbers: npt.ArrayLike, *, rng: np.random.Generator, draws: int = DRAWS, exact_up_to: int = EXACT_UP_TO
 ) -> Permutations:
     """Is the mean of one set different from 0? All ways to flip the numbers' signs (Fisher 1935).
 
-    For the associations of one set of targets: is it nearer to one set of attributes than to the other?
-
-    Args:
-        numbers: Shape (n,).
-        rng: Used only where n is above ``2 * exact_up_to``.
-        draws: As in ``permutation_test``.
-        exact_up_to: As there.
-
-    Returns:
-        p right (mean above 0), left and two-sided; ``partitions`` are 2 ** n where exact.
+    For the associations of one set of targets: is it nearer to one set of attributes than to the other? Exact
+    up to ``2 * exact_up_to`` numbers; ``partitions`` are 2 ** n there.
     """
     given = np.asarray(numbers, dtype=np.float64).reshape(-1)
     if not given.size or not np.isfinite(given).all():
@@ -160,17 +154,15 @@ def sign_flip_test(
     observed = _Observed(given, given.size, float(given.sum()), _slack(given, given))
     z = observed.value / float(np.sqrt(size @ size)) if size.max() > ROUNDING else _NAN
     if given.size <= 2 * exact_up_to:
-        half = given.size // 2
-        sums = _signed_sums(size[:half]), _signed_sums(size[half:])
-        counts = _count_pairs(*sums, observed.limits())
+        sums = [_signed_sums(half) for half in np.split(size, [given.size // 2])]
         ways = 2**given.size
-        return _result(_shares(observed, counts, ways), z, "exact", ways)
+        counts = _count_pairs(sums[0], sums[1], observed.limits)
+        return Permutations(*observed.p(counts, ways), z, "exact", ways)
     counts = np.zeros(4, dtype=np.int64)
     for count in _blocks(draws, given.size):
         signs = rng.integers(0, 2, size=(count, given.size), dtype=np.int8) * 2 - 1
-        counts += _beyond(signs.astype(np.float64) @ size, observed.limits())
-    p = (1 + draws * np.array(_shares(observed, counts, draws))) / (1 + draws)
-    return _result(p.tolist(), z, "sampled", draws)
+        counts += _beyond(signs.astype(np.float64) @ size, observed.limits)
+    return Permutations(*observed.p(counts, draws, drawn=True), z, "sampled", draws)
 
 
 def _centred(row: Floats, n: int) -> _Observed:
@@ -191,41 +183,30 @@ def _enumerable(n: int, m: int, exact_up_to: int) -> bool:
         return True
     most, subsets = 2**exact_up_to, 0
     for size in range(min(small, half) + 1):
-        subsets += _choices_of(half, size)
+        subsets += _ways(half, size)
         if subsets > most:
             return False
     return True
 
 
-def _choices_of(total: int, n: int) -> int:
+def _ways(total: int, n: int) -> int:
     """How many sets of n there are among ``total``."""
     from scipy import special
 
     return int(special.comb(total, n, exact=True))
 
 
-def _exact(test: _Observed) -> tuple[float, float, float]:
+def _exact(test: _Observed) -> Shares:
     """Right, left and two-sided p over all partitions."""
-    total = test.numbers.size
-    small = test if 2 * test.n <= total else _exchanged(test)
-    numbers, n = small.numbers, small.n
-    half = total // 2
-    one, other = _sums_by_size(numbers[:half], n), _sums_by_size(numbers[half:], n)
+    numbers, n, total = test.numbers, test.n, test.numbers.size
+    if 2 * n > total:  # the same partitions by the second set, whose sum is minus that of the first
+        left, right, both = _exact(_Observed(np.roll(numbers, -n), total - n, -test.value, test.slack))
+        return right, left, both
+    one, other = _sums_by_size(numbers[: total // 2], n), _sums_by_size(numbers[total // 2 :], n)
     counts = np.zeros(4, dtype=np.int64)
     for size in range(max(0, n - len(other) + 1), min(n, len(one) - 1) + 1):
-        counts += _count_pairs(one[size], other[n - size], small.limits())
-    right, left, two_sided = _shares(small, counts, _choices_of(total, n))
-    return (right, left, two_sided) if small is test else (left, right, two_sided)
-
-
-def _exchanged(test: _Observed) -> _Observed:
-    """The same partitions told by the second set, whose sum is minus that of the first."""
-    return _Observed(
-        np.concatenate([test.numbers[test.n :], test.numbers[: test.n]]),
-        test.numbers.size - test.n,
-        -test.value,
-        test.slack,
-    )
+        counts += _count_pairs(one[size], other[n - size], test.limits)
+    return test.p(counts, _ways(total, n))
 
 
 def _sums_by_size(numbers: Floats, largest: int) -> list[Floats]:
@@ -246,46 +227,31 @@ def _signed_sums(sizes: Floats) -> Floats:
     return sums
 
 
-def _count_pairs(one: Floats, other: Floats, limits: tuple[float, float, float, float]) -> Ints:
+def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Ints:
     """Pairs with a sum at or above the first limit, at or below the second, and so on, shape (4,)."""
     queries, keys = np.sort(one), np.sort(other)  # sorted queries find their places several times faster
-    right, left, above, below = limits
+    below = [
+        int(np.searchsorted(keys, limit - queries, "right" if place % 2 else "left").sum())
+        for place, limit in enumerate(limits)
+    ]
     pairs = one.size * other.size
-    return np.array(
-        [
-            pairs - int(np.searchsorted(keys, right - queries, "left").sum()),
-            int(np.searchsorted(keys, left - queries, "right").sum()),
-            pairs - int(np.searchsorted(keys, above - queries, "left").sum()),
-            int(np.searchsorted(keys, below - queries, "right").sum()),
-        ],
-        dtype=np.int64,
-    )
+    return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
 
 
-def _beyond(sums: Floats, limits: tuple[float, float, float, float]) -> Ints:
+def _beyond(sums: Floats, limits: Limits) -> Ints:
     right, left, above, below = limits
     found = (sums >= right).sum(), (sums <= left).sum(), (sums >= above).sum(), (sums <= below).sum()
     return np.array(found, dtype=np.int64)
 
 
-def _shares(test: _Observed, counts: Ints, ways: int) -> tuple[float, float, float]:
-    """Right, left and two-sided shares; where S is as expected, every partition is at least as far."""
-    right, left, above, below = counts.tolist()
-    far = ways if abs(test.value) <= test.slack else above + below
-    return right / ways, left / ways, far / ways
-
-
-def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> Floats:
-    """How many of the draws are right of, left of, and as far as each test's statistic, shape (T, 3)."""
+def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> list[Shares]:
+    """Right, left and two-sided p of each test, from the same draws."""
     numbers = np.stack([test.numbers for test in tests])
-    hits = np.zeros((len(tests), 3))
+    counts = np.zeros((len(tests), 4), dtype=np.int64)
     for count in _blocks(draws, numbers.shape[1] + len(tests)):
         sums = numbers @ _choices(numbers.shape[1], tests[0].n, count, rng)
-        for row, test in enumerate(tests):
-            right, left, above, below = _beyond(sums[row], test.limits()).tolist()
-            far = count if abs(test.value) <= test.slack else above + below
-            hits[row] += right, left, far
-    return hits
+        counts += np.stack([_beyond(row, test.limits) for row, test in zip(sums, tests, strict=True)])
+    return [test.p(row, draws, drawn=True) for test, row in zip(tests, counts, strict=True)]
 
 
 def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats:
@@ -308,20 +274,9 @@ def _blocks(draws: int, width: int) -> Iterator[int]:
     return (min(block, draws - start) for start in range(0, draws, block))
 
 
-def _two_sets(
-    test: _Observed, p: tuple[float, ...] | list[float], method: str, partitions: int
-) -> Permutations:
-    """With z: the sum of n of N has variance ``n (N - n) / (N (N - 1))`` times the sum of squares."""
+def _z(test: _Observed) -> float:
+    """The sum of n of N has variance ``n (N - n) / (N (N - 1))`` times the sum of squares."""
     total, n = test.numbers.size, test.n
     squares = float(test.numbers @ test.numbers)
     variance = squares * n * (total - n) / (total * (total - 1))
-    z = test.value / float(np.sqrt(variance)) if has_spread(test.numbers) else _NAN
-    return _result(p, z, method, partitions)
-
-
-def _result(p: tuple[float, ...] | list[float], z: float, method: str, partitions: int) -> Permutations:
-    from scipy import special
-
-    right, left, two_sided = p
-    tails = (float(special.ndtr(-z)), float(special.ndtr(z)), float(2 * special.ndtr(-abs(z))))
-    return Permutations(right, left, two_sided, z, *tails, method, partitions)
+    return test.value / float(np.sqrt(variance)) if has_spread(test.numbers) else _NAN

@@ -9,17 +9,12 @@ Floats = npt.NDArray[np.float64]
 
 
 def skewness(values: Floats) -> Floats:
-    r"""Fisher-Pearson skewness ``g1 = m3 / m2^(3/2)`` along the last axis (biased, as scipy's default).
+    """Fisher-Pearson skewness ``g1 = m3 / m2^(3/2)`` along the last axis (biased, as scipy's default).
 
     Equation 4 of the paper lacks a factor ``sqrt(n)``; the published numbers are those of this formula,
-    which the paper's code uses.
-
-    Args:
-        values: Shape (..., n). NaN is left out, each line by itself.
-
-    Returns:
-        Shape (...,). ``|g1| <= (n-2)/sqrt(n-1)``. NaN where fewer than one value is left or the spread is
-        zero to rounding (``m2 <= (eps mean)^2``, scipy's rule). Two values always give 0.
+    which the paper's code uses. NaN is left out, each line by itself. ``|g1| <= (n-2)/sqrt(n-1)``; NaN where
+    no value is left or the spread is zero to rounding (``m2 <= (eps mean)^2``, scipy's rule). Two values
+    always give 0.
 
     Source: Albuquerque et al. 2024, eq. 4 and Appendix G.2.
     """

@@ -93,12 +93,9 @@ class Squares:
 
 
 def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squares:
-    r"""Squared V (or phi) of every table; 0 for certain where a table has none (counted as V = 0).
+    """Squared V (or phi) of every table; 0 for certain where a table has none (counted as V = 0).
 
     The slope is at least ``4/n``, as of noncentral chi-squared, so that a perfect table is not certain.
-
-    Returns:
-        Arrays of shape (T,).
     """
     dof = np.where(tables.dof > 0, tables.dof, np.nan)
     unit = np.ones(dof.shape) if phi else dof
@@ -121,15 +118,13 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
     The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
     with half of ``1 - level``, or, where that is 0, with all of it: a true 0 can only be missed from above,
     so that the error of both sides is at the lower one; or the score interval's where that is less, but not
-    0. It is 0 where ``p > 1 - level``.
-
-    Args:
-        found: The classes.
-        p: Of each class's test, shape (K,); the tail at t = 0 is scaled to it. NaN: as the gamma tail says.
-        level: Of the interval, or of each class's.
+    0. It is 0 where ``p > 1 - level``, p of each class's test; the tail at t = 0 is scaled to p, where NaN as
+    the gamma tail says.
     """
     error = 1 - level
-    scale = _calibration(p, found.reached(np.zeros(p.shape), found.plain))
+    tail = found.reached(np.zeros(p.shape), found.plain)
+    better = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)  # than the gamma tail at t = 0
+    scale = np.clip(better, 1 / _CALIBRATION, _CALIBRATION)
     low = lower_limits(found, error / 2, scale)
     low = np.where(low > 0, low, lower_limits(found, error, scale))
     ends = score_limits(found.centre, found.noise, found.slope, level)
@@ -141,11 +136,7 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
 def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floats) -> Inverted:
     """The mean, median or largest effect size over K >= 2 classes among those of other populations.
 
-    Args:
-        found: The classes.
-        summary: ``mean``, ``median`` or ``largest``.
-        scores: Of draws without effects (``Squares.scores``), shape (R, K).
-        classes_p: Of the classes' tests, shape (K,).
+    ``scores``: of draws without effects, shape (R, K); ``classes_p``: of the classes' tests.
     """
     combine, most, plain = SUMMARIES[summary], np.sqrt(found.top), np.sqrt(found.plain)
     plain = np.minimum(plain, most)
@@ -196,9 +187,3 @@ def lower_limits(found: Squares, error: float | Floats, scale: Floats | float = 
         above = scale * found.reached(middle, found.plain) > error
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.asarray(np.sqrt(np.where(nothing, 0.0, low)))
-
-
-def _calibration(p: Floats, tail: Floats) -> Floats:
-    """What scales a gamma tail at t = 0 to the p of a better test."""
-    ratio = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)
-    return np.asarray(np.clip(ratio, 1 / _CALIBRATION, _CALIBRATION))

@@ -8,7 +8,7 @@ matrix of similarities with rows ``x1 ... xn y1 ... ym`` and columns ``a1 ... b1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,18 +68,16 @@ class Estimate:
             of h hardly depends on g.
         error: Standard error.
         freedom: Degrees of freedom of t.
+        back: From the scale of the value to that of the statistic.
     """
 
     value: float
     error: float
     freedom: float
+    back: Callable[[float], float] = float
 
     def p_value(self, alternative: str = "two_sided") -> float:
-        """The tail of t beyond the value.
-
-        Args:
-            alternative: ``two_sided``, ``greater`` or ``less``.
-        """
+        """The tail of t beyond the value: ``two_sided``, ``greater`` or ``less``."""
         from scipy import special
 
         t = self.value / self.error
@@ -93,26 +91,32 @@ class Estimate:
 
         return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
+    def limits(self, level: float) -> Ends:
+        """Limits of the statistic."""
+        reach = self.reach(level)
+        return self.back(self.value - reach), self.back(self.value + reach)
 
-def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estimate | None:
+    def band(self, level: float) -> Ends:
+        """Values of the statistic, about 0, that the test of no difference does not reject."""
+        half = self.back(self.reach(level))
+        return -half, half
+
+
+def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1) -> Estimate | None:
     """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
     test of h = 0 is the test of no difference: as h grows, its slope would hide how uncertain the sign is.
-
-    Args:
-        values: Similarities, shape (n + m, na + nb).
-        sizes: Of the sets.
-        statistic: ``difference``, or ``d`` for the scale h.
-
-    Returns:
-        None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
-        varies.
+    None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
+    varies.
     """
     if statistic not in STATISTICS:
         raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
     table = np.asarray(values, dtype=np.float64)
-    if not sizes.enough or not varies(table, sizes):
+    if not (sizes.enough and np.isfinite(table).all()):
+        return None
+    phi = _phi(table, sizes)
+    if not (has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :])):
         return None
     plain = _difference(table, sizes)
     if plain is None or statistic == "difference":
@@ -124,49 +128,14 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d") -> Estima
     if not np.isfinite(own):  # a set less one item has no spread, so that h without it is infinite
         return None
     chord = plain.error * (h / plain.value if plain.value else slope)
-    return Estimate(h, max(own**0.5, chord), plain.freedom)
-
-
-def two_way_interval(
-    values: npt.ArrayLike, sizes: Sizes, *, statistic: str = "d", level: float = 0.95, ddof: int = 1
-) -> Ends:
-    """Limits of the statistic; NaN where there is no test.
-
-    Args:
-        values: Similarities, shape (n + m, na + nb).
-        sizes: Of the sets.
-        statistic: ``d`` or ``difference``.
-        level: Of the limits.
-        ddof: Of d.
-    """
-    found = two_way(values, sizes, statistic)
-    if found is None:
-        return _UNKNOWN
-    reach = found.reach(level)
-    low, high = (_back(found.value + side * reach, sizes, statistic, ddof) for side in (-1, 1))
-    return low, high
-
-
-def two_way_band(
-    values: npt.ArrayLike, sizes: Sizes, *, statistic: str = "d", level: float = 0.95, ddof: int = 1
-) -> Ends:
-    """Values that the test of no difference does not reject, about 0; NaN where there is no test."""
-    found = two_way(values, sizes, statistic)
-    if found is None:
-        return _UNKNOWN
-    half = _back(found.reach(level), sizes, statistic, ddof)
-    return -half, half
+    error = max(own**0.5, chord)
+    return Estimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
 
 
 def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
-    """The mean association of one set with A less that with B, over its items and the attributes.
+    """The mean association of one set with A (the first ``na`` columns) less that with B.
 
-    Args:
-        values: Similarities, shape (n, na + nb).
-        na: Members of A, the first columns.
-
-    Returns:
-        None where a set has one member or nothing varies.
+    None where a set has one member or nothing varies.
     """
     table = np.asarray(values, dtype=np.float64)
     n, nb = len(table), table.shape[1] - na
@@ -180,35 +149,24 @@ def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
 
 
 def reduction_interval(
-    before: npt.ArrayLike,
-    after: npt.ArrayLike,
-    sizes: Sizes,
-    *,
-    level: float = 0.95,
-    ddof: int = 1,
+    before: npt.ArrayLike, after: npt.ArrayLike, sizes: Sizes, *, level: float = 0.95, ddof: int = 1
 ) -> Ends:
-    """Interval of a reduction: ``|d before| - |d after|``, on the same items.
+    """Interval of a reduction: ``|d before| - |d after|``, on the same items; NaN where either d has none.
 
     The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes
     are the reaches of the two intervals on their scale h, tilted by the correlation r of the two h when items
     are left out. For a reduction linear in h that is MOVER (Zou and Donner 2008), ``sqrt(u^2 + v^2 -
     2 r u v)`` to each side; without any change r is 1, the ellipse a line, and both ends are 0.
-
-    Args:
-        before: Similarities, shape (n + m, na + nb).
-        after: The same items in the same order.
-        sizes: Of the sets.
-        level: Of the interval.
-        ddof: Of d.
-
-    Returns:
-        Low and high end; NaN where either d has no interval. Above 0 means that d was reduced.
     """
     tables = [np.asarray(table, dtype=np.float64) for table in (before, after)]
     first, second = (two_way(table, sizes) for table in tables)
     if first is None or second is None:
         return _UNKNOWN
-    parts = [np.concatenate(_scores(table, sizes)) for table in tables]
+    # what each item adds to the deviation of h: squares add up to its variance
+    parts = [
+        np.concatenate([(h - h.mean()) * np.sqrt((h.size - 1) / h.size) for h in left_out(table, sizes)])
+        for table in tables
+    ]
     scale = float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
     r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
 
@@ -220,17 +178,10 @@ def reduction_interval(
     ends = reduction(
         first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
     )
-    moves, centre = ends - reduction(first.value, second.value), [_d(table, sizes, ddof) for table in tables]
-    reduced = abs(centre[0]) - abs(centre[1])
+    moves, phis = ends - reduction(first.value, second.value), [_phi(table, sizes) for table in tables]
+    d = [abs(effect_size(phi[: sizes.n], phi[sizes.n :], ddof)) for phi in phis]
+    reduced = d[0] - d[1]
     return reduced + float(moves.min()), reduced + float(moves.max())
-
-
-def varies(table: Floats, sizes: Sizes) -> bool:
-    """Whether everything is finite, and X or Y varies, so that there is an h."""
-    if not np.isfinite(table).all():
-        return False
-    phi = _phi(table, sizes)
-    return bool(has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :]))
 
 
 def d_of(h: npt.ArrayLike, sizes: Sizes, ddof: int) -> Floats:
@@ -258,24 +209,8 @@ def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
     return parts
 
 
-def _scores(table: Floats, sizes: Sizes) -> list[Floats]:
-    """What each item adds to the deviation of h; their squares add up to its variance."""
-    parts = left_out(table, sizes)
-    return [(part - part.mean()) * np.sqrt((part.size - 1) / part.size) for part in parts]
-
-
 def _phi(table: Floats, sizes: Sizes) -> Floats:
     return np.asarray(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1))
-
-
-def _d(table: Floats, sizes: Sizes, ddof: int) -> float:
-    phi = _phi(table, sizes)
-    return effect_size(phi[: sizes.n], phi[sizes.n :], ddof)
-
-
-def _back(h: float, sizes: Sizes, statistic: str, ddof: int) -> float:
-    """From the scale of an estimate to that of its statistic."""
-    return h if statistic == "difference" else float(d_of(h, sizes, ddof))
 
 
 def _difference(table: Floats, sizes: Sizes) -> Estimate | None:

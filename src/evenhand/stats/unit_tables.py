@@ -14,8 +14,7 @@ drawn in two ways, in all tables of a unit at once:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -102,7 +101,7 @@ class UnitTables:
     def expected(self) -> Floats:
         """Mean of chi-squared without association, shape (T,): the trace of Rao and Scott's matrix."""
         squares = self.n**2 if self.spread is None else self.spread
-        row, column = self._row[self.cell], self._column[self.cell]
+        row, column = self.batch.row_of_cell[self.cell], self.batch.column_of_cell[self.cell]
         table = self.batch.table[self.cell]
         r, c = self._row_share, self._column_share
         if self.spread is not None:  # each row is a unit: (1/r - 1)(1/c - 1) of its squared weight
@@ -122,14 +121,25 @@ class UnitTables:
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Chi-squared without association, shape (replicates, T)."""
+        from scipy import sparse
+
         if self.exchanged:
             return self._exchanged(rng, replicates)
-        return np.concatenate(list(self._draws(rng, replicates)))
+        codes, unit = np.unique(self.unit, return_inverse=True)
+        each = self.n if self.spread is None else np.sqrt(self.spread)
+        adds = sparse.csr_array((each, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
+        step, found = max(1, _HELD // max(self.batch.n.size + codes.size, 1)), []
+        for start in range(0, replicates, step):
+            shape = (codes.size, min(step, replicates - start))
+            # many rows of a cell, each with a sign of its own, add up to a normal number
+            signs = rng.choice([-1.0, 1.0], shape) if self.spread is None else rng.standard_normal(shape)
+            found.append(self._chi2_of(np.asarray(adds @ signs)).T)
+        return np.concatenate(found)
 
     def _exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Groups of whole units exchanged; each draw on the scale of the observed groups."""
         drawn = self._labels.wholes(rng, replicates)
-        table, column = self.batch.table[self.cell], self._column[self.cell]
+        table, column = self.batch.table[self.cell], self.batch.column_of_cell[self.cell]
         pairs, place = np.unique(column, return_inverse=True)
         owner = np.zeros(pairs.size, dtype=np.int64)
         owner[place] = table
@@ -149,20 +159,6 @@ class UnitTables:
             mean += (1 / rows - 1 / self._total) * (member @ own)
         return chi2 * np.divide(self.expected, mean, out=np.zeros(mean.shape), where=mean > 0)
 
-    def _draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Floats]:
-        from scipy import sparse
-
-        codes, unit = np.unique(self.unit, return_inverse=True)
-        each = self.n if self.spread is None else np.sqrt(self.spread)
-        adds = sparse.csr_array((each, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
-        step = max(1, _HELD // max(self.batch.n.size + codes.size, 1))
-        for start in range(0, replicates, step):
-            size = min(step, replicates - start)
-            shape = (codes.size, size)
-            # many rows of a cell, each with a sign of its own, add up to a normal number
-            signs = rng.choice([-1.0, 1.0], shape) if self.spread is None else rng.standard_normal(shape)
-            yield self._chi2_of(np.asarray(adds @ signs)).T
-
     def _chi2_of(self, moved: Floats) -> Floats:
         """Sum of squared deviations over expected counts, of changes to cells (K, size): shape (T, size)."""
         b, size = self.batch, moved.shape[1]
@@ -172,23 +168,17 @@ class UnitTables:
             return sum_by(key, values.ravel(), count * size).reshape(count, size)
 
         r, c = self._row_share[:, None], self._column_share[:, None]
-        rows = sums(self._row, moved, b.row_total.size)
-        columns = sums(self._column, moved, b.column_total.size)
+        rows = sums(self.batch.row_of_cell, moved, b.row_total.size)
+        columns = sums(self.batch.column_of_cell, moved, b.column_total.size)
         table_of_row, table_of_column = b.row_table, b.column_table
-        inside = sums(b.table, moved**2 / (r[self._row] * c[self._column]), b.n_tables)
+        inside = sums(
+            b.table, moved**2 / (r[self.batch.row_of_cell] * c[self.batch.column_of_cell]), b.n_tables
+        )
         inside -= sums(table_of_row, rows**2 / r, b.n_tables)
         occupied = np.flatnonzero(b.column_total > 0)
         inside -= sums(table_of_column[occupied], columns[occupied] ** 2 / c[occupied], b.n_tables)
         inside += sums(table_of_row, rows, b.n_tables) ** 2
         return np.asarray(np.maximum(inside, 0) / self._total[:, None])
-
-    @property
-    def _row(self) -> npt.NDArray[np.integer]:
-        return self.batch.row_of_cell
-
-    @property
-    def _column(self) -> npt.NDArray[np.integer]:
-        return self.batch.column_of_cell
 
     @cached_property
     def _total(self) -> Floats:
@@ -205,13 +195,9 @@ class UnitTables:
     def phi_squared(self, tables: Association, chi2: Floats) -> PhiSquared:
         """Bias-corrected phi-squared, in the same form as of independent counts (``effect_intervals``).
 
-        Clusters: mean and variance without association are those of the draws, variance and bias at the
-        estimate those of leaving out one unit at a time. Weights: as of tables of Kish's (1965) size,
-        ``(sum w)^2 / sum w^2`` of each table.
-
-        Args:
-            tables: Chi-squared and shapes.
-            chi2: Draws without association, shape (replicates, T).
+        Clusters: mean and variance without association are those of the draws ``chi2``, shape (replicates,
+        T), variance and bias at the estimate those of leaving out one unit at a time. Weights: as of tables
+        of Kish's (1965) size, ``(sum w)^2 / sum w^2`` of each table.
         """
         if self.spread is not None:
             return self._weighted(tables)
@@ -229,10 +215,7 @@ class UnitTables:
         squares = sum_by(b.table[self.cell], np.asarray(self.spread), b.n_tables)
         kish = np.divide(b.total, squares, out=np.ones(b.n_tables), where=squares > 0)
         scaled = TableBatch(b.table, b.row, b.column, b.n * kish[b.table], b.n_tables, integral=False)
-        alike = Association(
-            tables.chi2 * kish, tables.n * kish, tables.n_rows, tables.n_columns, tables.yates_scale
-        )
-        return phi_squared(scaled, alike)
+        return phi_squared(scaled, replace(tables, chi2=tables.chi2 * kish, n=tables.n * kish))
 
     def _leave_one_out(self, tables: Association, floor: Floats) -> tuple[Floats, Floats]:
         """Variance and bias of phi-squared by leaving out each unit (jackknife), shape (T,) each."""

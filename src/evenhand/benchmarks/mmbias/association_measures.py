@@ -15,7 +15,8 @@ from evenhand.benchmarks.mmbias.material import Test
 from evenhand.core.results import Finding
 from evenhand.evidence.similarities import MISSING, Similarities
 from evenhand.metrics import association, attribution
-from evenhand.metrics.association_tables import association_tables, attribution_table
+from evenhand.metrics.association_tables import association_tables
+from evenhand.metrics.attribution import attribution_table
 
 TEMPLATES = {
     **dict.fromkeys(("form", "x", "y", "a", "b", "target_template", "attribute_template"), pl.String),

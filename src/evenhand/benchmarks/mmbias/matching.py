@@ -26,7 +26,7 @@ from evenhand.core.questions import Question
 from evenhand.core.results import Finding
 from evenhand.evidence.similarities import MISSING, Similarities
 from evenhand.metrics import matching
-from evenhand.metrics.association_tables import attribution_table
+from evenhand.metrics.attribution import attribution_table
 
 READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
 MATCHES = "matches"
