@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Interval, Part
@@ -21,6 +20,7 @@ from evenhand.metrics.similarity_findings import (
     partition_null,
     plain_interval,
 )
+from evenhand.stats.arrays import Floats
 from evenhand.stats.association import (
     associations,
     effect_bound,
@@ -31,8 +31,6 @@ from evenhand.stats.association import (
 )
 from evenhand.stats.partitions import permutation_test, sign_flip_test
 from evenhand.stats.two_way import Sizes, reduction_interval, single_set
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
 MOST_PARTS = 2_000

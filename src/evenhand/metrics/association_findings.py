@@ -26,6 +26,7 @@ from evenhand.metrics.similarity_findings import (
     pair_of,
     partition_null,
 )
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association import (
     associations,
     auc,
@@ -38,8 +39,6 @@ from evenhand.stats.association import (
 from evenhand.stats.partitions import Permutations, permutation_test
 from evenhand.stats.two_way import Sizes, two_way
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
 Reading: TypeAlias = Callable[[Floats, int], Floats]
 
 _SAMPLED = 20_000  # items up to which partitions are drawn
@@ -249,8 +248,8 @@ class Comparison(BoundSets):
 
 
 def _read_sets(
-    evidence: Similarities, rows: Sequence[Ints], across: Ints, na: int, reading: Reading | None
-) -> tuple[Ints, Floats | None, Floats]:
+    evidence: Similarities, rows: Sequence[Integers], across: Integers, na: int, reading: Reading | None
+) -> tuple[Integers, Floats | None, Floats]:
     """Rows of both sets, each in the order of its associations; what is averaged (None: the block); these."""
     blocks = [evidence.values[np.ix_(each, across)] for each in rows]
     cells = blocks if reading is None else [reading(block, na) for block in blocks]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.evidence.similarities import Similarities
@@ -22,7 +21,6 @@ from evenhand.stats.association import (
 )
 from evenhand.stats.partitions import permutation_test, permutation_tests
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Test: TypeAlias = tuple[str, str, str, str]
 
 ITEM_DRAWS = 9_999  # partitions of the attributes for an item's p, where they are too many to list

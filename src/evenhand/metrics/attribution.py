@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
@@ -18,11 +17,8 @@ from evenhand.metrics.building import number, percentile_interval
 from evenhand.metrics.matching import top_weights
 from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.metrics.similarity_findings import SingleSet
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.hypergeometric import top_outcomes
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 READINGS = ("softmax", "argmax", "cosine")
 ATTRIBUTION = {

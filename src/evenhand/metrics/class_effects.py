@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
 from evenhand.stats import resampling
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import Association, TableBatch, association, filter_by_expected
 from evenhand.stats.effect_intervals import (
     PhiSquared,
@@ -27,9 +27,6 @@ from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.summary_intervals import Squares, class_ends, squares, summary_family
 from evenhand.stats.unit_tables import UnitTables
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
 
 SummaryEnds = Callable[[float, float], tuple[float, float, str]]
 
@@ -51,7 +48,7 @@ class ClassTables:
 
     prepared: Prepared
     form: str
-    labels: Integers
+    labels: Codes
     whole: TableBatch
     batch: TableBatch
     units: UnitTables | None
@@ -157,7 +154,7 @@ class ClassEffects:
 
     prepared: Prepared
     options: EffectOptions
-    labels: Integers
+    labels: Codes
     tables: Association
     values: Floats
     reasons: list[str | None]
@@ -195,7 +192,7 @@ def class_effects(prepared: Prepared, options: EffectOptions) -> ClassEffects:
 
 
 def plain_effects(
-    prepared: Prepared, options: EffectOptions, labels: Integers, tables: Association, whole: TableBatch
+    prepared: Prepared, options: EffectOptions, labels: Codes, tables: Association, whole: TableBatch
 ) -> ClassEffects:
     """Effect sizes without inference; ``whole``: the tables before filtering."""
     values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)
@@ -214,7 +211,7 @@ def plain_effects(
 
 
 def _unit_tables(
-    grouped: Grouped, form: str, batch: TableBatch, labels: Integers, pooled: int | None
+    grouped: Grouped, form: str, batch: TableBatch, labels: Codes, pooled: int | None
 ) -> UnitTables | None:
     """What clusters or weighted rows add to the cells; ``pooled``: the column of all rare ones together."""
     cells = grouped if grouped.units is None else grouped.units
@@ -335,7 +332,7 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
     return corrected, ends
 
 
-def _scores(effects: ClassEffects, found: Squares, used: Integers) -> Floats:
+def _scores(effects: ClassEffects, found: Squares, used: Codes) -> Floats:
     """Normal scores of draws without effects, shape (R, classes); of normal numbers where none are drawn."""
     size = int(np.clip(_SCORES // used.size, *_SCORED))
     if effects.null is None or np.isnan(effects.null.p[used]).all():

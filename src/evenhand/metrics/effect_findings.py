@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
@@ -23,10 +22,9 @@ from evenhand.metrics.group_accuracy import deciding
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
 from evenhand.metrics.small_groups import few_decide
+from evenhand.stats.arrays import Floats
 from evenhand.stats.skewness import skewness, skewness_bound
 from evenhand.stats.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
-
-Floats = npt.NDArray[np.float64]
 
 _SPREAD = "spread over resamples ({}); no confidence interval"
 _DRAWN = "each class from its null distribution"

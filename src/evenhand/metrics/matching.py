@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.results import Finding, Null
@@ -16,9 +15,8 @@ from evenhand.metrics.association_findings import Comparison
 from evenhand.metrics.building import null_band, number, resampled_p
 from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.metrics.similarity_findings import BAND_DRAWS, Details
+from evenhand.stats.arrays import Floats
 from evenhand.stats.association import effect_bound
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
 _CELLS = 4_000_000

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.metrics.class_effects import class_effects
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.prepared import By, Evidence, Prepared
+from evenhand.stats.arrays import Floats
 from evenhand.stats.resampling import ClassCells
-
-Floats = npt.NDArray[np.float64]
 
 _CANDIDATES = 50  # classes looked at pair by pair, those with the largest accuracy x V
 _MOST_GROUPS = 200  # groups compared in pairs, those with the most mistakes

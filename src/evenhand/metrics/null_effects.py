@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.metrics.prepared import LEVEL, REPLICATES
+from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import Association, TableBatch
 from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, permutation_moments
 from evenhand.stats.relabelling import each_exceeded, exceeded
 from evenhand.stats.unit_tables import UnitTables
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
 Margins = tuple[Floats, Floats]
 Streams = Callable[[int], np.random.Generator]
 
@@ -190,7 +189,7 @@ def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.
 
 
 def _resample(
-    batch: TableBatch, tables: Association, chosen: Integers, streams: Streams, p: Floats, chi2: Floats
+    batch: TableBatch, tables: Association, chosen: Codes, streams: Streams, p: Floats, chi2: Floats
 ) -> None:
     """Permute the chosen tables, writing p and draws in place; small p are sharpened."""
     promising = []

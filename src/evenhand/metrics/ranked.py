@@ -7,7 +7,6 @@ from functools import cached_property
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError
@@ -19,11 +18,9 @@ from evenhand.metrics.effect_findings import skewness_finding
 from evenhand.metrics.effect_options import EffectOptions
 from evenhand.metrics.null_effects import NullEffects
 from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.relabelling import each_exceeded
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _BUDGET = 300_000_000  # rows x replicates
 _FEWEST = 99

@@ -9,7 +9,6 @@ from math import comb
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null
@@ -17,11 +16,9 @@ from evenhand.core.seeds import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.building import as_finding
 from evenhand.metrics.prepared import LEVEL, check_common
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.two_way import Estimate
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Details: TypeAlias = dict[str, float | str | None]
 
 BAND_DRAWS = 9_999
@@ -153,17 +150,17 @@ def pair_of(what: str, names: Any) -> tuple[str, str]:
     return pair[0], pair[1]
 
 
-def by_name(ids: Sequence[str], places: Ints) -> Ints:
+def by_name(ids: Sequence[str], places: Integers) -> Integers:
     """Places in the order of their ids."""
     return np.array(sorted(places.tolist(), key=ids.__getitem__), dtype=np.int64)
 
 
-def by_value(values: Floats, places: Ints) -> Ints:
+def by_value(values: Floats, places: Integers) -> Integers:
     """Places in the order of a value; equal ones stay as they are."""
     return places[np.argsort(values, kind="stable")]
 
 
-def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Ints) -> list[Ints]:
+def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Integers) -> list[Integers]:
     """Columns of two sets of attributes in the order of their mean over some rows."""
     columns = [by_name(evidence.attributes, evidence.attribute_columns(each)) for each in pair]
     if not rows.size:
@@ -172,7 +169,7 @@ def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Ints)
 
 
 def block_of(
-    evidence: Similarities, rows: Ints, across: Ints
+    evidence: Similarities, rows: Integers, across: Integers
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
     """Similarities of some rows and columns, with the ids of both."""
     items = tuple(evidence.targets[row] for row in rows.tolist())

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers
 
 ROUNDING = 1e-14  # of a mean of cosines; numbers that differ by less are equal
 
@@ -220,7 +219,7 @@ def _numbers(values: npt.ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64).reshape(-1)
 
 
-def _columns(places: npt.ArrayLike) -> Ints:
+def _columns(places: npt.ArrayLike) -> Integers:
     return np.asarray(places, dtype=np.int64).reshape(-1)
 
 

@@ -8,14 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Codes, Floats
 
 _DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns,
 _SPARSE = 16  # and up to this many for each occupied cell
 
 
-def sum_by(index: Ints, values: Floats, size: int = 0) -> Floats:
+def sum_by(index: Codes, values: Floats, size: int = 0) -> Floats:
     """Sum of ``values`` for every index 0, 1, ..., at least ``size`` of them."""
     return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
 
@@ -36,16 +35,16 @@ class TableBatch:
         integral: Whether the cells are counts; Yates' correction is meant for counts only.
     """
 
-    table: Ints
-    row: Ints
-    column: Ints
+    table: Codes
+    row: Codes
+    column: Codes
     n: Floats
     n_tables: int
     integral: bool = True
 
     @classmethod
     def from_cells(
-        cls, table: Ints, row: Ints, column: Ints, n: npt.NDArray[np.generic], n_tables: int
+        cls, table: Codes, row: Codes, column: Codes, n: npt.NDArray[np.generic], n_tables: int
     ) -> TableBatch:
         """Sort cells, add up duplicates and leave out empty ones."""
         integral = bool(np.issubdtype(n.dtype, np.integer))
@@ -67,7 +66,7 @@ class TableBatch:
         return cls.from_cells(table, row, column, tables[table, row, column], len(tables))
 
     @cached_property
-    def row_start(self) -> Ints:
+    def row_start(self) -> Codes:
         """First cell of every occupied row, shape (rows of all tables,)."""
         if not self.table.size:
             return np.zeros(0, dtype=np.int64)
@@ -75,7 +74,7 @@ class TableBatch:
         return np.concatenate(([0], np.flatnonzero(change) + 1))
 
     @cached_property
-    def row_of_cell(self) -> Ints:
+    def row_of_cell(self) -> Codes:
         """Index of each cell's occupied row, shape (K,)."""
         sizes = np.diff(np.append(self.row_start, self.table.size))
         return np.repeat(np.arange(self.row_start.size), sizes)
@@ -90,7 +89,7 @@ class TableBatch:
         return self.n_tables * self._width <= min(_DENSE_LIMIT, _SPARSE * self.table.size)
 
     @cached_property
-    def column_of_cell(self) -> Ints:
+    def column_of_cell(self) -> Codes:
         """Index of each cell's (table, column) pair, shape (K,); indices need not be contiguous."""
         key = self.table.astype(np.int64) * self._width + self.column
         if self._dense:
@@ -103,7 +102,7 @@ class TableBatch:
         return np.add.reduceat(self.n, self.row_start) if self.n.size else np.zeros(0)
 
     @cached_property
-    def row_table(self) -> Ints:
+    def row_table(self) -> Codes:
         """Table of every occupied row."""
         return self.table[self.row_start]
 
@@ -113,7 +112,7 @@ class TableBatch:
         return sum_by(self.column_of_cell, self.n)
 
     @cached_property
-    def column_table(self) -> Ints:
+    def column_table(self) -> Codes:
         """Table of every (table, column) pair; 0 where a pair does not occur."""
         if self._dense:  # column_of_cell is table * width + column
             return np.arange(self.column_total.size) // self._width
@@ -134,12 +133,12 @@ class TableBatch:
         return sum_by(self.row_table, self.row_total, self.n_tables)
 
     @cached_property
-    def n_rows(self) -> Ints:
+    def n_rows(self) -> Codes:
         """Rows that occur in every table, shape (T,)."""
         return np.bincount(self.row_table, minlength=self.n_tables)
 
     @cached_property
-    def n_columns(self) -> Ints:
+    def n_columns(self) -> Codes:
         """Columns that occur in every table, shape (T,)."""
         occupied = self.column_total > 0
         return np.bincount(self.column_table[occupied], minlength=self.n_tables)
@@ -152,7 +151,7 @@ class TableBatch:
             sums[self.table[start]] = np.add.reduceat(values, start)
         return sums
 
-    def select(self, tables: Ints) -> TableBatch:
+    def select(self, tables: Codes) -> TableBatch:
         """The given tables, renumbered 0, 1, ... in the order given (which must be sorted)."""
         if len(tables) == self.n_tables:
             return self
@@ -162,7 +161,7 @@ class TableBatch:
         picked = number[self.table[keep]]
         return TableBatch(picked, self.row[keep], self.column[keep], self.n[keep], len(tables), self.integral)
 
-    def places(self, table: Ints, row: Ints, column: Ints) -> npt.NDArray[np.int64]:
+    def places(self, table: Codes, row: Codes, column: Codes) -> npt.NDArray[np.int64]:
         """The cell that each piece of other data lies in; -1 where it is in none."""
         if not self.table.size:
             return np.full(table.size, -1, dtype=np.int64)
@@ -189,12 +188,12 @@ class Association:
 
     chi2: Floats
     n: Floats
-    n_rows: Ints
-    n_columns: Ints
+    n_rows: Codes
+    n_columns: Codes
     yates_scale: Floats
 
     @property
-    def dof(self) -> Ints:
+    def dof(self) -> Codes:
         """min(rows, columns) - 1: the divisor of V (not the degrees of freedom of chi-squared)."""
         return np.minimum(self.n_rows, self.n_columns) - 1
 
@@ -285,7 +284,7 @@ def filter_by_expected(batch: TableBatch, minimum: float, rule: str, *, pool: bo
     return TableBatch.from_cells(batch.table[keep], batch.row[keep], column[keep], weights, batch.n_tables)
 
 
-def range_by_column(batch: TableBatch) -> tuple[Floats, Ints, Ints]:
+def range_by_column(batch: TableBatch) -> tuple[Floats, Codes, Codes]:
     """Range over a table's rows of each column's share of its row; a row without the column counts as 0.
 
     For every (table, column) pair that occurs: the range, its table, and its column.

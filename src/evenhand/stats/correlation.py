@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 FEWEST = 3
 """Pairs that a coefficient needs."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency import Association, TableBatch, sum_by
 from evenhand.stats.null_tables import permutation_moments
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Outcomes = tuple[Ints, Floats]
+from evenhand.stats.arrays import Floats, Integers
+
+Outcomes = tuple[Integers, Floats]
 
 MOST_OUTCOMES = 200_000  # contents that are listed one by one; beyond, they are drawn
 DRAWS = 20_000
@@ -64,7 +64,7 @@ def log_choose(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
     return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
 
-def unique_rows(table: Ints) -> tuple[Ints, Ints]:
+def unique_rows(table: Integers) -> tuple[Integers, Integers]:
     """Distinct rows, sorted, and which of them each row is; shape (S, C) and (T,)."""
     which = np.zeros(len(table), dtype=np.int64)
     for column in table.T:  # compacted after each column, so that keys cannot overflow

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
+
 Member = Callable[[float], tuple[float, Floats]]
 
 LEAST = 0.1

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats, Integers
+
 Reals = npt.NDArray[np.floating]
-Ints = npt.NDArray[np.int64]
 Test = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 
 _BLOCK = 1 << 16  # numbers of one array of targets and dimensions held at a time
@@ -48,7 +48,7 @@ class RemainingDimensions:
         left, right = _unit(targets, precision), _unit(attributes, precision)
         self.dimensions = left.shape[1]
         self._total = len(tests)
-        grouped: dict[tuple[bytes, bytes], list[tuple[int, list[Ints]]]] = {}
+        grouped: dict[tuple[bytes, bytes], list[tuple[int, list[Integers]]]] = {}
         for number, test in enumerate(tests):
             sets = [np.asarray(rows, dtype=np.int64) for rows in test]
             if all(len(rows) for rows in sets) and len(sets[0]) + len(sets[1]) > ddof:
@@ -86,11 +86,11 @@ class _SameAttributes:
     """The tests that share A and B: one matrix product serves them all."""
 
     def __init__(
-        self, left: Reals, right: Reals, tests: list[tuple[int, list[Ints]]], renormalise: bool, ddof: int
+        self, left: Reals, right: Reals, tests: list[tuple[int, list[Integers]]], renormalise: bool, ddof: int
     ) -> None:
         self.numbers = [number for number, _ in tests]
         self._renormalise, self._ddof = renormalise, ddof
-        distinct: dict[bytes, Ints] = {}
+        distinct: dict[bytes, Integers] = {}
         for _, (x, y, *_) in tests:
             distinct |= {x.tobytes(): x, y.tobytes(): y}
         place = {key: at for at, key in enumerate(distinct)}

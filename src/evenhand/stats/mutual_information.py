@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers
 
 _BLOCK = 4_000_000  # numbers of one array of rows and dimensions held at a time
 
@@ -71,12 +70,12 @@ def smoothed_information(
     return result
 
 
-def _given(vectors: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Ints, int]:
+def _given(vectors: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Integers, int]:
     kinds, codes = np.unique(np.asarray(labels), return_inverse=True)
     return np.asarray(vectors, dtype=np.float64), codes.astype(np.int64), len(kinds)
 
 
-def _joint(binned: Ints, codes: Ints, bins: int, kinds: int) -> Floats:
+def _joint(binned: Integers, codes: Integers, bins: int, kinds: int) -> Floats:
     """How often each bin meets each label, shape (dimensions, bins, kinds)."""
     dimensions = binned.shape[1]
     cell = (np.arange(dimensions) * bins + binned) * kinds + codes[:, None]

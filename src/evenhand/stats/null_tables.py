@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose
-
-Floats = npt.NDArray[np.float64]
 
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association import ROUNDING, has_spread
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Shares = tuple[float, float, float]
 Limits = tuple[float, float, float, float]
 
@@ -88,7 +87,7 @@ class _Observed:
         far = abs(self.value) - self.slack
         return self.value - self.slack, self.value + self.slack, far, -far
 
-    def p(self, counts: Ints, ways: int, *, drawn: bool = False) -> Shares:
+    def p(self, counts: Integers, ways: int, *, drawn: bool = False) -> Shares:
         """Right, left and two-sided p; where S is as expected, every partition is at least as far."""
         right, left, above, below = counts.tolist()
         far = ways if abs(self.value) <= self.slack else above + below
@@ -227,7 +226,7 @@ def _signed_sums(sizes: Floats) -> Floats:
     return sums
 
 
-def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Ints:
+def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Integers:
     """Pairs with a sum at or above the first limit, at or below the second, and so on, shape (4,)."""
     queries, keys = np.sort(one), np.sort(other)  # sorted queries find their places several times faster
     below = [
@@ -238,7 +237,7 @@ def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Ints:
     return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
 
 
-def _beyond(sums: Floats, limits: Limits) -> Ints:
+def _beyond(sums: Floats, limits: Limits) -> Integers:
     right, left, above, below = limits
     found = (sums >= right).sum(), (sums <= left).sum(), (sums >= above).sum(), (sums <= below).sum()
     return np.array(found, dtype=np.int64)

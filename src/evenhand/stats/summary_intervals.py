@@ -13,13 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency import Association
 from evenhand.stats.effect_intervals import PhiSquared, score_limits
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
-
-Floats = npt.NDArray[np.float64]
 
 SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
     "mean": lambda values: np.asarray(values.mean(axis=-1)),

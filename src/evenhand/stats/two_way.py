@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.association import ROUNDING, effect_size, has_spread
 
-Floats = npt.NDArray[np.float64]
-Ends = tuple[float, float]
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
 STATISTICS = ("d", "difference")
@@ -91,12 +90,12 @@ class Estimate:
 
         return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
-    def limits(self, level: float) -> Ends:
+    def limits(self, level: float) -> Pair:
         """Limits of the statistic."""
         reach = self.reach(level)
         return self.back(self.value - reach), self.back(self.value + reach)
 
-    def band(self, level: float) -> Ends:
+    def band(self, level: float) -> Pair:
         """Values of the statistic, about 0, that the test of no difference does not reject."""
         half = self.back(self.reach(level))
         return -half, half
@@ -150,7 +149,7 @@ def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
 
 def reduction_interval(
     before: npt.ArrayLike, after: npt.ArrayLike, sizes: Sizes, *, level: float = 0.95, ddof: int = 1
-) -> Ends:
+) -> Pair:
     """Interval of a reduction: ``|d before| - |d after|``, on the same items; NaN where either d has none.
 
     The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes

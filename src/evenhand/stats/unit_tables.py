@@ -20,12 +20,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency import Association, TableBatch, sum_by
 from evenhand.stats.effect_intervals import PhiSquared, blended, phi_squared
 from evenhand.stats.relabelling import Relabelling
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _EXCHANGED = 100  # units up to which they are exchanged as wholes
 _HELD = 20_000_000  # numbers held at a time
