@@ -47,17 +47,11 @@ _WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, wher
 
 @dataclass(frozen=True, eq=False)
 class Comparison(BoundSets):
-    """Two sets of targets and two sets of attributes of one test, checked and bound.
+    """Two sets of targets and two sets of attributes of one test, checked and bound."""
 
-    Attributes:
-        cells: What is averaged over A and over B: the similarities, or a reading of them.
-        phi: Association of each row, shape (n + m,).
-        alternative: Which side the p-value looks at.
-    """
-
-    cells: Floats
-    phi: Floats
-    alternative: str
+    cells: Floats  # what is averaged over A and over B: the similarities, or a reading of them
+    phi: Floats  # association of each row, shape (n + m,)
+    alternative: str  # which side the p-value looks at
 
     @classmethod
     def make(

@@ -36,21 +36,14 @@ _SUMMARY_METHOD = "inverted test along the significant and along all of the esti
 
 @dataclass(frozen=True, eq=False)
 class ClassTables:
-    """The tables of one form and filter, with what every statistic on them shares.
+    """The tables of one form and filter, with what every statistic on them shares."""
 
-    Attributes:
-        prepared: The evidence.
-        form: As in EffectOptions.
-        labels: Label code of each table.
-        whole: The tables before filtering; ``batch``: after.
-        units: What clusters or weighted rows add to their cells; None where rows count alike, one by one.
-    """
-
-    prepared: Prepared
-    form: str
-    labels: Codes
-    whole: TableBatch
+    prepared: Prepared  # the evidence
+    form: str  # as in EffectOptions
+    labels: Codes  # label code of each table
+    whole: TableBatch  # the tables before filtering; ``batch``: after
     batch: TableBatch
+    # what clusters or weighted rows add to their cells; None where rows count alike, one by one
     units: UnitTables | None
 
     @classmethod
@@ -136,32 +129,20 @@ class ClassTables:
 
 @dataclass(frozen=True, eq=False)
 class ClassEffects:
-    """Effect sizes of k tables; arrays have shape (k,) and hold NaN where undefined.
+    """Effect sizes of k tables; arrays have shape (k,) and hold NaN where undefined."""
 
-    Attributes:
-        prepared: The evidence.
-        options: How effect sizes are measured.
-        labels: Label code of each table.
-        tables: Chi-squared and shapes of the tables after filtering.
-        values: The effect sizes.
-        reasons: A reason code where a value is undefined, else None.
-        n: Rows of each table before filtering.
-        null: Null band and p, None without inference.
-        limits: The effect sizes without what noise adds to them (``corrected``), and interval ends of these,
-            shape (3, k).
-        mde: Minimum detectable effects.
-    """
-
-    prepared: Prepared
-    options: EffectOptions
-    labels: Codes
-    tables: Association
-    values: Floats
-    reasons: list[str | None]
-    n: Floats
-    null: NullEffects | None
+    prepared: Prepared  # the evidence
+    options: EffectOptions  # how effect sizes are measured
+    labels: Codes  # label code of each table
+    tables: Association  # chi-squared and shapes of the tables after filtering
+    values: Floats  # the effect sizes
+    reasons: list[str | None]  # a reason code where a value is undefined, else None
+    n: Floats  # rows of each table before filtering
+    null: NullEffects | None  # null band and p, None without inference
+    # the effect sizes without what noise adds to them (``corrected``), and interval ends of these, shape
+    # (3, k)
     limits: Floats
-    mde: Floats
+    mde: Floats  # minimum detectable effects
 
     @cached_property
     def p_adjusted(self) -> Floats:

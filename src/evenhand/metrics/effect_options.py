@@ -28,34 +28,23 @@ class EffectKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class EffectOptions:
-    """How effect sizes are measured.
+    """How effect sizes are measured."""
 
-    Attributes:
-        form: ``separation`` (group x prediction given truth), ``sufficiency`` (group x truth given
-            prediction) or ``independence`` (group x prediction, one table).
-        statistic: ``cramers_v``, ``phi`` or ``bergsma``.
-        mev: Minimum expected value a column must reach to stay (Appendix D.3); 0 keeps all.
-        mev_rule: Which of a column's expected values counts: ``min``, ``mean`` or ``max`` over groups.
-        rare: What happens to rarer columns: ``drop`` or ``pool`` into one.
-        constant: What a class with a single predicted label is: ``drop`` (undefined) or ``zero``.
-        interval: ``score``, ``delta``, ``noncentral`` or ``bootstrap``.
-        alpha: Level of the tests.
-        adjustment: ``holm``, ``bh`` or ``none``, over classes.
-        mode: ``paper`` applies Yates' correction to 2x2 tables, as the listing in Appendix G.2 does.
-        inference: ``auto``, or ``none`` for values only.
-    """
-
+    # ``separation`` (group x prediction given truth), ``sufficiency`` (group x truth given prediction) or
+    # ``independence`` (group x prediction, one table)
     form: str = "separation"
-    statistic: str = "cramers_v"
-    mev: float = 0.0
+    statistic: str = "cramers_v"  # ``cramers_v``, ``phi`` or ``bergsma``
+    mev: float = 0.0  # minimum expected value a column must reach to stay (Appendix D.3); 0 keeps all
+    # which of a column's expected values counts: ``min``, ``mean`` or ``max`` over groups
     mev_rule: str = "min"
-    rare: str = "drop"
-    constant: str = "drop"
-    interval: str = "score"
-    alpha: float = 0.05
-    adjustment: str = "holm"
+    rare: str = "drop"  # what happens to rarer columns: ``drop`` or ``pool`` into one
+    constant: str = "drop"  # what a class with a single predicted label is: ``drop`` (undefined) or ``zero``
+    interval: str = "score"  # ``score``, ``delta``, ``noncentral`` or ``bootstrap``
+    alpha: float = 0.05  # level of the tests
+    adjustment: str = "holm"  # ``holm``, ``bh`` or ``none``, over classes
+    # ``paper`` applies Yates' correction to 2x2 tables, as the listing in Appendix G.2 does
     mode: str = "default"
-    inference: str = "auto"
+    inference: str = "auto"  # ``auto``, or ``none`` for values only
 
     @classmethod
     def make(cls, form: str, keywords: Mapping[str, Any]) -> EffectOptions:

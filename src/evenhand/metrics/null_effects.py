@@ -33,23 +33,15 @@ _CHUNK = 2_000
 
 @dataclass(frozen=True, eq=False)
 class NullEffects:
-    """The null distribution of k effect sizes; arrays have shape (k,).
+    """The null distribution of k effect sizes; arrays have shape (k,)."""
 
-    Attributes:
-        draws: Replicates of the statistic, shape (replicates, k), and their ``mean``.
-        low: The least of the null band: its test is one-sided; ``high``: its 95 % point.
-        p: P(at least the observed chi-squared).
-        method: How each was made.
-        total: P of chi-squared summed over the tables; NaN without one.
-    """
-
-    draws: Floats
+    draws: Floats  # replicates of the statistic, shape (replicates, k), and their ``mean``
     mean: Floats
-    low: Floats
+    low: Floats  # the least of the null band: its test is one-sided; ``high``: its 95 % point
     high: Floats
-    p: Floats
-    method: list[str]
-    total: float = float("nan")
+    p: Floats  # P(at least the observed chi-squared)
+    method: list[str]  # how each was made
+    total: float = float("nan")  # P of chi-squared summed over the tables; NaN without one
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,22 +86,15 @@ def skewsize_softmax(
 
 @dataclass(frozen=True, eq=False)
 class ImageLabels:
-    """The labels of images as rows.
+    """The labels of images as rows."""
 
-    Attributes:
-        image: Image, ``label`` and ``weight`` (1, or the confidence) of each row, shape (K,).
-        truth: Class and ``group`` of each image, shape (N,).
-        n_labels: Size of the label space.
-        n_groups: Number of groups.
-    """
-
-    image: Integers
+    image: Integers  # image, ``label`` and ``weight`` (1, or the confidence) of each row, shape (K,)
     label: Integers
     weight: Floats
-    truth: Integers
+    truth: Integers  # class and ``group`` of each image, shape (N,)
     group: Integers
-    n_labels: int
-    n_groups: int
+    n_labels: int  # size of the label space
+    n_groups: int  # number of groups
 
     @cached_property
     def column(self) -> tuple[Integers, Integers]:

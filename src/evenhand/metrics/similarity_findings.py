@@ -32,28 +32,17 @@ class BoundSets:
 
     Items stand in an order that depends on their values only, so that neither the order of a table nor the
     names of items change what is drawn.
-
-    Attributes:
-        name: The metric's name.
-        evidence: The similarities.
-        targets: Names of the sets of targets.
-        attributes: Names of A and B.
-        block: Similarities of the items of the sets of targets in turn, with those of A, then B.
-        items: Ids of the rows.
-        words: Ids of the columns.
-        sizes: Of the sets, targets first.
-        mode: As of the metric; so are ``inference`` and ``seed``.
     """
 
-    name: str
-    evidence: Similarities
-    targets: tuple[str, ...]
-    attributes: tuple[str, str]
-    block: Floats
-    items: tuple[str, ...]
-    words: tuple[str, ...]
-    sizes: tuple[int, ...]
-    mode: str
+    name: str  # the metric's name
+    evidence: Similarities  # the similarities
+    targets: tuple[str, ...]  # names of the sets of targets
+    attributes: tuple[str, str]  # names of A and B
+    block: Floats  # similarities of the items of the sets of targets in turn, with those of A, then B
+    items: tuple[str, ...]  # ids of the rows
+    words: tuple[str, ...]  # ids of the columns
+    sizes: tuple[int, ...]  # of the sets, targets first
+    mode: str  # as of the metric; so are ``inference`` and ``seed``
     inference: str
     seed: int
 

@@ -25,22 +25,14 @@ class TableBatch:
 
     Only rows and columns that occur in a table belong to it, so tables differ in shape and zero rows
     and columns cannot arise.
-
-    Attributes:
-        table: Index of each cell's table, shape (K,), sorted.
-        row: Row of each cell, sorted within its table.
-        column: Column of each cell.
-        n: Count (or weight) of each cell, > 0.
-        n_tables: T; tables without any cell are allowed.
-        integral: Whether the cells are counts; Yates' correction is meant for counts only.
     """
 
-    table: Codes
-    row: Codes
-    column: Codes
-    n: Floats
-    n_tables: int
-    integral: bool = True
+    table: Codes  # index of each cell's table, shape (K,), sorted
+    row: Codes  # row of each cell, sorted within its table
+    column: Codes  # column of each cell
+    n: Floats  # count (or weight) of each cell, > 0
+    n_tables: int  # T; tables without any cell are allowed
+    integral: bool = True  # whether the cells are counts; Yates' correction is meant for counts only
 
     @classmethod
     def from_cells(
@@ -176,21 +168,13 @@ class TableBatch:
 
 @dataclass(frozen=True, eq=False)
 class Association:
-    """Measures of association of T tables; every array has shape (T,), NaN where undefined.
+    """Measures of association of T tables; every array has shape (T,), NaN where undefined."""
 
-    Attributes:
-        chi2: Pearson's chi-squared without correction.
-        n: Total count.
-        n_rows: Rows that occur.
-        n_columns: Columns that occur.
-        yates_scale: For 2x2 tables of counts the factor S with chi2 = S (|O-E|)^2, else NaN.
-    """
-
-    chi2: Floats
-    n: Floats
-    n_rows: Codes
-    n_columns: Codes
-    yates_scale: Floats
+    chi2: Floats  # pearson's chi-squared without correction
+    n: Floats  # total count
+    n_rows: Codes  # rows that occur
+    n_columns: Codes  # columns that occur
+    yates_scale: Floats  # for 2x2 tables of counts the factor S with chi2 = S (|O-E|)^2, else NaN
 
     @property
     def dof(self) -> Codes:

@@ -13,21 +13,13 @@ from evenhand.stats.null_tables import permutation_moments
 
 @dataclass(frozen=True, eq=False)
 class PhiSquared:
-    """What each table says about the phi-squared of its population; arrays have shape (T,).
+    """What each table says about the phi-squared of its population; arrays have shape (T,)."""
 
-    Attributes:
-        centre: The estimate without the part that noise alone makes; may be negative.
-        noise: Variance of the estimate where the population shows no association.
-        slope: What the variance gains with each unit of the population's phi-squared.
-        floor: What noise alone adds to the estimate where the population shows no association.
-        size: How many independent counts would say as much.
-    """
-
-    centre: Floats
-    noise: Floats
-    slope: Floats
-    floor: Floats
-    size: Floats
+    centre: Floats  # the estimate without the part that noise alone makes; may be negative
+    noise: Floats  # Variance of the estimate where the population shows no association
+    slope: Floats  # what the variance gains with each unit of the population's phi-squared
+    floor: Floats  # what noise alone adds to the estimate where the population shows no association
+    size: Floats  # how many independent counts would say as much
 
 
 def phi_squared(batch: TableBatch, tables: Association) -> PhiSquared:

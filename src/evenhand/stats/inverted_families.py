@@ -32,17 +32,11 @@ _REACH = 5  # times that a family is made longer at most
 
 @dataclass(frozen=True, eq=False)
 class Inverted:
-    """A summary with what other populations would give.
+    """A summary with what other populations would give."""
 
-    Attributes:
-        observed: The summary of the sample.
-        population: Summaries of the populations of each family, ascending from 0, shape (F, S).
-        draws: Summaries of samples from each, shape (F, S, K).
-    """
-
-    observed: float
-    population: Floats
-    draws: Floats
+    observed: float  # the summary of the sample
+    population: Floats  # summaries of the populations of each family, ascending from 0, shape (F, S)
+    draws: Floats  # summaries of samples from each, shape (F, S, K)
 
     @classmethod
     def along(cls, observed: float, families: Sequence[Member]) -> Inverted:

@@ -28,24 +28,17 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class Permutations:
-    """p-values of one test, and the normal ones beside them.
+    """p-values of one test, and the normal ones beside them."""
 
-    Attributes:
-        right: Share of partitions with S at least as large, in (0, 1]; 1 without spread, NaN where undefined.
-        left: Share with S at least as small.
-        two_sided: Share at least as far from the expected S (which is 0 for centred numbers).
-        z: S in standard deviations of its permutation distribution (exact); for a test of two sets it is
-            ``d sqrt(n m / (n + m))`` with d of ddof 1. NaN without spread.
-        method: ``exact``, ``sampled``, or ``undefined`` (an empty set, or a number that is not finite).
-        partitions: How many there are, where exact; else how many were drawn.
-    """
-
+    # share of partitions with S at least as large, in (0, 1]; 1 without spread, NaN where undefined
     right: float
-    left: float
-    two_sided: float
+    left: float  # share with S at least as small
+    two_sided: float  # share at least as far from the expected S (which is 0 for centred numbers)
+    # S in standard deviations of its permutation distribution (exact); for a test of two sets it is ``d
+    # sqrt(n m / (n + m))`` with d of ddof 1. NaN without spread.
     z: float
-    method: str
-    partitions: int
+    method: str  # ``exact``, ``sampled``, or ``undefined`` (an empty set, or a number that is not finite)
+    partitions: int  # how many there are, where exact; else how many were drawn
 
     @property
     def normal_right(self) -> float:

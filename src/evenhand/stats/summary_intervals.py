@@ -32,23 +32,14 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """What is known about the squared effect sizes t of classes; arrays of shape (K,), without NaN.
+    """What is known about the squared effect sizes t of classes; arrays of shape (K,), without NaN."""
 
-    Attributes:
-        centre: Estimate of t without noise; may be negative.
-        noise: Its variance where t = 0.
-        slope: What the variance gains with each unit of t.
-        floor: What noise alone adds to the plain value.
-        plain: The value with noise, as observed.
-        top: The largest t possible; 0 for classes that count as 0 although they have no table.
-    """
-
-    centre: Floats
-    noise: Floats
-    slope: Floats
-    floor: Floats
-    plain: Floats
-    top: Floats
+    centre: Floats  # estimate of t without noise; may be negative
+    noise: Floats  # its variance where t = 0
+    slope: Floats  # what the variance gains with each unit of t
+    floor: Floats  # what noise alone adds to the plain value
+    plain: Floats  # the value with noise, as observed
+    top: Floats  # the largest t possible; 0 for classes that count as 0 although they have no table
 
     def each(self, change: Callable[[Floats], Floats]) -> Squares:
         """The same change made to every array."""

@@ -59,21 +59,15 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic with its error.
+    """A statistic with its error."""
 
-    Attributes:
-        value: The difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the
-            variance within the sets (each by its share of the targets), ``u^2 = n m / (2 N^2)``. The variance
-            of h hardly depends on g.
-        error: Standard error.
-        freedom: Degrees of freedom of t.
-        back: From the scale of the value to that of the statistic.
-    """
-
+    # the difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the variance
+    # within the sets (each by its share of the targets), ``u^2 = n m / (2 N^2)``. The variance of h hardly
+    # depends on g.
     value: float
-    error: float
-    freedom: float
-    back: Callable[[float], float] = float
+    error: float  # standard error
+    freedom: float  # degrees of freedom of t
+    back: Callable[[float], float] = float  # from the scale of the value to that of the statistic
 
     def p_value(self, alternative: str = "two_sided") -> float:
         """The tail of t beyond the value: ``two_sided``, ``greater`` or ``less``."""

@@ -32,21 +32,14 @@ _FEW = 30  # below so many units, signs are drawn without repeats being likely: 
 
 @dataclass(frozen=True, eq=False)
 class UnitTables:
-    """Tables with what each unit adds to their cells.
+    """Tables with what each unit adds to their cells."""
 
-    Attributes:
-        batch: The tables.
-        cell: Cell of ``batch`` that each piece lies in, shape (M,).
-        unit: Unit of each piece, shape (M,); with weights alone, each cell is its own.
-        n: Counts or weights of each piece, shape (M,).
-        spread: Sum of squared weights of each piece whose rows are units of their own, shape (M,); None where
-            units are clusters.
-    """
-
-    batch: TableBatch
-    cell: Integers
-    unit: Integers
-    n: Floats
+    batch: TableBatch  # the tables
+    cell: Integers  # cell of ``batch`` that each piece lies in, shape (M,)
+    unit: Integers  # unit of each piece, shape (M,); with weights alone, each cell is its own
+    n: Floats  # counts or weights of each piece, shape (M,)
+    # sum of squared weights of each piece whose rows are units of their own, shape (M,); None where units
+    # are clusters
     spread: Floats | None = None
 
     @classmethod
