@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from evenhand.evidence.counts import Counts
 from evenhand.evidence.predictions import Predictions
@@ -36,6 +37,13 @@ def counts_of(tables: dict[str, Sequence[Sequence[int]]], labels: Sequence[str])
 def one_table(table: object) -> TableBatch:
     """A batch of a single table."""
     return TableBatch.from_dense(np.asarray(table)[None])
+
+
+def wilson(hits: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's limits as he wrote them: the p at which ``(share - p)^2 = z^2 p (1 - p) / n``."""
+    z2 = stats.norm.isf((1 - level) / 2) ** 2
+    low, high = sorted(np.roots([n + z2, -(2 * hits + z2), hits**2 / n]).real)
+    return low, high
 
 
 def random_rows(

@@ -11,7 +11,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.results import Finding
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.label_tables import association_confidences, label_rates
-from evenhand.stats.effect_intervals import wilson_interval
+from tests.helpers import wilson
 
 LABELS = ["person", "pig", "prison", "lamp", "chair"]
 TYPES = {"human": ["person"], "non_human": ["pig"], "crime": ["prison"], "possibly_human": ["beard"]}
@@ -67,8 +67,7 @@ def test_rates_of_groups():
         assert part.value == hit[group == key].mean()
         assert part.n == (group == key).sum()
         mine = hit[group == key]
-        low, high = wilson_interval(np.array([float(mine.sum())]), np.array([float(mine.size)]))
-        assert (part.interval.low, part.interval.high) == pytest.approx((low[0], high[0]))
+        assert (part.interval.low, part.interval.high) == pytest.approx(wilson(mine.sum(), mine.size))
         assert part.p_value == 1e-4
         assert part.p_adjusted == 2e-4
         assert part.null.mean == pytest.approx(hit.mean(), abs=0.005)

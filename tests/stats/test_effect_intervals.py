@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.stats.contingency import TableBatch, association
@@ -15,7 +13,6 @@ from evenhand.stats.effect_intervals import (
     phi_squared,
     score_draws,
     score_limits,
-    wilson_interval,
 )
 from evenhand.stats.null_tables import permutation_moments
 from tests.helpers import one_table
@@ -240,19 +237,3 @@ def test_undefined_v_has_no_interval(table):
         *noncentral_interval(tables),
     )
     assert np.isnan(ends).all()
-
-
-@given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.99]))
-def test_wilson_equals_scipy(n, share, level):
-    hits = round(n * share)
-    expected = stats.binomtest(hits, n).proportion_ci(level, method="wilson")
-    low, high = wilson_interval(np.array([hits]), np.array([n]), level)
-    assert low[0] == pytest.approx(expected.low, abs=1e-12)
-    assert high[0] == pytest.approx(expected.high, abs=1e-12)
-
-
-def test_wilson_without_rows_is_undefined_and_never_of_zero_width():
-    low, high = wilson_interval(np.array([0.0, 0.0, 5.0]), np.array([0.0, 5.0, 5.0]))
-    assert np.isnan([low[0], high[0]]).all()
-    assert (high[1:] - low[1:] > 0.1).all()
-    assert low.min(where=~np.isnan(low), initial=1) >= 0

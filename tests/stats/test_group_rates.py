@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from evenhand.stats.differences import normal_quantile
-from evenhand.stats.effect_intervals import wilson_interval
-from evenhand.stats.rates import group_rates, reached, reached_rates
+from evenhand.stats.rates import Rates, group_rates, reached, reached_rates
+from tests.helpers import wilson
 
 CUTS = np.array([0.0, 0.1, 0.25, 0.5, 1.0])
 Z = normal_quantile(0.95)
@@ -36,9 +39,9 @@ def test_rows_that_are_their_own_units_have_wilsons_limits():
     values, group, _ = sample()
     low, high = reached_rates(values, group, 3, None, CUTS).limits(Z)
     n = np.broadcast_to(np.bincount(group)[:, None], (3, CUTS.size))
-    expected = wilson_interval(reached(values, group, 3, CUTS).astype(float), n)
-    np.testing.assert_allclose(low.T, expected[0], atol=1e-15)
-    np.testing.assert_allclose(high.T, expected[1], atol=1e-15)
+    expected = np.vectorize(wilson)(reached(values, group, 3, CUTS).astype(float), n)
+    np.testing.assert_allclose(low.T, expected[0], atol=1e-12)
+    np.testing.assert_allclose(high.T, expected[1], atol=1e-12)
 
 
 def test_many_thresholds_are_each_threshold_by_itself(monkeypatch):
@@ -81,3 +84,18 @@ def test_one_cluster_says_nothing_of_others():
     assert (low[1], high[1]) == (0, 1)
     assert high[0] - low[0] < 0.5
     assert reached_rates(np.tile([0.0, 1.0], 20), group, 2, cluster, np.ones(1)).size[0, 1] == 0
+
+
+@given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.99]))
+def test_limits_of_independent_rows_equal_scipys(n, share, level):
+    hits = round(n * share)
+    expected = stats.binomtest(hits, n).proportion_ci(level, method="wilson")
+    low, high = Rates.of_rows([hits], [n]).limits(normal_quantile(level))
+    assert low[0] == pytest.approx(expected.low, abs=1e-12)
+    assert high[0] == pytest.approx(expected.high, abs=1e-12)
+
+
+def test_a_rate_without_rows_is_undefined_and_no_limits_have_zero_width():
+    low, high = Rates.of_rows([0, 0, 5], [0, 5, 5]).limits(Z)
+    assert np.isnan([low[0], high[0]]).all()
+    assert (high[1:] - low[1:] > 0.1).all()

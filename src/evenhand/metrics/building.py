@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,8 @@ from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.relabelling import exceeded
 
 _HALVINGS = 20  # a millionth of p
+FEWEST = 10
+"""Units below which a group that decides a value is named."""
 
 _BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
 
@@ -93,6 +95,17 @@ def build(
     codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
     groups = [GroupSize(key=grouped.group_key(code), n=size) for code, size in codes]
     return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
+
+
+def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[str]:
+    """A note that names those groups that are small; nothing where none is.
+
+    ``groups`` decide the value, such as the best and the worst, and stand with the number of their ``units``,
+    such as ``rows`` or the column of clusters.
+    """
+    words = units if units.endswith("s") or " " in units else f"values of {units}"  # of a column
+    small = [f"{name} ({count})" for name, count in groups if count < FEWEST]
+    return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
 
 
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:

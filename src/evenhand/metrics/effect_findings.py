@@ -10,7 +10,15 @@ import numpy as np
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Contrast, Dropped, Finding, Interval, Null, Part
-from evenhand.metrics.building import band_of, build, null_band, number, percentile_interval, resampled_p
+from evenhand.metrics.building import (
+    band_of,
+    build,
+    few_decide,
+    null_band,
+    number,
+    percentile_interval,
+    resampled_p,
+)
 from evenhand.metrics.class_effects import (
     ClassEffects,
     class_effects,
@@ -21,7 +29,6 @@ from evenhand.metrics.class_effects import (
 from evenhand.metrics.group_accuracy import deciding
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
-from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.arrays import Floats
 from evenhand.stats.skewness import skewness, skewness_bound
 from evenhand.stats.summary_intervals import SUMMARIES, Squares, class_ends, combined_p

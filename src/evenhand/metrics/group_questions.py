@@ -12,10 +12,9 @@ import numpy as np
 
 from evenhand.core.results import Finding, Interval
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.building import described, null_band
+from evenhand.metrics.building import described, few_decide, null_band
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.differences import normal_quantile
 from evenhand.stats.rates import Rates

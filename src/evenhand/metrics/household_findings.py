@@ -14,12 +14,11 @@ from evenhand.core.results import Finding, Interval, Null, Part
 from evenhand.core.seeds import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.metrics.building import agreeing, null_band
+from evenhand.metrics.building import agreeing, few_decide, null_band
 from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GroupQuestion
 from evenhand.metrics.household_tables import HouseholdGroups, HouseholdUnits
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.arrays import Floats
 from evenhand.stats.clustered import difference_error
 from evenhand.stats.differences import pair_limits, range_limits, worst_limits

@@ -10,15 +10,13 @@ import numpy as np
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Finding, Interval, Null, Part
-from evenhand.metrics.building import agreeing, build, null_band, number
+from evenhand.metrics.building import agreeing, build, few_decide, joint_p, null_band, number
 from evenhand.metrics.margin_rates import Margins
 from evenhand.metrics.prepared import LEVEL, Prepared, check_common
-from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.arrays import Floats
 from evenhand.stats.confusion import Confusion, summaries
 
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
-_HALVINGS = 8
 _Z_LEVEL = 1.959963984540054
 
 
@@ -104,11 +102,7 @@ def _weaker(known: Inference) -> float | None:
     p, reference = known.p_value, known.reference
     if p is None or reference is None or p > 1 - LEVEL or known.ends(LEVEL)[0] > reference:
         return p
-    low, high = 0.0, LEVEL
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if known.ends(middle)[0] > reference else (low, middle)
-    return 1 - low
+    return joint_p(p, reference, known.ends)
 
 
 def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:

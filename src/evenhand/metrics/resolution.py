@@ -12,10 +12,9 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.results import Finding, Interval, Null, Part, key_of
 from evenhand.core.seeds import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.building import agreeing, joint_p, number
+from evenhand.metrics.building import agreeing, few_decide, joint_p, number
 from evenhand.metrics.choice_rows import GAP, MEAN, Bound, Exchanged, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.clustered import FEWEST
 from evenhand.stats.differences import mean_limits, normal_quantile, pair_limits
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from evenhand.core.reasons import explain
 from evenhand.core.results import Dropped, Finding, GroupSize, Interval, Null, Part
-from evenhand.metrics.building import agreeing, as_finding, number
+from evenhand.metrics.building import agreeing, as_finding, few_decide, number
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.retrieval_asked import Asked, Figures, Statistic
-from evenhand.metrics.small_groups import few_decide
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.ranking_exchange import Changed, Exchange, Means

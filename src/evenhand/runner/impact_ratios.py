@@ -11,7 +11,8 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.report.exports.exported import ExportedRun, chosen
-from evenhand.stats.effect_intervals import wilson_interval
+from evenhand.stats.differences import normal_quantile
+from evenhand.stats.rates import Rates
 
 if TYPE_CHECKING:
     import polars
@@ -218,7 +219,7 @@ def _rows(
     rows = []
     for one in categories:
         reason = "left out: below the share given" if one in out else missing
-        low, high = wilson_interval(np.array([one.selected]), np.array([one.n]))
+        low, high = Rates.of_rows([one.selected], [one.n]).limits(normal_quantile(0.95))
         rows.append(
             {
                 "by": " x ".join(kind),

@@ -193,21 +193,6 @@ def _as_v(phi_squared: Floats, tables: Association) -> Floats:
     return np.sqrt(np.clip(phi_squared / dof, 0, 1))
 
 
-def wilson_interval(successes: Floats, n: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Wilson's score interval for a proportion; never of zero width, also at 0 and 1 (Wilson 1927).
-
-    NaN where n is 0.
-    """
-    from scipy import special
-
-    z2 = float(special.ndtri((1 + level) / 2)) ** 2
-    total = np.where(n > 0, n, np.nan)
-    share = successes / total
-    centre = (share + z2 / (2 * total)) / (1 + z2 / total)
-    half = np.sqrt(z2 * (share * (1 - share) + z2 / (4 * total)) / total) / (1 + z2 / total)
-    return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
-
-
 def minimum_detectable_v(tables: Association, *, alpha: float = 0.05, power: float = 0.8) -> Floats:
     """The smallest Cramér's V that a chi-squared test on these tables finds with the given power.
 
