@@ -14,7 +14,7 @@ from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
 from evenhand.metrics.choice_rows import GAP, MEAN, Rows
 from evenhand.stats.changes import Flips
 from evenhand.stats.differences import mean_limits, normal_quantile
-from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
+from evenhand.stats.paired import Deviations, paired_difference
 from tests.metrics.resolution_evidence import choices, drawn_scores, naive_rates, people, random_scores
 from tests.properties.metric_table import check_finding
 
@@ -494,7 +494,7 @@ def test_few_discordant_samples_are_mcnemars_exact_test():
     second = np.arange(40) % 2 == 0
     found = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
     assert found.replicates is None
-    assert flip_p_value(found) == pytest.approx(stats.binomtest(2, 10).pvalue)
+    assert found.p_value == pytest.approx(stats.binomtest(2, 10).pvalue)
 
 
 def test_many_discordant_samples_are_drawn_and_agree():
@@ -502,7 +502,7 @@ def test_many_discordant_samples_are_drawn_and_agree():
     second = np.arange(122) % 2 == 0
     found = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
     assert found.replicates == 9999
-    assert flip_p_value(found) == pytest.approx(stats.binomtest(22, 62).pvalue, abs=0.01)
+    assert found.p_value == pytest.approx(stats.binomtest(22, 62).pvalue, abs=0.01)
 
 
 def test_the_interval_of_pairs_is_bonett_and_prices():
@@ -518,9 +518,9 @@ def test_whole_clusters_change_places_however_few():
     difference, second = np.repeat([1.0, 0.0], [20, 20])[np.arange(40) * 7 % 40], np.arange(40) % 2 == 0
     cluster = np.arange(40) % 4
     found = paired_difference(difference, second, (0.5, 0.5), cluster, np.random.default_rng(0))
-    assert flip_p_value(found) == pytest.approx(2 / 16)
+    assert found.p_value == pytest.approx(2 / 16)
     rows = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
-    assert flip_p_value(rows) < 0.001
+    assert rows.p_value < 0.001
     widths = [np.ptp(Deviations(difference, second, (0.5, 0.5), one).limits(0.95)) for one in (cluster, None)]
     assert widths[0] > widths[1]
     one = Deviations(difference, second, (0.5, 0.5), np.zeros(40, dtype=np.int64))

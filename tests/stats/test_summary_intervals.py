@@ -6,7 +6,7 @@ from scipy import stats
 
 from evenhand.stats.contingency import TableBatch, association
 from evenhand.stats.effect_intervals import phi_squared
-from evenhand.stats.null_tables import GammaNull, permutation_moments
+from evenhand.stats.null_tables import gamma_null, permutation_moments
 from evenhand.stats.summary_intervals import (
     SUMMARIES,
     Squares,
@@ -22,8 +22,8 @@ def facts(tables):
     """Squares of tables (T, R, C), and the gamma p of each."""
     batch = TableBatch.from_dense(tables)
     found = association(batch)
-    null = GammaNull.of_moments(*permutation_moments(batch, found))
-    return squares(found, phi_squared(batch, found)), null.p_value(found.chi2)
+    null = gamma_null(*permutation_moments(batch, found))
+    return squares(found, phi_squared(batch, found)), null.sf(found.chi2)
 
 
 def two_by_two(rng, v, n=100):

@@ -16,7 +16,7 @@ from evenhand.metrics.choice_rows import Bound, Rows, Weight
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.metrics.resolution import rule_of
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.paired import Deviations, flip_p_value, paired_difference
+from evenhand.stats.paired import Deviations, paired_difference
 
 
 def resolution_difference(
@@ -121,15 +121,15 @@ class _Asked:
         purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
         rng = stream(self.seed, "resolution_difference", *purpose)
         found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
-        low, high = found.chance.band(LEVEL)
+        low, high = found.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
-        p_value = joint_p(flip_p_value(found), 0.0, deviations.limits)
+        p_value = joint_p(found.p_value, 0.0, deviations.limits)
         drawn = {"replicates": found.replicates, "seed": self.seed} if found.replicates else {}
         method = f"models exchanged by {self._unit(rows)}"
         return {
             "value": value,
             "interval": self.interval(rows, moved, LEVEL, p_value),
-            "null": Null(mean=found.chance.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
+            "null": Null(mean=found.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
             "p_value": p_value,
         }
 

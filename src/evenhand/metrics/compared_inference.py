@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from evenhand.core.results import Interval, Null
 from evenhand.metrics.building import number
@@ -39,7 +40,6 @@ def inferred(
     the level of the strictest test. Without a p of a test it is that of the level at which the limits leave
     0 out. Where nothing varies: no interval, and p 1 if the models are alike.
     """
-    from scipy import special
 
     def make(level: float) -> Interval | None:
         low, high = (number(end) for end in limits(level))

@@ -166,11 +166,8 @@ class OverSeeds:
         return float(np.sqrt(np.var(kept, axis=1, ddof=1).mean()))
 
     def _parts(self, metric: str, group: SeedGroup, ends: Sequence[Ends]) -> list[Part]:
-        rows, values, names = (
-            self.compared.aligned.sizes.sum(axis=1),
-            self.values[metric],
-            self.compared.names,
-        )
+        rows, names = self.compared.aligned.sizes.sum(axis=1), self.compared.names
+        values = self.values[metric]
         own = ends or [(None, None)] * len(group.places)
         return [
             seed_part(seed, names[run], number(float(values[run])), ends, float(rows[run]))

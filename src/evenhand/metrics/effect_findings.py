@@ -58,11 +58,8 @@ def skewness_finding(
     value, reason = _skewness_of(effects.values, options.mode)
     used = int((~np.isnan(effects.values)).sum())
     most = f"|SkewSize| of so many values is at most {skewness_bound(used):.3f}"
-    fields: dict[str, Any] = {
-        "params": options.changed,
-        "contrasts": [] if more else _contrasts(effects, value),
-    }
-    fields |= {"dropped": [], **more}
+    contrasts = [] if more else _contrasts(effects, value)
+    fields: dict[str, Any] = {"params": options.changed, "contrasts": contrasts, "dropped": [], **more}
     if effects.null is not None and value is not None and reason is None:
         draws, method = bootstrap(effects)
         fields["interval"] = _spread(skewness(draws), value, method, seed)

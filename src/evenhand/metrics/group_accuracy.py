@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
+from scipy import special
 
 from evenhand.core.errors import check_choice
 from evenhand.core.results import Finding, Interval, Part
@@ -215,8 +216,6 @@ def worst_cell_inference(margins: Margins, value: float) -> Inference | str:
 
 def gap_inference(margins: Margins, value: float) -> Inference | str:
     """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
-    from scipy import special
-
     rates, size = _groups(margins), margins.confusion.group_size
     if size.size < 2:
         return ""

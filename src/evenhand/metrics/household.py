@@ -19,7 +19,7 @@ from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.clustered import Cells, ClusterMean, ratio_interval
 from evenhand.stats.correlation import correlation, jackknife_interval
-from evenhand.stats.paired import Paired, flip_p_value, paired_difference
+from evenhand.stats.paired import Paired, paired_difference
 
 _ELSEWHERE = "not in the other evidence"
 _FLIPPED = "models exchanged in each household"
@@ -300,7 +300,7 @@ def _ratio(
         paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
         fields |= {
             "null": _exchanged_models(rate + base, paired, question.seed),
-            "p_value": flip_p_value(paired),
+            "p_value": paired.p_value,
         }
     return fields
 
@@ -310,7 +310,7 @@ def _exchanged_models(both: float, paired: Paired, seed: int) -> Null | None:
 
     None where the reference may be left with nothing of what ``both`` have.
     """
-    low, high = paired.chance.band(LEVEL)
+    low, high = paired.band(LEVEL)
     ends = [2 * moved / (both - moved) if moved < both else np.inf for moved in (low, 0.0, high)]
     if not np.isfinite(ends[2]):
         return None

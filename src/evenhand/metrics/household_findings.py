@@ -46,6 +46,13 @@ class HitQuestion(GroupQuestion):
     bound: HouseholdGroups
     units, exchanged_how, method = "households", _EXCHANGED, _WILSON
 
+    def rates_of(self, **codes: int) -> Details:
+        """The groups with these codes by name, and their rates, for the details of a gap."""
+        details: Details = {}
+        for role, code in codes.items():
+            details |= {role: self.bound.text(code), f"{role}_rate": float(self.bound.rates[code])}
+        return details
+
     @classmethod
     def make(
         cls, name: str, evidence: Any, by: By, weighting: str, mode: str, inference: str, seed: int
@@ -178,12 +185,7 @@ def _between(question: HitQuestion, codes: list[int], **fields: Any) -> Finding:
     bound = question.bound
     first, second = (bound.means[code] for code in codes)
     value, rates = first.value - second.value, Rates.of_clusters([first, second])
-    fields["details"] = {
-        "first": bound.text(codes[0]),
-        "first_rate": first.value,
-        "second": bound.text(codes[1]),
-        "second_rate": second.value,
-    }
+    fields["details"] = question.rates_of(first=codes[0], second=codes[1])
     fields["notes"] = [*fields["notes"], *question.small(codes)]
     if not question.infers:
         return question.finding(value, parts=question.parts(), **fields)
@@ -203,12 +205,7 @@ def _extremes(question: HitQuestion) -> Finding:
     rates = bound.rates
     best, worst = int(rates.argmax()), int(rates.argmin())
     value = float(rates[best] - rates[worst])
-    fields["details"] = {
-        "best": bound.text(best),
-        "best_rate": float(rates[best]),
-        "worst": bound.text(worst),
-        "worst_rate": float(rates[worst]),
-    }
+    fields["details"] = question.rates_of(best=best, worst=worst)
     fields["notes"] = question.small([best, worst])
     if not question.infers:
         return question.finding(value, parts=question.parts(), **fields)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import Association, TableBatch
-from evenhand.stats.null_tables import GammaNull, chi2_of, draw_tables, exact_2x2, permutation_moments
+from evenhand.stats.null_tables import chi2_of, draw_tables, exact_2x2, gamma_null, permutation_moments
 from evenhand.stats.relabelling import each_exceeded, exceeded
 from evenhand.stats.unit_tables import UnitTables
 
@@ -70,17 +70,20 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
     (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones below 1,000, are resampled.
     """
-    gamma = GammaNull.of_moments(*permutation_moments(batch, tables))
+    mean, variance = permutation_moments(batch, tables)
+    gamma = gamma_null(mean, variance)
     usable = tables.dof > 0
-    p = np.where(usable, gamma.p_value(tables.chi2), np.nan)
+    p = np.where(usable, gamma.sf(tables.chi2), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
     resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))[:_MOST_RESAMPLED]
-    drawn = usable & ~square & ~np.isnan(gamma.shape)
+    known = (mean > 0) & (variance > 0)
+    drawn = usable & ~square & known
     drawn[resampled] = False
     chi2 = np.full((REPLICATES, p.size), np.nan)
     for table in np.flatnonzero(drawn).tolist():
-        chi2[:, table] = streams(table).gamma(gamma.shape[table], gamma.scale[table], REPLICATES)
-    band = np.stack([np.zeros(p.size), gamma.quantile(LEVEL)])
+        shape, scale = mean[table] ** 2 / variance[table], variance[table] / mean[table]
+        chi2[:, table] = streams(table).gamma(shape, scale, REPLICATES)
+    band = np.stack([np.zeros(p.size), gamma.ppf(LEVEL)])
     method = ["gamma with exact permutation moments"] * p.size
     for table in np.flatnonzero(square).tolist():
         values, weight = exact_2x2(_dense_table(batch, table))
@@ -95,11 +98,7 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
         method[table] = "permutation with fixed margins"
     # a value that is an end of its band must not fall outside by rounding
     equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
-    known = np.isfinite(gamma.mean)
-    moments = (
-        np.where(known, gamma.mean, chi2.mean(axis=0)),
-        np.where(known, gamma.variance, chi2.var(axis=0)),
-    )
+    moments = np.where(known, mean, chi2.mean(axis=0)), np.where(known, variance, chi2.var(axis=0))
     total = _p_of_sum(chi2, tables, moments, sparse=bool(square.any() or resampled.size))
     return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
 
@@ -116,7 +115,7 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
         nothing = np.full((3, tables.dof.size), np.nan)
         return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
     p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
-    beyond = GammaNull.of_moments(chi2.mean(axis=0), chi2.var(axis=0)).p_value(tables.chi2)
+    beyond = gamma_null(chi2.mean(axis=0), chi2.var(axis=0)).sf(tables.chi2)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
     band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
     sums = np.nansum(chi2, axis=1)
@@ -138,7 +137,7 @@ def _p_of_sum(
         return float("nan")
     observed = float(tables.chi2[usable].sum())
     mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
-    gamma = float(GammaNull.of_moments(mean, variance).p_value(np.array([observed]))[0])
+    gamma = float(np.asarray(gamma_null(mean, variance).sf(observed))[0])
     drawn = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
     if not np.isfinite(gamma) or (sparse and drawn >= _RARE):
         return drawn

@@ -90,12 +90,13 @@ def auc(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
     NaN for an empty set or a value that is not finite.
     """
-    first, second = _numbers(x), np.sort(_numbers(y))
+    from scipy import stats
+
+    first, second = _numbers(x), _numbers(y)
     pairs = first.size * second.size
     if not pairs or not (np.isfinite(first).all() and np.isfinite(second).all()):
         return float("nan")
-    below = np.searchsorted(second, first, "left").sum() + np.searchsorted(second, first, "right").sum()
-    return float(below) / (2 * pairs)
+    return float(stats.mannwhitneyu(first, second, method="asymptotic").statistic) / pairs
 
 
 def point_biserial(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -172,15 +173,18 @@ def leave_one_attribute_out(
         Shape (len(a) + len(b),), first without each a, then without each b; NaN where that set was the last
         of it, or d is undefined.
     """
-    rows = _rows(values)
-    phi = associations(rows, a, b)[:, None]
-    moved = []
-    for columns, sign in ((_columns(a), 1.0), (_columns(b), -1.0)):
+    without = without_each_attribute(_rows(values), _columns(a), _columns(b))
+    return effect_sizes(without[_columns(x)], without[_columns(y)], ddof)
+
+
+def without_each_attribute(rows: Floats, a: Integers, b: Integers) -> Floats:
+    """Associations of targets without each attribute of a, then of b, shape (T, len(a) + len(b))."""
+    phi, moved = associations(rows, a, b)[:, None], []
+    for columns, sign in ((a, 1.0), (b, -1.0)):
         away = _means(rows, columns)[:, None] - rows[:, columns]
         with np.errstate(divide="ignore", invalid="ignore"):
             moved.append(phi + sign * away / np.float64(columns.size - 1))
-    without = np.concatenate(moved, axis=1)
-    return effect_sizes(without[_columns(x)], without[_columns(y)], ddof)
+    return np.concatenate(moved, axis=1)
 
 
 def target_contributions(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Floats, Pair
 
 USABLE = 0.9
 """The share of replicates that must be defined."""
-_NODES, _HALVINGS = 64, 40
+_NODES = 64
 _nodes = cache(np.polynomial.legendre.leggauss)
 
 
@@ -48,8 +49,6 @@ def spread(values: Floats, level: float = 0.95) -> Spread:
 
     The interval holds if values, one of each of n >= 2 seeds, are normal; with three its upper end is 6.3 s.
     """
-    from scipy import special
-
     df = values.size - 1
     sd = float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0
     tail = (1 - level) / 2
@@ -141,8 +140,6 @@ def _beyond(at: float, held: float, df: float) -> float:
     Given the chi-square under the t it is normal with variance ``held df / chi2 + 1 - held``; the mean over
     the chi-square is by Gauss and Legendre, closest where it is small.
     """
-    from scipy import special
-
     if held <= 0 or np.isinf(df):
         return float(special.ndtr(-at))
     if held >= 1:
@@ -156,15 +153,12 @@ def _beyond(at: float, held: float, df: float) -> float:
 
 
 def _quantile(share: float, held: float, df: float) -> float:
-    """Where ``_beyond`` is ``1 - share``, for a share above one half, by bisection."""
-    from scipy import special
+    """Where ``_beyond`` is ``1 - share``, for a share above one half."""
+    from scipy import optimize
 
     if held >= 1 and np.isfinite(df):
         return float(special.stdtrit(df, share))
-    low, high = 0.0, 2.0
+    high = 2.0
     while _beyond(high, held, df) > 1 - share:
         high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(middle, held, df) > 1 - share else (low, middle)
-    return (low + high) / 2
+    return float(optimize.brentq(lambda at: _beyond(at, held, df) - (1 - share), 0, high, xtol=1e-12))

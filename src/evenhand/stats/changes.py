@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair
 from evenhand.stats.differences import mover, normal_quantile
@@ -110,8 +111,6 @@ class Shares:
 
 def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance: float) -> Pair:
     """Tails of a sum of hypergeometric counts at what was observed."""
-    from scipy import special
-
     if variance > _EXACT_UP_TO:
         spread = float(np.sqrt(variance))
         off = observed - float((right * mine / rows).sum())

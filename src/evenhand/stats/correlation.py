@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.stats.arrays import Floats
 
@@ -99,8 +100,6 @@ def jackknife_interval(x: Floats, y: Floats, level: float = 0.95) -> tuple[float
     degrees of freedom: it holds where the spread of y differs along x, which ``1 / sqrt(n - 3)`` does not.
     None below four pairs or where all lie on one line; -1 and 1 where one pair alone makes the correlation.
     """
-    from scipy import special
-
     n = x.size
     r = pearson(x, y)
     if r.reason or not abs(r.value) < 1 - _PERFECT or n < 4:
@@ -125,8 +124,6 @@ def _orders(n: int) -> npt.NDArray[np.int8]:
 
 def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
     """95 % interval of r: ``tanh(atanh(r) +- z / sqrt(n - 3))``; None below four pairs or where r is 1."""
-    from scipy import special
-
     if not abs(r) < 1 - _PERFECT or n < 4:
         return None
     reach = float(special.ndtri(0.975)) / float(np.sqrt(n - 3))

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.stats.arrays import Ends, Floats, Mask, Pair
 from evenhand.stats.rates import Rates
@@ -32,8 +33,6 @@ _HALVINGS = 14  # p to a thousandth of itself
 
 def normal_quantile(level: float) -> float:
     """The two-sided quantile of the normal distribution: 1.96 for .95."""
-    from scipy import special
-
     return float(-special.ndtri((1 - level) / 2))
 
 
@@ -44,7 +43,7 @@ def pairwise_quantile(groups: int, level: float, families: int = 1) -> float:
     That of the studentised range over ``sqrt(2)`` (Tukey, Kramer); for two groups the normal one. Several
     families (labels) at once take their share of the error each (Bonferroni).
     """
-    from scipy import special, stats
+    from scipy import stats
 
     error = (1 - level) / families
     if groups <= 2:
@@ -119,8 +118,6 @@ def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
     MOVER; lower limits hold at once by Bonferroni. With two groups it is MOVER of the two. No rate is NaN;
     shares of the rows in each group add up to 1, shape (..., G).
     """
-    from scipy import special
-
     groups = rates.value.shape[-1]
     if groups < 2:
         return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
@@ -140,8 +137,6 @@ def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
     near 1. Of the lower ones only that of the smallest rate itself has to hold. Rates that are NaN are left
     out.
     """
-    from scipy import special
-
     known = ~np.isnan(rates.value)
     count = max(int(known.sum(axis=-1).max(initial=0)), 1)
     each = -np.expm1(np.log1p(-(1 - level) / 2) / count)

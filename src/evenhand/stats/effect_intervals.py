@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency import Association, TableBatch, sum_by
@@ -16,7 +17,7 @@ class PhiSquared:
     """What each table says about the phi-squared of its population; arrays have shape (T,)."""
 
     centre: Floats  # the estimate without the part that noise alone makes; may be negative
-    noise: Floats  # Variance of the estimate where the population shows no association
+    noise: Floats  # variance of the estimate where the population shows no association
     slope: Floats  # what the variance gains with each unit of the population's phi-squared
     floor: Floats  # what noise alone adds to the estimate where the population shows no association
     size: Floats  # how many independent counts would say as much
@@ -49,13 +50,8 @@ def blended(
 ) -> PhiSquared:
     """Phi-squared between what is known without association and what a jackknife says at the observed table.
 
-    Args:
-        plain: Phi-squared as observed.
-        floor: Its mean without association.
-        noise: Its variance without association.
-        variance: At the observed table, by the jackknife.
-        bias: By the jackknife.
-        size: Independent counts that would say as much.
+    ``floor`` and ``noise`` are the mean and the variance of ``plain`` phi-squared without association,
+    ``variance`` and ``bias`` those of the jackknife, ``size`` the independent counts that would say as much.
     """
     some = np.maximum(plain, floor)
     chance = floor / some
@@ -125,8 +121,6 @@ def score_limits(
 
     Plain V can lie above its own interval, because plain V contains the noise that the interval removes.
     """
-    from scipy import special
-
     z2 = special.ndtri((1 + level) / 2) ** 2
     centre = np.maximum(centre, -np.maximum(special.ndtri(level), 0) * np.sqrt(noise))
     middle = centre + z2 * slope / 2
@@ -142,8 +136,6 @@ def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) 
     ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)`` with row shares w, row-wise proportions q,
     column shares m and ``A_j = sum_i w_i q_ij^2``.
     """
-    from scipy import special
-
     n = np.where(tables.n > 1, tables.n, np.nan)
     share = batch.n / np.take(batch.row_total, batch.row_of_cell)
     row_share = batch.row_total / batch.total[batch.row_table]
@@ -177,8 +169,6 @@ def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Float
 
     Sound for small tables only (Smithson 2003).
     """
-    from scipy import special
-
     degrees = ((tables.n_rows - 1) * (tables.n_columns - 1)).astype(np.float64)
     degrees[degrees <= 0] = np.nan
     tail = (1 - level) / 2
@@ -200,8 +190,6 @@ def minimum_detectable_v(tables: Association, *, alpha: float = 0.05, power: flo
     with probability ``power`` is ``n phi^2``; so ``V = sqrt(noncentrality / (n min(r-1, c-1)))``
     (Cohen 1988, section 7.2). NaN where a table has one row or column, or even V = 1 would not be found.
     """
-    from scipy import special
-
     degrees = ((tables.n_rows - 1) * (tables.n_columns - 1)).astype(np.float64)
     degrees[degrees <= 0] = np.nan
     unique, where = np.unique(degrees, return_inverse=True)

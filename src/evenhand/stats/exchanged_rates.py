@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.clustered import blended, ratio_variance
@@ -167,8 +168,6 @@ def mean_range(
 
 def _significant(away: Floats, variance: Floats) -> Floats:
     """Differences of labels, shape (G, L), of which little is left where noise explains them."""
-    from scipy import special
-
     known = ~np.isnan(away) & (variance > 0)
     square = np.where(known, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
     p = special.chdtrc(np.maximum(known.sum(axis=0) - 1, 1), square)

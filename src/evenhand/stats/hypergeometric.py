@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers
 
@@ -58,8 +59,6 @@ def _listed(block: tuple[int, ...], draws: int) -> Outcomes:
 
 def log_choose(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
     """``ln(n! / (k! (n - k)!))``, elementwise."""
-    from scipy import special
-
     n, k = np.asarray(n), np.asarray(k)
     return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 

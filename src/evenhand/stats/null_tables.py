@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,47 +11,19 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose
 
+if TYPE_CHECKING:
+    from scipy.stats.distributions import rv_frozen
+
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
 
 
-@dataclass(frozen=True, eq=False)
-class GammaNull:
-    """Gamma distributions with the exact permutation mean and variance of chi-squared, shape (T,) each.
+def gamma_null(mean: Floats, variance: Floats) -> rv_frozen:
+    """Gamma distributions of chi-squared with these means and variances; NaN where one is not above 0."""
+    from scipy import stats
 
-    NaN where a table has a single row or column or fewer than four counts.
-    """
-
-    shape: Floats
-    scale: Floats
-
-    @classmethod
-    def of_moments(cls, mean: Floats, variance: Floats) -> GammaNull:
-        """The gamma distributions of these means and variances; NaN where one is not above 0."""
-        usable = (mean > 0) & (variance > 0)
-        mean, variance = np.where(usable, mean, np.nan), np.where(usable, variance, np.nan)
-        return cls(mean**2 / variance, variance / mean)
-
-    @property
-    def mean(self) -> Floats:
-        """Means."""
-        return self.shape * self.scale
-
-    @property
-    def variance(self) -> Floats:
-        """Variances."""
-        return self.shape * self.scale**2
-
-    def p_value(self, chi2: Floats) -> Floats:
-        """P(chi-squared >= observed) under the null."""
-        from scipy import special
-
-        return np.asarray(special.gammaincc(self.shape, chi2 / self.scale))
-
-    def quantile(self, q: float) -> Floats:
-        """The q-quantile of chi-squared under the null."""
-        from scipy import special
-
-        return np.asarray(special.gammaincinv(self.shape, q) * self.scale)
+    usable = (mean > 0) & (variance > 0)
+    mean, variance = np.where(usable, mean, np.nan), np.where(usable, variance, np.nan)
+    return stats.gamma(mean**2 / variance, scale=variance / mean)
 
 
 def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Floats]:

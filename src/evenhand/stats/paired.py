@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair
 
@@ -15,59 +16,38 @@ _CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
-    """The distribution of a statistic under a null hypothesis."""
+class Paired:
+    """A difference between two sets of answers, and what it is when they are exchanged in each unit."""
 
-    mean: float  # its mean
-    sd: float  # its standard deviation
-    # the values it can take, ascending; empty where only moments are known (normal distribution)
-    values: Floats
-    weights: Floats  # their probabilities
+    value: float  # first minus second
+    sums: Floats  # the difference with random signs, ascending; empty where it is normal for all purposes
+    sd: float  # of the difference with random signs
+    replicates: int | None  # how many signs were drawn; None where all were enumerated, or where it is normal
 
-    @classmethod
-    def exact(cls, values: Floats, weights: Floats) -> Chance:
-        """From all values and their probabilities, in any order; equal values are merged."""
-        order = np.argsort(values, kind="stable")
-        values, weights = values[order], weights[order]
-        first = np.flatnonzero(np.append(np.inf, np.diff(values)) > 1e-12)
-        values, weights = values[first], np.asarray(np.add.reduceat(weights, first))
-        weights = weights / float(weights.sum())
-        mean = float(values @ weights)
-        variance = float(((values - mean) ** 2) @ weights)
-        return cls(mean, float(np.sqrt(max(variance, 0.0))), values, weights)
+    @property
+    def mean(self) -> float:
+        """Of the difference with random signs."""
+        return float(self.sums.mean()) if self.sums.size else 0.0
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p of the difference; ``(1 + b) / (1 + B)`` where signs were drawn."""
+        if not self.sums.size:
+            return float(2 * special.ndtr(-abs(self.value) / self.sd))
+        far, drawn = int((np.abs(self.sums) >= abs(self.value) - 1e-9).sum()), self.replicates is not None
+        return (far + drawn) / (self.sums.size + drawn)
 
     def band(self, level: float = 0.95) -> Pair:
         """The central values; ends are chosen by mid-p, so that about ``level`` lies between them."""
-        from scipy import special
-
         tail = (1 - level) / 2
-        if not self.values.size:
+        if not self.sums.size:
             reach = float(special.ndtri(1 - tail)) * self.sd
-            return self.mean - reach, self.mean + reach
-        below = np.cumsum(self.weights) - self.weights / 2
-        slack = 1e-12
-        low = int(np.argmax(below >= tail - slack))
-        high = self.values.size - 1 - int(np.argmax((1 - below)[::-1] >= tail - slack))
-        return float(self.values[low]), float(self.values[max(high, low)])
-
-    def p_value(self, observed: float) -> float:
-        """How likely a value at least as far from the mean is."""
-        from scipy import special
-
-        distance = abs(observed - self.mean)
-        if not self.values.size:
-            return float(2 * special.ndtr(-distance / self.sd)) if self.sd > 0 else float(distance <= 1e-9)
-        far = np.abs(self.values - self.mean) >= distance - 1e-9
-        return float(min(self.weights[far].sum(), 1.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Paired:
-    """A difference between two sets of answers."""
-
-    value: float  # first minus second
-    chance: Chance  # distribution when the two sets are exchanged at random in each unit
-    replicates: int | None  # draws behind `chance`; None where it is exact or normal
+            return -reach, reach
+        first = np.flatnonzero(np.append(np.inf, np.diff(self.sums)) > 1e-12)  # equal but for rounding
+        below = (first + np.append(first[1:], self.sums.size)) / 2 / self.sums.size
+        low = int(np.argmax(below >= tail - 1e-12))
+        high = first.size - 1 - int(np.argmax((1 - below)[::-1] >= tail - 1e-12))
+        return float(self.sums[first[low]]), float(self.sums[first[max(high, low)]])
 
 
 def paired_difference(
@@ -81,9 +61,10 @@ def paired_difference(
     """
     found = Deviations(difference, second, weight, cluster)
     each = found.each * difference
-    return Paired(
-        float(each.sum()), *_flipped(np.bincount(found.units, weights=each).astype(np.float64), rng)
-    )
+    contributions = np.bincount(found.units, weights=each).astype(np.float64)
+    some = contributions[np.abs(contributions) > 1e-15]
+    sums, replicates = _flipped(some, rng)
+    return Paired(float(each.sum()), sums, float(np.sqrt(some @ some)), replicates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +98,7 @@ class Deviations:
         nothing varies, as many as clusters of equal weight (Kish). The quantile is then that of t with Kish's
         effective number of clusters minus 1 degrees of freedom. NaN where there is one cluster.
         """
-        from scipy import special, stats
+        from scipy import stats
 
         tail = (1 + level) / 2
         quantile, shrunk, kish = float(special.ndtri(tail)), 1.0, 0.0
@@ -153,25 +134,14 @@ class Deviations:
         return min(independent / clustered, 1.0) if clustered > 0 else 1.0
 
 
-def _flipped(contributions: Floats, rng: np.random.Generator) -> tuple[Chance, int | None]:
-    """The sum of contributions with random signs."""
-    some = contributions[np.abs(contributions) > 1e-15]
+def _flipped(some: Floats, rng: np.random.Generator) -> tuple[Floats, int | None]:
+    """The sum of contributions with random signs, ascending, and how many signs were drawn."""
     if some.size > _MOST_UNITS:
-        return Chance(0.0, float(np.sqrt(some @ some)), np.empty(0), np.empty(0)), None
+        return np.empty(0), None
     if some.size <= _ENUMERATED:
         signs = 1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)
-        sums = signs @ some
-        return Chance.exact(sums, np.full(sums.size, 1 / sums.size)), None
+        return np.sort(signs @ some), None
     step = max(_CHUNK // some.size, 1)
     sizes = (min(step, FLIPS - start) for start in range(0, FLIPS, step))
     sums = np.concatenate([rng.choice((-1.0, 1.0), size=(size, some.size)) @ some for size in sizes])
-    return Chance.exact(sums, np.full(sums.size, 1 / sums.size)), FLIPS
-
-
-def flip_p_value(paired: Paired) -> float:
-    """Two-sided p of the difference; ``(1 + b) / (1 + B)`` where signs were drawn."""
-    chance, drawn = paired.chance, paired.replicates
-    if drawn is None:
-        return chance.p_value(paired.value)
-    far = float(chance.weights[np.abs(chance.values) >= abs(paired.value) - 1e-9].sum())
-    return (1 + round(far * drawn)) / (1 + drawn)
+    return np.sort(sums), FLIPS

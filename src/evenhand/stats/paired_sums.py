@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair
 from evenhand.stats.clustered import ClusterMean
@@ -193,7 +194,6 @@ class PairedSums:
 
 def _t_limits(value: float, error: float, freedom: float) -> Limits:
     """T times a standard error on both sides; NaN where nothing varies."""
-    from scipy import special
 
     def limits(level: float) -> Pair:
         reach = error * float(special.stdtrit(freedom, (1 + level) / 2)) if error > _SLACK else np.nan

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association import ROUNDING, has_spread
@@ -57,8 +58,6 @@ class Permutations:
 
     @staticmethod
     def _tail(z: float) -> float:
-        from scipy import special
-
         return float(special.ndtr(z))
 
 
@@ -183,8 +182,6 @@ def _enumerable(n: int, m: int, exact_up_to: int) -> bool:
 
 def _ways(total: int, n: int) -> int:
     """How many sets of n there are among ``total``."""
-    from scipy import special
-
     return int(special.comb(total, n, exact=True))
 
 

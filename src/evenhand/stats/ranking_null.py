@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats import rankings
 from evenhand.stats.arrays import Floats, Integers
@@ -122,8 +123,6 @@ def null_of_ndkl(
 
 def _arrangements(sizes: Integers, depth: int) -> float:
     """Number of sequences of the first ``depth`` places; infinite where it does not fit a float."""
-    from scipy import special
-
     if depth > 200:  # more than two million unless nearly every sample is of one group: those are drawn too
         return np.inf
     ways = np.zeros(depth + 1)
@@ -138,8 +137,6 @@ def _arrangements(sizes: Integers, depth: int) -> float:
 
 def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> tuple[Floats, Floats]:
     """NDKL of every sequence of the first ``depth`` places, and its chance."""
-    from scipy import special
-
     table, log_target = x_log_x(int(sizes.max())), np.log(targets)
     groups = range(sizes.size)
     total = (1 / np.log2(np.arange(1, depth + 1) + 1)).sum()

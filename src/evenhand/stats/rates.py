@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers
 from evenhand.stats.clustered import Cells, ClusterMean, LeftOut
@@ -93,8 +94,6 @@ class Rates:
 
     def upper(self, quantile: npt.ArrayLike) -> Floats:
         """High limits, of the right error near 1 where Wilson's is too large: Jeffreys' (Cai 2005)."""
-        from scipy import special
-
         z = np.asarray(quantile, dtype=np.float64)
         size = self.size * (z / self.quantiles(z)) ** 2
         high = special.betaincinv(self.value * size + 0.5, (1 - self.value) * size + 0.5, special.ndtr(z))
@@ -102,8 +101,6 @@ class Rates:
 
     def quantiles(self, quantile: npt.ArrayLike) -> Floats:
         """The quantile of t that has the probability of a normal quantile, for each rate."""
-        from scipy import special
-
         z = np.asarray(quantile, dtype=np.float64)
         if not (self.freedom < _MOST_FREEDOM).any():
             return np.asarray(np.broadcast_to(z, np.broadcast_shapes(z.shape, self.value.shape)))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency import Association
@@ -58,8 +59,6 @@ class Squares:
 
     def reached(self, t: Floats, value: Floats) -> Floats:
         """P(the plain value is at least ``value``) where t is true; 1 for classes that are 0 for certain."""
-        from scipy import special
-
         mean = self.expected(t)
         rate = mean / np.maximum(self.noise + self.slope * t, _TINY)
         return np.where(self.top > 0, special.gammaincc(mean * rate, value * rate), 1.0)
@@ -160,8 +159,6 @@ def combined_p(p: Floats) -> float:
     If half of the classes show no effect, their p are uniform, and the largest ones no smaller (partial
     conjunction, Benjamini and Heller 2008).
     """
-    from scipy import special
-
     half = (p.size + 1) // 2
     largest = np.sort(p)[-half:]
     return float(special.chdtrc(2 * half, -2 * np.log(np.maximum(largest, _TINY)).sum()))

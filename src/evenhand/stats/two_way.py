@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.stats.arrays import Floats, Pair
-from evenhand.stats.association import ROUNDING, effect_size, has_spread
+from evenhand.stats.association import ROUNDING, effect_size, has_spread, without_each_attribute
 
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
@@ -71,8 +72,6 @@ class Estimate:
 
     def p_value(self, alternative: str = "two_sided") -> float:
         """The tail of t beyond the value: ``two_sided``, ``greater`` or ``less``."""
-        from scipy import special
-
         t = self.value / self.error
         if alternative == "two_sided":
             return float(2 * special.stdtr(self.freedom, -abs(t)))
@@ -80,8 +79,6 @@ class Estimate:
 
     def reach(self, level: float) -> float:
         """How far the limits lie from the value."""
-        from scipy import special
-
         return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
 
     def limits(self, level: float) -> Pair:
@@ -186,19 +183,15 @@ def d_of(h: npt.ArrayLike, sizes: Sizes, ddof: int) -> Floats:
 
 def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
     """H without each member of X, of Y, and, where attributes are a sample, of A and of B: closed forms."""
-    by_a, by_b = table[:, : sizes.na], table[:, sizes.na :]
-    a_mean, b_mean = by_a.mean(axis=1, keepdims=True), by_b.mean(axis=1, keepdims=True)
-    phi = a_mean - b_mean
-    x, y = phi[: sizes.n, 0], phi[sizes.n :, 0]
+    phi = _phi(table, sizes)
+    x, y = phi[: sizes.n], phi[sizes.n :]
     whole_x, whole_y = (x.mean(), x.var(ddof=1)), (y.mean(), y.var(ddof=1))
     parts = [_h_of(_less_one(x), whole_y, sizes), _h_of(whole_x, _less_one(y), sizes)]
     if not sizes.fixed:
-        less_a = phi + (a_mean - by_a) / (sizes.na - 1)
-        less_b = phi - (b_mean - by_b) / (sizes.nb - 1)
-        for less in (less_a, less_b):
-            x, y = less[: sizes.n], less[sizes.n :]
-            moments = [(part.mean(axis=0), part.var(axis=0, ddof=1)) for part in (x, y)]
-            parts.append(_h_of(moments[0], moments[1], sizes))
+        columns = np.arange(sizes.na + sizes.nb)
+        without = without_each_attribute(table, columns[: sizes.na], columns[sizes.na :])
+        sides = [(part.mean(axis=0), part.var(axis=0, ddof=1)) for part in np.split(without, [sizes.n])]
+        parts += np.split(_h_of(sides[0], sides[1], sizes), [sizes.na])
     return parts
 
 
