@@ -57,6 +57,19 @@ def test_the_null_is_hypergeometric():
     assert inside >= 0.95
 
 
+def test_limits_that_no_resample_moves_leave_one_word_either_way():
+    values = np.tile(np.r_[np.linspace(0.1, 0.2, 7), np.linspace(0.3, 0.6, 8)], (20, 1))
+    words = {"A": range(7), "B": range(7, 15)}
+    names = [f"w{place}" for place in range(15)]
+    given = Similarities(
+        values, [f"i{row}" for row in range(20)], names, {"X": np.arange(20)},
+        {name: np.array(places) for name, places in words.items()},
+    )  # fmt: skip
+    finding = metrics.pleasant_at_k(given, **SETS, k=10)
+    assert finding.value == pytest.approx(0.8)
+    assert (finding.interval.low, finding.interval.high) == pytest.approx((0.7, 0.9))
+
+
 def test_a_model_that_says_all_words_equally_has_the_share_of_the_set():
     given = material(2)
     flat = Material(np.full_like(given.values, 0.2), given.targets, given.attributes, "cosine")

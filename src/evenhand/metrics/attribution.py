@@ -213,7 +213,11 @@ def _over_images(words: _Words, k: int) -> Interval | None:
         weights = top_weights(times @ images / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)
-    return percentile_interval(draws, level=LEVEL, method="bootstrap over images", seed=words.asked.seed)
+    found = percentile_interval(draws, level=LEVEL, method="bootstrap over images", seed=words.asked.seed)
+    if found is None or found.low < found.high:
+        return found
+    # no resample changed it, so that a change is rare, not impossible: one word more or less
+    return found.model_copy(update={"low": max(found.low - 1 / k, 0.0), "high": min(found.high + 1 / k, 1.0)})
 
 
 def _parts(words: _Words, weights: Floats) -> list[Part]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from evenhand.metrics.group_questions import ONE_CLUSTER, Details, GroupQuestion
 from evenhand.metrics.household_tables import HouseholdGroups, HouseholdUnits
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Limits
 from evenhand.stats.clustered import difference_error
 from evenhand.stats.differences import pair_limits, range_limits, worst_limits
 from evenhand.stats.rates import Rates
@@ -192,8 +192,8 @@ def _between(question: HitQuestion, codes: list[int], **fields: Any) -> Finding:
     units = bound.units(np.array(codes), question.stream("exchange", *codes))
     least = (_Z + _Z_POWER) * difference_error(first, second)
     fields["mde"] = least if 0 < least <= 1 else None
-    test = _GapOf(units, -float(np.diff(units.expected)[0]), units.nulls[:, 0] - units.nulls[:, 1], "both")
-    return _compared(question, value, test, lambda level: pair_limits(rates, level), **fields)
+    chance, null = -float(np.diff(units.expected)[0]), question.band(-np.diff(units.nulls)[:, 0], "both")
+    return _compared(question, value, units, chance, null, lambda level: pair_limits(rates, level), **fields)
 
 
 def _extremes(question: HitQuestion) -> Finding:
@@ -216,40 +216,34 @@ def _extremes(question: HitQuestion) -> Finding:
         low, high = range_limits(question.grouped, level, quantile=quantile)
         return float(low), float(high)
 
-    test = _GapOf(units, float(np.ptp(units.expected)), np.ptp(units.nulls, axis=1), "high")
-    return _compared(question, value, test, limits, **fields)
-
-
-class _GapOf(NamedTuple):
-    """What is known of a gap: the units that change places, and what they and their concepts make of it."""
-
-    units: HouseholdUnits
-    chance: float
-    draws: Floats
-    side: str
+    chance, null = float(np.ptp(units.expected)), question.band(np.ptp(units.nulls, axis=1), "high")
+    return _compared(question, value, units, chance, null, limits, **fields)
 
 
 def _compared(
-    question: HitQuestion, value: float, gap: _GapOf, limits: Callable[[float], tuple[float, float]],
-    **fields: Any,
+    question: HitQuestion, value: float, units: HouseholdUnits, chance: float, null: Null | None,
+    limits: Limits, **fields: Any,
 ) -> Finding:  # fmt: skip
-    """A gap with its interval, and with null and p where households can change places."""
-    fields["parts"], exchange = question.parts(), gap.units.exchange
-    if gap.units.topic is not None:
-        fields["details"]["gap_by_concept"] = gap.chance
-    if gap.units.rows.fixed:
+    """A gap with its interval, and with null and p where households can change places.
+
+    ``chance`` is what their concepts alone make of the gap.
+    """
+    fields["parts"], exchange = question.parts(), units.exchange
+    if units.topic is not None:
+        fields["details"]["gap_by_concept"] = chance
+    if units.rows.fixed:
         return question.finding(value, **{**fields, "reason": ONE_CLUSTER, "mde": None})
     p_value = None if exchange is None else exchange.p_largest()
     if exchange is None:
         fields["notes"] = [*fields["notes"], _CROWDED]
     else:
-        fields |= {"p_value": p_value, "null": question.band(gap.draws, gap.side)}
+        fields |= {"p_value": p_value, "null": null}
 
     def make(level: float) -> Interval:
-        ends = agreeing(limits(level), p_value, gap.chance, level)
+        ends = agreeing(limits(level), p_value, chance, level)
         return question.interval(ends, value, level, _MOVER)
 
-    at = gap.chance if abs(gap.chance) > _ROUNDING else None
+    at = chance if abs(chance) > _ROUNDING else None
     return question.finding(value, interval=make(LEVEL), limits=make, chance_at=at, **fields)
 
 
