@@ -16,11 +16,9 @@ from evenhand.stats.ranking_null import null_of_mean, null_of_ndkl, null_of_top
 from evenhand.stats.rankings import (
     RankedPools,
     difference,
-    largest,
     max_skews,
     ndkl,
     skews,
-    smallest,
     target_shares,
     tops,
 )
@@ -74,8 +72,8 @@ def at_once(codes: Any, scores: Any) -> Any:
             found.mean(difference(found.counts[:, 0], found.counts[:, 1])),
             found.mean(skew[:, 0]),
             found.mean(skew[:, 1]),
-            found.mean(largest(skew)),
-            found.mean(smallest(skew)),
+            found.mean(np.fmax(*skew.T)),
+            found.mean(np.fmin(*skew.T)),
         ]
     return np.stack([*columns, ndkl(ranked, targets)], axis=1)
 

@@ -1,8 +1,11 @@
 """The house: which room may import which, without cycles, and nothing heavy on import."""
 
+import ast
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -74,12 +77,32 @@ def test_imports_are_absolute_and_name_modules_that_exist():
             assert module in MODULES, f"{name_of(path)} imports {module}"
 
 
+@pytest.mark.parametrize("folder", ["perf", "simulations", "examples"])
+def test_what_stands_beside_the_package_imports_names_that_exist(folder):
+    files = sorted((Path(__file__).parents[2] / folder).rglob("*.py"))
+    named = {
+        (node.module, alias.name)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "evenhand"
+        for alias in node.names
+    }
+    assert named, folder
+    missing = {
+        f"{module}.{name}"
+        for module, name in named
+        if f"{module}.{name}" not in MODULES and not hasattr(import_module(module), name)
+    }
+    assert missing == set()
+
+
 def test_stats_are_pure():
     allowed = {
         "__future__",
         "collections",
         "dataclasses",
         "functools",
+        "typing",
         "warnings",
         "numpy",
         "scipy",

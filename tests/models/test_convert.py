@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path, monkeypatch):
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
 
 

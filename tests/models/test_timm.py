@@ -27,7 +27,7 @@ WITH_HEAD = f"{SMALL}.r160_in1k"
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path, monkeypatch):
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
 
 

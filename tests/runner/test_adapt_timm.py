@@ -28,7 +28,7 @@ RECIPE = {"epochs": "5", "learning_rate": "1e-3", "head_learning_rate": "1e-2", 
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path, monkeypatch):
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 

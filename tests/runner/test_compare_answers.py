@@ -15,7 +15,7 @@ from evenhand.runner.outcome import Run
 from tests.benchmarks import mmbias_release
 from tests.benchmarks.indicator_models import Classifies, Embeds
 from tests.gallery import people, words
-from tests.gallery.demo import _own_home
+from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
 
 PAIR = ("one", "other")
@@ -26,7 +26,7 @@ KINDS = ("resolution", "retrieval", "labels", "faces", "homes", "association", "
 def runs(tmp_path_factory):
     """Two models on each benchmark without predictions: folder by kind and model."""
     folder = tmp_path_factory.mktemp("answers")
-    with _own_home(folder / "home"):
+    with home(folder / "home"):
         _indicators(folder)
         _visogender(folder)
         _mmbias(folder)
@@ -248,7 +248,7 @@ def test_a_mitigation_is_told_as_before_and_after(runs, tmp_path):
     source, data = runs["association"][0], runs["association"][0].parent / "mmbias"
     eh.debias(source, method="pruning", remove=2, form="cross-modal", out=tmp_path / "debias")
     model = called(Valence(words._leans(), words.BAD, words.GOOD), "one")
-    with _own_home(source.parent / "home"):
+    with home(source.parent / "home"):
         eh.run(
             "mmbias/association", model=model, data=data,
             parameters={"pairs": "muslim:christian,arab:american"},
