@@ -102,7 +102,6 @@ def test_stats_are_pure():
         "collections",
         "dataclasses",
         "functools",
-        "typing",
         "warnings",
         "numpy",
         "scipy",

@@ -73,20 +73,16 @@ def test_moments_of_a_batch_are_those_of_its_tables():
 @pytest.mark.parametrize("table", [[[5], [4]], [[5, 4]], [[1, 0], [0, 2]], [[1, 0], [0, 1]]])
 def test_tables_too_small_for_a_gamma_have_none(table):
     batch = one_table(table)
-    null = gamma_null(*permutation_moments(batch, association(batch)))
-    assert np.isnan(null.sf(1.0)[0])
-    assert np.isnan(null.ppf(0.5)[0])
+    assert np.isnan(gamma_null(*permutation_moments(batch, association(batch)))).all()
 
 
-def test_gamma_has_the_moments_and_inverts_itself():
+def test_gamma_has_the_moments():
     batch = one_table(np.random.default_rng(2).integers(1, 9, (4, 6)))
-    tables = association(batch)
-    null = gamma_null(*permutation_moments(batch, tables))
-    mean, variance = permutation_moments(batch, tables)
+    mean, variance = permutation_moments(batch, association(batch))
+    shape, scale = gamma_null(mean, variance)
+    null = stats.gamma(shape, scale=scale)
     assert null.mean() == pytest.approx(mean)
     assert null.var() == pytest.approx(variance)
-    for q in (0.025, 0.5, 0.975):
-        assert null.sf(null.ppf(q)) == pytest.approx(1 - q, rel=1e-9)
 
 
 margin = st.integers(1, 40)

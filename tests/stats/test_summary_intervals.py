@@ -22,8 +22,8 @@ def facts(tables):
     """Squares of tables (T, R, C), and the gamma p of each."""
     batch = TableBatch.from_dense(tables)
     found = association(batch)
-    null = gamma_null(*permutation_moments(batch, found))
-    return squares(found, phi_squared(batch, found)), null.sf(found.chi2)
+    shape, scale = gamma_null(*permutation_moments(batch, found))
+    return squares(found, phi_squared(batch, found)), stats.gamma.sf(found.chi2, shape, scale=scale)
 
 
 def two_by_two(rng, v, n=100):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.arrays import Codes, Floats
@@ -71,9 +72,9 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones below 1,000, are resampled.
     """
     mean, variance = permutation_moments(batch, tables)
-    gamma = gamma_null(mean, variance)
+    shape, scale = gamma_null(mean, variance)
     usable = tables.dof > 0
-    p = np.where(usable, gamma.sf(tables.chi2), np.nan)
+    p = np.where(usable, special.gammaincc(shape, tables.chi2 / scale), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
     resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))[:_MOST_RESAMPLED]
     known = (mean > 0) & (variance > 0)
@@ -81,9 +82,8 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     drawn[resampled] = False
     chi2 = np.full((REPLICATES, p.size), np.nan)
     for table in np.flatnonzero(drawn).tolist():
-        shape, scale = mean[table] ** 2 / variance[table], variance[table] / mean[table]
-        chi2[:, table] = streams(table).gamma(shape, scale, REPLICATES)
-    band = np.stack([np.zeros(p.size), gamma.ppf(LEVEL)])
+        chi2[:, table] = streams(table).gamma(shape[table], scale[table], REPLICATES)
+    band = np.stack([np.zeros(p.size), special.gammaincinv(shape, LEVEL) * scale])
     method = ["gamma with exact permutation moments"] * p.size
     for table in np.flatnonzero(square).tolist():
         values, weight = exact_2x2(_dense_table(batch, table))
@@ -115,7 +115,8 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
         nothing = np.full((3, tables.dof.size), np.nan)
         return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
     p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
-    beyond = gamma_null(chi2.mean(axis=0), chi2.var(axis=0)).sf(tables.chi2)
+    shape, scale = gamma_null(chi2.mean(axis=0), chi2.var(axis=0))
+    beyond = special.gammaincc(shape, tables.chi2 / scale)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
     band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
     sums = np.nansum(chi2, axis=1)
@@ -137,7 +138,8 @@ def _p_of_sum(
         return float("nan")
     observed = float(tables.chi2[usable].sum())
     mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
-    gamma = float(np.asarray(gamma_null(mean, variance).sf(observed))[0])
+    shape, scale = gamma_null(mean, variance)
+    gamma = float(special.gammaincc(shape, observed / scale)[0])
     drawn = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
     if not np.isfinite(gamma) or (sparse and drawn >= _RARE):
         return drawn
