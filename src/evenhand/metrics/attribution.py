@@ -65,8 +65,9 @@ def pleasant_at_k(
     Returns:
         A Finding; parts are the words of the first k places with value, set and rank. Words that tie for the
         last place are all there, and count by their chance of a place. Words of both sets are left out and
-        counted. The interval takes images as samples, null and p (two-sided) take the k words as drawn from
-        all. None with reason ``empty_set`` or ``k_exceeds_pool``.
+        counted. The interval takes images as samples (where no resample changes the share, one word either
+        way), null and p (two-sided) take the k words as drawn from all. None with reason ``empty_set`` or
+        ``k_exceeds_pool``.
 
     Raises:
         UserError: An unknown set or option.
