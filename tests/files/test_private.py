@@ -77,3 +77,20 @@ def test_what_cannot_be_closed_to_others_is_refused_with_a_remedy(home, monkeypa
     (home / "x").touch() if make is private_file else (home / "x").mkdir()
     with pytest.raises(InputError, match="set EVENHAND_HOME to a folder of your own"):
         make(home / "x")
+
+
+def test_a_file_that_another_process_deletes_meanwhile_is_no_problem_and_is_not_made(home, monkeypatch) -> None:
+    """SQLite deletes the log of a database when its last reader closes it."""
+    home.mkdir()
+    log = home / "x.sqlite-wal"
+    log.touch()
+    stat_of = Path.stat
+
+    def deleted_after(path: Path, **options: bool) -> os.stat_result:
+        seen = stat_of(path, **options)
+        path.unlink()
+        return seen
+
+    monkeypatch.setattr(Path, "stat", deleted_after)
+    private_file(log, make=False)
+    assert os.listdir(home) == []

@@ -30,9 +30,9 @@ def connect(path: Path, schema: str) -> sqlite3.Connection:
     lock = Path(f"{path}.lock")
     private_file(lock)
     with telling(path), FileLock(lock, mode=0o600):
-        for part in (path, *(Path(f"{path}{end}") for end in ("-wal", "-shm"))):
-            if part is path or part.exists():  # new ones get the rights of the database itself
-                private_file(part)
+        private_file(path)
+        for end in ("-wal", "-shm"):  # new ones get the rights of the database; the last to close it deletes them
+            private_file(Path(f"{path}{end}"), make=False)
         connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         connection.execute("pragma journal_mode = wal")
         # after a power loss the file is whole, though the last commits may be gone: they are asked again

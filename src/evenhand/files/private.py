@@ -21,24 +21,32 @@ def private_folder(path: Path) -> None:
     _close_to_others(path)
 
 
-def private_file(path: Path) -> None:
+def private_file(path: Path, *, make: bool = True) -> None:
     """Make an empty file of mode 0600, or take the rights of others from one that is there.
+
+    Args:
+        path: The file.
+        make: False leaves a missing file missing: another process may delete it at any moment.
 
     Raises:
         InputError: It cannot be made so.
     """
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))
-    except OSError as problem:
-        raise _refusal(path, problem) from None
-    _close_to_others(path)
+    if make:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))
+        except OSError as problem:
+            raise _refusal(path, problem) from None
+    _close_to_others(path, missing_ok=not make)
 
 
-def _close_to_others(path: Path) -> None:
+def _close_to_others(path: Path, *, missing_ok: bool = False) -> None:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & _OTHERS:
             path.chmod(mode & ~_OTHERS)
+    except FileNotFoundError as problem:
+        if not missing_ok:
+            raise _refusal(path, problem) from None
     except OSError as problem:
         raise _refusal(path, problem) from None
 
