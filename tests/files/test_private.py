@@ -79,7 +79,7 @@ def test_what_cannot_be_closed_to_others_is_refused_with_a_remedy(home, monkeypa
         make(home / "x")
 
 
-def test_a_file_that_another_process_deletes_meanwhile_is_no_problem_and_is_not_made(home, monkeypatch) -> None:
+def test_a_file_that_another_process_deletes_meanwhile_is_not_made(home, monkeypatch) -> None:
     """SQLite deletes the log of a database when its last reader closes it."""
     home.mkdir()
     log = home / "x.sqlite-wal"

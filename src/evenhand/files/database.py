@@ -31,7 +31,7 @@ def connect(path: Path, schema: str) -> sqlite3.Connection:
     private_file(lock)
     with telling(path), FileLock(lock, mode=0o600):
         private_file(path)
-        for end in ("-wal", "-shm"):  # new ones get the rights of the database; the last to close it deletes them
+        for end in ("-wal", "-shm"):  # new ones get the rights of the database; its last user deletes them
             private_file(Path(f"{path}{end}"), make=False)
         connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         connection.execute("pragma journal_mode = wal")
