@@ -10,8 +10,13 @@ import pytest
 from measuring import best, seconds, show
 from scipy import stats
 
-from evenhand.stats.association import associations, effect_size, leave_one_attribute_out, leave_one_out
-from evenhand.stats.partitions import permutation_test
+from evenhand.stats.association.effect_size import (
+    associations,
+    effect_size,
+    leave_one_attribute_out,
+    leave_one_out,
+)
+from evenhand.stats.association.permutation import permutation_test
 
 LOOPED = 1_000  # permutations of the plain loop, which is scaled up
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from measuring import best, seconds, show
 
-from evenhand.evidence.paired_predictions import Aligned
-from evenhand.metrics.compared_models import Compared
-from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.model_summaries import SUMMARIES
+from evenhand.evidence.derivation.paired import Aligned
+from evenhand.metrics.differences.models import Compared
+from evenhand.stats.contingency.model_summaries import SUMMARIES
+from evenhand.stats.contingency.tables import TableBatch, association
 
 CLASSES, GROUPS, ROWS, REPLICATES = 1000, 2, 50_000, 999
 THEIRS, BOUND = 5, 3.0

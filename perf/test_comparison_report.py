@@ -10,10 +10,10 @@ import polars as pl
 from measuring import best, show
 
 from evenhand.report.content import RunContent
-from evenhand.report.html import render_html
-from evenhand.runner.audit_engine import audit_table
-from evenhand.runner.compare_engine import compare
-from evenhand.runner.outcome import Run
+from evenhand.report.page.html import render_html
+from evenhand.workflows.audit import audit_table
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.outputs.result import Run
 
 MODELS, CLASSES, GROUPS, ROWS = 10, 1000, 23, 50_000
 SECONDS, MEGABYTES = 10.0, 10.0

@@ -12,7 +12,7 @@ import pytest
 from measuring import best, clean_environment, seconds, show
 
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics.label_tables import association_curve
+from evenhand.metrics.labels.tables import association_curve
 
 SAMPLES, CLASSES, SUBJECTS = 50_000, 1_000, 10_000
 CUTS = np.linspace(0, 1, 100).tolist()

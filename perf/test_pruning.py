@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from measuring import best, seconds, show
 
-from evenhand.mitigate.dimension_pruning import Pruning
-from evenhand.mitigate.material import Material
-from evenhand.stats.leave_one_dimension_out import RemainingDimensions
+from evenhand.mitigate.methods.dimension_pruning import Pruning
+from evenhand.mitigate.training_vectors import Material
+from evenhand.stats.association.without_dimension import RemainingDimensions
 from evenhand.stats.mutual_information import binned_information
 
 N, M, D, REMOVED = 500, 120, 512, 54

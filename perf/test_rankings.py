@@ -12,8 +12,7 @@ from measuring import best, seconds, show
 
 from evenhand import metrics
 from evenhand.evidence.rankings import Rankings
-from evenhand.stats.ranking_null import null_of_mean, null_of_ndkl, null_of_top
-from evenhand.stats.rankings import (
+from evenhand.stats.rankings.fairness import (
     RankedPools,
     difference,
     max_skews,
@@ -22,6 +21,7 @@ from evenhand.stats.rankings import (
     target_shares,
     tops,
 )
+from evenhand.stats.rankings.null import null_of_mean, null_of_ndkl, null_of_top
 
 RANKINGS, SIZE, CUTS = 10_000, 20, (5, 10)
 HALF = SIZE // 2

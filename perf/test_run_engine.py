@@ -18,11 +18,11 @@ import pytest
 from measuring import clean_environment
 from PIL import Image
 
-from evenhand.benchmarks.declaration import Plan
-from evenhand.core.questions import Question
-from evenhand.files.image_sources import ImageFiles
-from evenhand.runner.evidence_engine import ask_all
-from evenhand.runner.options import AskOptions
+from evenhand.benchmarks.benchmark import Plan
+from evenhand.core.requests import Question
+from evenhand.execution.collect import ask_all
+from evenhand.execution.options import AskOptions
+from evenhand.files.images.sources import ImageFiles
 
 BATCH, WORKERS, LABELS = 16, 2, ("a", "b")
 

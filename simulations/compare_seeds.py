@@ -16,11 +16,12 @@ import numpy.typing as npt
 from _common import REPLICATES, Clock, arguments, show
 from scipy import special, stats
 
-from evenhand.core.seeds import stream
-from evenhand.evidence.paired_predictions import Aligned
-from evenhand.metrics.compared_counts import Compared
-from evenhand.metrics.compared_seeds import OverSeeds, SeedGroup
-from evenhand.stats import between_seeds, model_summaries
+from evenhand.core.random_streams import stream
+from evenhand.evidence.derivation.paired import Aligned
+from evenhand.metrics.differences.counts import Compared
+from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
+from evenhand.stats.contingency import model_summaries
+from evenhand.stats.paired import seeds as between_seeds
 
 Floats = npt.NDArray[np.float64]
 

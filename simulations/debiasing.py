@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from _common import Clock, aimed, arguments, mean, share, show
 
-from evenhand.core.seeds import stream
-from evenhand.evidence.derive import normalised
+from evenhand.core.random_streams import stream
+from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association import association_reduction
+from evenhand.metrics.association.weat import association_reduction
 from evenhand.mitigate import MeanDifference, Mitigation, Pruning
-from evenhand.mitigate.material import Material
-from evenhand.stats.association import associations, effect_size
+from evenhand.mitigate.training_vectors import Material
+from evenhand.stats.association.effect_size import associations, effect_size
 
 Floats = npt.NDArray[np.float64]
 Vectors = dict[str, Floats]

@@ -25,10 +25,10 @@ from tests.benchmarks import visogender_release
 from tests.gallery import people, words
 
 import evenhand as eh
-from evenhand.benchmarks.visogender.taxonomy import OCCUPATIONS
-from evenhand.core.chance import standing_of
-from evenhand.core.results import Finding
-from evenhand.runner.options import AskOptions
+from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS
+from evenhand.core.findings import Finding
+from evenhand.core.significance import standing_of
+from evenhand.execution.options import AskOptions
 
 Floats = npt.NDArray[np.float32]
 _PLACES = ("in the grass", "in the water", "in the snow")

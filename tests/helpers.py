@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from evenhand.evidence.counts import Counts
-from evenhand.evidence.predictions import Predictions
-from evenhand.stats.contingency import TableBatch
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.stats.contingency.tables import TableBatch
 
 COLUMNS = {"truth": "truth", "group": "group", "prediction": "prediction"}
 

@@ -13,9 +13,9 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 import evenhand as eh
-from evenhand.core.results import Finding
-from evenhand.evidence.counts import Counts
-from evenhand.stats.confusion import Confusion, over_classes, range_over_groups, summaries
+from evenhand.core.findings import Finding
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy import stats
 from simulations.battery.design import Case, Design
 
-from evenhand.core.results import Finding
-from evenhand.metrics.compared_answers import AnsweredBoth, answer_difference
+from evenhand.core.findings import Finding
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary
+from evenhand.metrics.differences.answers import AnsweredBoth, answer_difference
+from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

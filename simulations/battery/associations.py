@@ -13,9 +13,9 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 from evenhand import metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.matching import READINGS
+from evenhand.metrics.association.matching import READINGS
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import polars as pl
 from simulations.battery.design import Design
 
 import evenhand as eh
-from evenhand.core.results import Finding, Part
+from evenhand.core.findings import Finding, Part
 
 Data = tuple[pl.DataFrame, list[str | tuple[str, ...]]]
 

@@ -14,7 +14,7 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 from evenhand import metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS, Choices
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.results import Finding, Part
+from evenhand.core.findings import Finding, Part
 
 Draw = Callable[[np.random.Generator], Any]
 

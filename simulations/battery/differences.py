@@ -20,8 +20,8 @@ from simulations.battery.design import Case, Design
 from simulations.battery.effects import Tables
 
 from evenhand import Counts
-from evenhand.core.results import Finding
-from evenhand.metrics.compared_models import model_differences
+from evenhand.core.findings import Finding
+from evenhand.metrics.differences.models import model_differences
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

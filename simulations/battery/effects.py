@@ -17,7 +17,7 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 from evenhand import Predictions, metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import Prepared
 

@@ -19,7 +19,7 @@ from simulations.battery.design import Case, Design
 from simulations.battery.effects import WITHIN, Tables
 
 from evenhand import Predictions, metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.metrics.prepared import Prepared
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from simulations.battery.design import Case, Design
 from simulations.battery.persons import alike
 
 from evenhand import metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.household_hits import HouseholdHits
 
 BUCKETS = ("low", "medium", "high")

@@ -13,7 +13,7 @@ from simulations.battery.design import Case, Design
 from simulations.battery.persons import Persons, Pictures, person_means
 
 from evenhand import metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.label_matches import LabelMatches
 
 LABELS = ("person", "pig")

@@ -13,7 +13,7 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 from evenhand import metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.neighbours import SPARE, Neighbours
 
 Floats = npt.NDArray[np.float64]

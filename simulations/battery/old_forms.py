@@ -21,17 +21,17 @@ import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics import resolution
-from evenhand.metrics.household_tables import HouseholdUnits
-from evenhand.metrics.margin_rates import Margins
-from evenhand.stats.clustered import ClusterMean
-from evenhand.stats.exchange import UnitRows
-from evenhand.stats.exchanged_rates import Tally
-from evenhand.stats.neighbour_labels import _Moved
-from evenhand.stats.neighbour_pairs import Marks, NeighbourRows, Precisions
-from evenhand.stats.ranking_exchange import Exchange, Means
-from evenhand.stats.rankings import RankedPools
-from evenhand.stats.rates import Rates
+from evenhand.metrics.choices import resolution
+from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.households.tables import HouseholdUnits
+from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.rows import UnitRows
+from evenhand.stats.rankings.exchange import Exchange, Means
+from evenhand.stats.rankings.fairness import RankedPools
+from evenhand.stats.rankings.neighbour_labels import _Moved
+from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
+from evenhand.stats.rates.clustered import ClusterMean
+from evenhand.stats.rates.rates import Rates
 
 Floats = npt.NDArray[np.float64]
 

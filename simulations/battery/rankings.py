@@ -13,8 +13,8 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 from evenhand import metrics
-from evenhand.core.results import Finding
-from evenhand.core.seeds import stream
+from evenhand.core.findings import Finding
+from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Rankings
 
 Floats = npt.NDArray[np.float64]

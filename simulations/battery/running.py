@@ -14,8 +14,8 @@ from simulations.battery.catalogue import DESIGNS
 from simulations.battery.design import Design
 from simulations.battery.scores import ANYTHING, Outcome, Row, score
 
-from evenhand.core.chance import standing_of
-from evenhand.core.seeds import stream
+from evenhand.core.random_streams import stream
+from evenhand.core.significance import standing_of
 
 _AGAIN = 10_000
 _NEW_SEEDS = 1_000_000

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from simulations.battery.design import Case
 
-from evenhand.core.chance import reference_of, standing_of
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.significance import reference_of, standing_of
 
 LEVEL = 0.05
 ANYTHING = "anything beyond chance"

@@ -24,6 +24,11 @@ def room_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
+def folder_of(module: str) -> str:
+    """The dotted name of the folder that holds the file of a module."""
+    return ".".join(["evenhand", *MODULES[module].relative_to(SOURCE).parent.parts])
+
+
 @cache
 def tree(path: Path) -> ast.Module:
     """The syntax tree of a file."""

@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics import accuracy, definitions
 from tests.conftest import ROOT, make_frame
 
 HEADER = """
-from evenhand.core.results import Finding, Part
-from evenhand.metrics.building import build, number
+from evenhand.core.findings import Finding, Part
+from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import By, Evidence, Prepared
 """
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.mmbias.material import AssociationData
+from evenhand.benchmarks.mmbias.data.sets import AssociationData
 
 ZIPS: Mapping[str, Sequence[str]] = {
     "Religion": ("Muslim", "Christian", "Jewish", "Hindu", "Buddhist"),

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 import evenhand as eh
-from evenhand.benchmarks.skewsize_studies.definitions import Definition
-from evenhand.runner.options import AskOptions
+from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.execution.options import AskOptions
 from tests.benchmarks.indicator_models import numbered_image
 
 STUDY = """

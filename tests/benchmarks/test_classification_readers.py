@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.classification.reader import read_samples
+from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.core.questions import UnreadableImage
+from evenhand.core.requests import UnreadableImage
 from tests.conftest import SHARED
 
 COLOURS = [(200, 0, 0), (0, 200, 0), (0, 0, 200), (9, 9, 9)]

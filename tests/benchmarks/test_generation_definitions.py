@@ -7,9 +7,9 @@ import re
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.skewsize_studies.articles import with_articles
-from evenhand.benchmarks.skewsize_studies.definition_text import MAX_BYTES
-from evenhand.benchmarks.skewsize_studies.definitions import Definition, image_seed, shipped
+from evenhand.benchmarks.datasets.generation.articles import with_articles
+from evenhand.benchmarks.datasets.generation.definition_text import MAX_BYTES
+from evenhand.benchmarks.datasets.generation.definitions import Definition, image_seed, shipped
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from tests.conftest import ROOT
 

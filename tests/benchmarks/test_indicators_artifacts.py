@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
 from evenhand.benchmarks.indicators import published
-from evenhand.benchmarks.indicators.artifact_rows import named, number_of
+from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.report.figures import png, svg
-from evenhand.report.figures_frame import prepare
-from evenhand.runner.artifact_engine import artifact, write_artifact
+from evenhand.report.figures.draw import png, svg
+from evenhand.report.figures.frame import prepare
+from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.benchmarks import people_layouts as layouts
 from tests.benchmarks.indicator_models import Classifies, Embeds, keys_of, numbered_image
 from tests.benchmarks.test_indicators_geography import THINGS, homes, logits_for

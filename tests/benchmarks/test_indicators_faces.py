@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from evenhand.benchmarks.indicators import face_crops
-from evenhand.benchmarks.indicators.casual_conversations import read_casual_conversations
-from evenhand.benchmarks.indicators.face_crops import SIDE, crop_box, crop_face
-from evenhand.benchmarks.indicators.listing import list_files
-from evenhand.cli.data_command import data_app
+from evenhand.benchmarks.datasets import face_crops
+from evenhand.benchmarks.datasets.face_crops import SIDE, crop_box, crop_face
+from evenhand.benchmarks.datasets.listing import list_files
+from evenhand.benchmarks.indicators.people.datasets.casual_conversations import read_casual_conversations
+from evenhand.cli.commands.data import data_app
 from evenhand.core.errors import Incomplete, InputError, MissingExtra, ParameterError
-from evenhand.runner.face_engine import COLUMNS, TABLE, cut_faces
+from evenhand.workflows.data.faces import COLUMNS, TABLE, cut_faces
 from tests.benchmarks import people_layouts
 from tests.conftest import SHARED
 

@@ -275,7 +275,7 @@ def test_hyponyms_need_labels_with_ids(tmp_path):
 
 def test_an_imagenet_21k_head_can_say_every_kind(tmp_path):
     """With the names and ids that timm gives to its 21,843 classes, of which many names occur twice."""
-    timm_hub = pytest.importorskip("evenhand.models.timm_hub")
+    timm_hub = pytest.importorskip("evenhand.models.adapters.timm.source")
     labels, ids = timm_hub._labels(pytest.importorskip("timm"), {}, 21_843)
     data = faces(tmp_path, ["female", "male"])
     logits = np.zeros((2, len(labels)))

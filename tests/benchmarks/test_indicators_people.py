@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from evenhand.benchmarks.data_source import DATA
-from evenhand.benchmarks.indicators import casual_conversations, miap, utkface
-from evenhand.benchmarks.indicators.ages import CC_AGES, cc_age, utk_age
-from evenhand.benchmarks.indicators.attributes import Attribute, plain_axis, shared_attribute
-from evenhand.benchmarks.indicators.people import KINDS, read_people
-from evenhand.benchmarks.indicators.skin import fitzpatrick_type, monk_tone, skin_tone
-from evenhand.cli.data_command import data_app
+from evenhand.benchmarks.attributes import Attribute, plain_axis, shared_attribute
+from evenhand.benchmarks.datasets.download_source import DATA
+from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age, utk_age
+from evenhand.benchmarks.indicators.people.datasets import casual_conversations, miap, utkface
+from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS, read_people
+from evenhand.benchmarks.indicators.people.skin import fitzpatrick_type, monk_tone, skin_tone
+from evenhand.cli.commands.data import data_app
 from evenhand.core.errors import Incomplete, InputError, ParameterError, UnknownName
-from evenhand.files.image_sources import ImageFiles
+from evenhand.files.images.sources import ImageFiles
 from tests.benchmarks import people_layouts as layouts
 from tests.conftest import ROOT, SHARED
 

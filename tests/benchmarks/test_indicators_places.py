@@ -8,12 +8,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from evenhand.benchmarks.data_source import DATA
-from evenhand.benchmarks.indicators import dollar_street, household_samples
-from evenhand.benchmarks.indicators.concept_maps import NO_CLASS, NO_THING, map_concepts
-from evenhand.benchmarks.indicators.dollar_street import image_checksum, read_list
-from evenhand.benchmarks.indicators.households import HOUSEHOLD_KINDS, read_households
-from evenhand.cli.data_command import data_app
+from evenhand.benchmarks.datasets.download_source import DATA
+from evenhand.benchmarks.indicators.households import dollar_street
+from evenhand.benchmarks.indicators.households import samples as household_samples
+from evenhand.benchmarks.indicators.households.concept_maps import NO_CLASS, NO_THING, map_concepts
+from evenhand.benchmarks.indicators.households.dollar_street import image_checksum, read_list
+from evenhand.benchmarks.indicators.households.layouts import HOUSEHOLD_KINDS, read_households
+from evenhand.cli.commands.data import data_app
 from evenhand.core.errors import Incomplete, InputError, ParameterError, UnknownName
 from evenhand.evidence.household_hits import HouseholdHits
 from tests.benchmarks.people_layouts import picture, write_csv

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.indicators.ranked_answers import RankedAnswers, read_label_names
+from evenhand.benchmarks.indicators.questions import RankedAnswers, read_label_names
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.evidence.derive import labels_in, normalised, plain, zero_shot
+from evenhand.evidence.derivation.from_vectors import labels_in, normalised, plain, zero_shot
 
 
 def test_the_nearest_texts_are_ranked_with_their_softmax():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.benchmarks.indicators.taxonomies import (
+from evenhand.benchmarks.labelling.taxonomies import (
     CASUAL_CONVERSATIONS,
     OPENIMAGES_MIAP,
     find_taxonomy,

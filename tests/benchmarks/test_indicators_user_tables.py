@@ -6,16 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.declaration import Setting
-from evenhand.benchmarks.indicators.people import read_people
-from evenhand.benchmarks.indicators.people_sources import parts
-from evenhand.benchmarks.indicators.ranked_answers import label_questions
-from evenhand.benchmarks.indicators.taxonomies import read_taxonomy
+from evenhand.benchmarks.benchmark import Setting
+from evenhand.benchmarks.indicators.people.datasets.layouts import read_people
+from evenhand.benchmarks.indicators.people.datasets.sources import parts
+from evenhand.benchmarks.indicators.questions import label_questions
+from evenhand.benchmarks.labelling.taxonomies import read_taxonomy
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.files.image_sources import ImageFiles
-from evenhand.report import indicator_words, limits
+from evenhand.execution.evidence_writer import EvidenceParts
+from evenhand.files.images.sources import ImageFiles
 from evenhand.report.chapters import in_chapters
-from evenhand.runner.evidence_parts import EvidenceParts
+from evenhand.report.wording import indicators as indicator_words
+from evenhand.report.wording import limits
 from tests.benchmarks import people_layouts as layouts
 from tests.benchmarks.indicator_models import Answers, Classifies, Embeds, ask, numbered_image
 

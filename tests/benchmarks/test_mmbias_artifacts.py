@@ -17,15 +17,15 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
 from evenhand.benchmarks.mmbias import published
-from evenhand.benchmarks.mmbias.groups import PAPER_PAIRS, TARGETS
+from evenhand.benchmarks.mmbias.artifacts.embedding_map import principal_components, separability
+from evenhand.benchmarks.mmbias.data.groups import PAPER_PAIRS, TARGETS
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError
-from evenhand.evidence.derive import normalised
+from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.report.figures import png, svg
-from evenhand.report.figures_table import sheet
-from evenhand.runner.artifact_engine import artifact, write_artifact
-from evenhand.runner.embedding_maps import principal_components, separability
+from evenhand.report.figures.draw import png, svg
+from evenhand.report.figures.table import sheet
+from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.benchmarks.mmbias_release import release
 
 NAMES = [name for name in ARTIFACTS.names() if name.startswith("mmbias/")]

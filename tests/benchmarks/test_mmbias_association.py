@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.mmbias.prompts import SENSITIVITY, fill
+from evenhand.benchmarks.mmbias.data.prompts import SENSITIVITY, fill
 from evenhand.core.errors import ParameterError, UserError
 from tests.benchmarks.mmbias_planted import ITEMS, cosine, naive_d, naive_p, naive_phi, paint, planted
 from tests.benchmarks.mmbias_release import release

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.benchmarks.mmbias.data.repeated_images import KEPT, RepeatedImages
 from evenhand.benchmarks.mmbias.matching import READINGS
-from evenhand.benchmarks.mmbias.repeated_images import KEPT, RepeatedImages
-from evenhand.core.questions import UnreadableImage
+from evenhand.core.requests import UnreadableImage
 from tests.benchmarks.mmbias_planted import ITEMS, planted
 from tests.cli.test_audit import type_in
 from tests.models.tiny import build

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from evenhand.benchmarks.mmbias.groups import PAPER_PAIRS
-from evenhand.benchmarks.mmbias.material import Test, read_association_data
+from evenhand.benchmarks.mmbias.data.groups import PAPER_PAIRS
+from evenhand.benchmarks.mmbias.data.sets import Test, read_association_data
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from tests.benchmarks.mmbias_release import (
     digests,

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.data_source import default_folder
-from evenhand.benchmarks.mmbias.groups import ATTRIBUTES, PAPER_PAIRS, TARGETS
-from evenhand.benchmarks.mmbias.material import Test, read_association_data
+from evenhand.benchmarks.datasets.download_source import default_folder
+from evenhand.benchmarks.mmbias.data.groups import ATTRIBUTES, PAPER_PAIRS, TARGETS
+from evenhand.benchmarks.mmbias.data.sets import Test, read_association_data
 from evenhand.core.errors import InputError
 from tests.benchmarks.mmbias_release import (
     digests,

@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
-from evenhand.benchmarks.open_labels import REVIEW_FILE, SYNONYMS_FILE, further_models
+from evenhand.benchmarks.labelling.open_labels import REVIEW_FILE, SYNONYMS_FILE, further_models
 from evenhand.core.errors import ParameterError, UserError
-from evenhand.evidence.answer_matching import asked_labels, nearest_labels
-from evenhand.evidence.open_answers import Vocabulary
+from evenhand.evidence.open_answers.matching import asked_labels, nearest_labels
+from evenhand.evidence.open_answers.normalise import Vocabulary
 from tests.models.tiny import build
 
 SAID = {

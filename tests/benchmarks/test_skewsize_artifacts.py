@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.skewsize_studies import published
+from evenhand.benchmarks.skewsize import published
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence.counts import Counts
-from evenhand.runner.artifact_engine import artifact, write_artifact
-from evenhand.runner.outcome import Run
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.workflows.outputs.artifact import artifact, write_artifact
+from evenhand.workflows.outputs.result import Run
 
 CLASSES = ["Writer", "Doctor", "Biologist", "Maid", "Model", "Pilot", "Judge", "Cook", "Guard"]
 GENDERS = ["female", "male"]

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.skewsize_studies.artifact_views import chosen_names
+from evenhand.benchmarks.skewsize.artifacts.views import chosen_names
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.runner.artifact_engine import artifact
+from evenhand.workflows.outputs.artifact import artifact
 
 CLASSES = ["Apple", "apple", "red, dark", "red", "Pear"]
 

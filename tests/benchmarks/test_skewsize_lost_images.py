@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import InputError
-from evenhand.runner.generate_engine import generate
+from evenhand.workflows.generate.engine import generate
 from tests.benchmarks.skewsize_layouts import ask, dropped, generated
 from tests.runner.generation import arrange, mode
 

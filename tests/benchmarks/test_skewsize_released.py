@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
-from evenhand.runner.data_engine import check_data, list_data
+from evenhand.workflows.data.engine import check_data, list_data
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.benchmarks.indicator_models import Answers, Classifies, Compares
 from tests.benchmarks.skewsize_layouts import ask, cells, dropped

@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evenhand.benchmarks.benchmark import Setting, parse_parameters
 from evenhand.benchmarks.catalogue import BENCHMARKS
-from evenhand.benchmarks.declaration import Setting, parse_parameters
-from evenhand.benchmarks.skewsize_studies.definitions import Definition, shipped
-from evenhand.benchmarks.skewsize_studies.spoken import vocabulary_of
+from evenhand.benchmarks.datasets.generation.definitions import Definition, shipped
+from evenhand.benchmarks.skewsize.open_answers import vocabulary_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
-from evenhand.evidence.open_answers import normalised
-from evenhand.models.source import ImageOptions, LoadOptions
-from evenhand.runner.data_engine import check_data
-from evenhand.runner.generate_engine import generate
+from evenhand.evidence.open_answers.normalise import normalised
+from evenhand.models.identity.source import ImageOptions, LoadOptions
+from evenhand.workflows.data.engine import check_data
+from evenhand.workflows.generate.engine import generate
 from tests.benchmarks.indicator_models import Answers, Classifies, Compares, numbered_image
 from tests.benchmarks.skewsize_layouts import STUDY, ask, cells, dropped, generated
 from tests.models.tiny import build

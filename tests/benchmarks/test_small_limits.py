@@ -11,8 +11,8 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
-from evenhand.cli.summary import print_summary
-from evenhand.runner.options import AskOptions
+from evenhand.cli.summaries.findings import print_summary
+from evenhand.execution.options import AskOptions
 from tests.benchmarks import mmbias_release, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.visogender.captions import OCC_FIRST, TEMPLATES
-from evenhand.benchmarks.visogender.samples import read_samples
+from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, TEMPLATES
+from evenhand.benchmarks.visogender.data.samples import read_samples
 from evenhand.core.errors import ParameterError, UserError
 from tests.benchmarks.visogender_release import paint, release, sample_of
 from tests.conftest import SHARED

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS
-from evenhand.benchmarks.visogender.artifact_rows import labels_of
+from evenhand.benchmarks.visogender.artifacts.rows import labels_of
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.evidence.run_folder import Run
-from evenhand.runner.artifact_engine import artifact, write_artifact
-from evenhand.runner.options import AskOptions
-from evenhand.runner.run_artifacts import artifact_tables
+from evenhand.execution.options import AskOptions
+from evenhand.runs.run_folder import Run
+from evenhand.workflows.outputs.artifact import artifact, write_artifact
+from evenhand.workflows.outputs.run_artifacts import artifact_tables
 from tests.benchmarks.visogender_release import release, sample_of
 from tests.conftest import SHARED
 

@@ -6,14 +6,14 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.visogender.labour import read_labour
-from evenhand.benchmarks.visogender.samples import count_cells, find_images, read_samples
-from evenhand.benchmarks.visogender.source import FILES, links, own_tables
-from evenhand.benchmarks.visogender.taxonomy import OCCUPATIONS
+from evenhand.benchmarks.visogender.data.labour import read_labour
+from evenhand.benchmarks.visogender.data.samples import count_cells, find_images, read_samples
+from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS
+from evenhand.benchmarks.visogender.sources import FILES, links, own_tables
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.questions import UnreadableImage
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.download.manifest import ImageManifest, Record
 from evenhand.files.hashing import sha256_file
-from evenhand.files.image_manifest import ImageManifest, Record
 from tests.conftest import SHARED
 
 URL = "URL type (Type NA if can't find)"

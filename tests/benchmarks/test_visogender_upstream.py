@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
-from evenhand.benchmarks.visogender import upstream
-from evenhand.benchmarks.visogender.captions import OCC_FIRST, PAR_FIRST
-from evenhand.benchmarks.visogender.settings import choices_of, with_pairing
+from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST
+from evenhand.benchmarks.visogender.data.settings import choices_of, with_pairing
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.core.errors import InputError
 
 PRONOUNS = {"his": 0.34, "her": 0.33, "their": 0.33}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from evenhand.benchmarks.visogender.taxonomy import CELL, OCCUPATIONS
+from evenhand.benchmarks.visogender.data.taxonomy import CELL, OCCUPATIONS
 
 SINGLES = ("masculine", "feminine")
 PAIRS = tuple((one, other) for one in SINGLES for other in SINGLES)

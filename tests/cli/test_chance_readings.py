@@ -10,8 +10,8 @@ import polars as pl
 from typer.testing import CliRunner
 
 from evenhand.cli.main import app
-from evenhand.cli.summary_text import span
-from evenhand.core.results import Interval
+from evenhand.cli.summaries.text import span
+from evenhand.core.findings import Interval
 
 
 def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.cli.summary_comparison import _rank
-from evenhand.core.results import Findings
-from evenhand.runner.compare_engine import compare
+from evenhand.cli.summaries.comparison import _rank
+from evenhand.core.findings import Findings
+from evenhand.workflows.compare.engine import compare
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, table, without_counts
 

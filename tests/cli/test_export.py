@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from evenhand.core.results import Findings
-from evenhand.runner.export_engine import FORMATS, export, format_of, frame
-from evenhand.runner.outcome import Run
+from evenhand.core.findings import Findings
+from evenhand.workflows.outputs.export import FORMATS, export, format_of, frame
+from evenhand.workflows.outputs.result import Run
 from tests.cli.test_audit import type_in
 from tests.conftest import make_frame
 from tests.report.export_samples import problems_of_every_eval_ever, problems_of_sarif

@@ -10,7 +10,7 @@ import sys
 import polars as pl
 import pytest
 
-from evenhand.evidence.run_folder import Run
+from evenhand.runs.run_folder import Run
 from tests.conftest import ROOT
 from tests.models.api.conftest import Served
 from tests.models.tiny import build

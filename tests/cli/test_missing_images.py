@@ -7,8 +7,8 @@ import json
 import polars as pl
 import pytest
 
-from evenhand.files.cropped_images import ChosenImages
-from evenhand.files.image_sources import FirstImages, ImageFiles
+from evenhand.files.images.cropped import ChosenImages
+from evenhand.files.images.sources import FirstImages, ImageFiles
 from tests.cli.test_audit import type_in
 from tests.cli.test_run import folder, words_of  # noqa: F401 - a fixture
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.cli.summary_text import notes_by_row
-from evenhand.core.results import Finding, Source
+from evenhand.cli.summaries.text import notes_by_row
+from evenhand.core.findings import Finding, Source
 
 
 def rows(*notes: list[str]) -> list[Finding]:

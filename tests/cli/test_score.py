@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.benchmarks.visogender import upstream
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from tests.cli.test_audit import type_in
 
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"

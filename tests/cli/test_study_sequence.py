@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli.main import app
-from evenhand.evidence.run_folder import Run
+from evenhand.runs.run_folder import Run
 from tests.conftest import ROOT
 from tests.models.api.conftest import Served
 from tests.models.tiny import build

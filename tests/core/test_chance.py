@@ -2,7 +2,8 @@
 
 import pytest
 
-from evenhand.core.chance import (
+from evenhand.core.findings import Finding, Interval, Null, Part, Source
+from evenhand.core.significance import (
     Standing,
     alone,
     excludes,
@@ -12,7 +13,6 @@ from evenhand.core.chance import (
     reference_of,
     standing_of,
 )
-from evenhand.core.results import Finding, Interval, Null, Part, Source
 
 BAND = Null(mean=0.15, low=0.1, high=0.2, method="permutation")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evenhand.core.bound import BoundMetric
-from evenhand.core.results import SCHEMA_VERSION, Finding, Findings, Interval, Part, Source, json_schema
+from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings, Interval, Part, Source, json_schema
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.core import errors
 from evenhand.core.errors import UnknownName, check_choice, one_line
-from evenhand.core.reasons import REASONS, explain
+from evenhand.core.text.reasons import REASONS, explain
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.core.seeds import stream
+from evenhand.core.random_streams import stream
 
 PINNED = [766196, 117819, 692901, 620085, 993937]
 PINNED_BARE = [0.625095, 0.897214, 0.775686]

@@ -9,12 +9,12 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
-from evenhand.evidence.labels import MOST_LEVELS
-from evenhand.evidence.predictions import Predictions
-from evenhand.evidence.saved_counts import SavedCounts
-from evenhand.runner.audit_engine import audit_table
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.levels import MOST_LEVELS
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.runs.saved_counts import SavedCounts
+from evenhand.workflows.audit import audit_table
 
 ROWS = pl.DataFrame(
     {

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.evidence.counts import Counts
 from evenhand.evidence.grouping import Grouped
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.predictions import Predictions
 from tests.conftest import make_frame
 
 
@@ -40,16 +40,16 @@ def test_counts_equal_a_naive_loop_with_missing_values() -> None:
 def test_counts_of_a_space_too_large_for_a_dense_array_equal_the_naive_loop(monkeypatch) -> None:
     frame = make_frame()
     dense = count(frame, "group", "other")
-    monkeypatch.setattr("evenhand.evidence.counting.DENSE_CELLS", 1)
-    monkeypatch.setattr("evenhand.evidence.cell_keys.DENSE_CELLS", 1)
+    monkeypatch.setattr("evenhand.evidence.predictions.count.DENSE_CELLS", 1)
+    monkeypatch.setattr("evenhand.evidence.predictions.cell_keys.DENSE_CELLS", 1)
     assert count(frame, "group", "other") == dense
 
 
 def test_counts_of_a_space_too_large_for_a_packed_key(monkeypatch) -> None:
     frame = make_frame()
     expected = count(frame, "group")
-    monkeypatch.setattr("evenhand.evidence.counting.DENSE_CELLS", 1)
-    monkeypatch.setattr("evenhand.evidence.counts.LARGEST_KEY", 1)
+    monkeypatch.setattr("evenhand.evidence.predictions.count.DENSE_CELLS", 1)
+    monkeypatch.setattr("evenhand.evidence.predictions.counts.LARGEST_KEY", 1)
     assert count(frame, "group") == expected
 
 

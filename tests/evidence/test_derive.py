@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.evidence.derive import (
+from evenhand.evidence.derivation.from_vectors import (
     LOOKED_AT,
     NO_LABEL,
     SEVERAL_LABELS,

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence import vector_search
+from evenhand.evidence.derivation import vector_search
 from evenhand.evidence.neighbours import SPARE, Neighbours
 
 RNG = np.random.default_rng(0)

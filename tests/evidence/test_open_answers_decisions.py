@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.evidence.answer_decisions import from_cell, to_cell
-from evenhand.evidence.open_answers import (
+from evenhand.evidence.open_answers.decisions import from_cell, to_cell
+from evenhand.evidence.open_answers.normalise import (
     Decisions,
     Vocabulary,
     Walker,

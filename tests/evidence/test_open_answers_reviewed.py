@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.benchmarks.skewsize_studies.definitions import Definition
-from evenhand.evidence.open_answers import Pipeline, Vocabulary, Walker, normalised, review_table
+from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.evidence.open_answers.normalise import Pipeline, Vocabulary, Walker, normalised, review_table
 
 HERE = Path(__file__).parent / "answers"
 NAMES = json.loads((HERE / "reviewed_names.json").read_text(encoding="utf-8"))

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.evidence.answer_synonyms import KINDS, SHIPPED, read_synonyms
-from evenhand.evidence.answer_text import plain_form
-from evenhand.evidence.answer_wordnet import wordnet_synonyms
-from evenhand.evidence.open_answers import Pipeline, Vocabulary, normalised
+from evenhand.evidence.open_answers.answer_wordnet import wordnet_synonyms
+from evenhand.evidence.open_answers.normalise import Pipeline, Vocabulary, normalised
+from evenhand.evidence.open_answers.synonyms import KINDS, SHIPPED, read_synonyms
+from evenhand.evidence.open_answers.text import plain_form
 
 
 def label(text, vocabulary, **options):

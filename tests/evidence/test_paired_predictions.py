@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError
-from evenhand.evidence.counts import Counts
-from evenhand.evidence.paired_predictions import Aligned, match
+from evenhand.evidence.derivation.paired import Aligned, match
+from evenhand.evidence.predictions.counts import Counts
 from tests.conftest import make_frame
 
 

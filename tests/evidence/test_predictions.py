@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.evidence.counts import Counts
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.predictions import Predictions
 from tests.conftest import make_frame
 
 COLUMNS = {"truth": "truth", "prediction": "prediction"}

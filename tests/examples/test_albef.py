@@ -12,8 +12,8 @@ import pytest
 from evenhand.core.capabilities import capabilities_of
 from evenhand.core.errors import UserError
 from evenhand.core.registry import load_object
-from evenhand.models.convert import convert_checkpoint
 from evenhand.models.resolve import resolve
+from evenhand.models.weights.pickle_conversion import convert_checkpoint
 from tests.conftest import ROOT
 from tests.models.conftest import TEXTS, make_pictures
 from tests.models.tiny_tokenizers import bert_words

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.questions import UnreadableImage
-from evenhand.files.cropped_images import ChosenImages, CroppedImages, box_in_pixels, image_size
-from evenhand.files.image_sources import ImageFiles
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.images.cropped import ChosenImages, CroppedImages, box_in_pixels, image_size
+from evenhand.files.images.sources import ImageFiles
 from tests.benchmarks.people_layouts import picture
 
 

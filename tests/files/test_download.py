@@ -19,10 +19,10 @@ from dataclasses import replace
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.files.addresses import Failed, Place, addresses_of, is_public
-from evenhand.files.download import Link, Step, download, fetch_file, remove_images
-from evenhand.files.image_manifest import NAME, read_manifest, removed_ids
-from evenhand.files.web import Limits
+from evenhand.files.download.addresses import Failed, Place, addresses_of, is_public
+from evenhand.files.download.downloads import Link, Step, download, fetch_file, remove_images
+from evenhand.files.download.manifest import NAME, read_manifest, removed_ids
+from evenhand.files.download.web import Limits
 from tests.conftest import ROOT
 from tests.files.hostile_server import Handler, Server, picture
 
@@ -339,8 +339,8 @@ def test_a_host_is_asked_politely(server, tmp_path):
 DOWNLOAD = """
 import sys
 from pathlib import Path
-from evenhand.files.download import Link, download
-from evenhand.files.web import Limits
+from evenhand.files.download.downloads import Link, download
+from evenhand.files.download.web import Limits
 server, folder = sys.argv[1:]
 print("go", flush=True)
 download(

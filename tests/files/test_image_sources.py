@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 from evenhand.core.errors import InputError
-from evenhand.core.questions import UnreadableImage
-from evenhand.files import image_sources
-from evenhand.files.archives import Member, members
+from evenhand.core.requests import UnreadableImage
 from evenhand.files.hashing import sha256_each, sha256_files
-from evenhand.files.image_sources import FirstImages, HFImages, ImageBytes, ImageFiles, TarImages, load_saved
+from evenhand.files.images import sources as image_sources
+from evenhand.files.images.sources import FirstImages, HFImages, ImageBytes, ImageFiles, TarImages, load_saved
+from evenhand.files.images.tar import Member, members
 
 COUNT = 12
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFile
 
-from evenhand.core.questions import UnreadableImage
-from evenhand.files.images import decode
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.images.decode import decode
 
 RNG = np.random.default_rng(0)
 RGB = RNG.integers(0, 256, (7, 5, 3), dtype=np.uint8)

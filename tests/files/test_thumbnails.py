@@ -6,7 +6,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from evenhand.files.thumbnails import thumbnail
+from evenhand.files.images.thumbnails import thumbnail
 
 
 def test_a_small_copy_keeps_its_shape_and_nothing_else():

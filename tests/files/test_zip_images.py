@@ -12,12 +12,12 @@ import pytest
 from PIL import Image
 
 from evenhand.core.errors import InputError
-from evenhand.core.questions import UnreadableImage
-from evenhand.files import zip_images
+from evenhand.core.requests import UnreadableImage
 from evenhand.files.hashing import sha256_file
-from evenhand.files.image_chains import ChainedImages
-from evenhand.files.image_sources import ImageFiles
-from evenhand.files.zip_images import ZipImages, read_zip_member, zip_members
+from evenhand.files.images import zip as zip_images
+from evenhand.files.images.chained import ChainedImages
+from evenhand.files.images.sources import ImageFiles
+from evenhand.files.images.zip import ZipImages, read_zip_member, zip_members
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ from pathlib import Path
 import polars as pl
 
 import evenhand as eh
-from evenhand.cli.summary import print_summary
+from evenhand.cli.summaries.findings import print_summary
 from evenhand.core.errors import EvenhandError
-from evenhand.runner.export_engine import export
-from evenhand.runner.outcome import Run
+from evenhand.workflows.outputs.export import export
+from evenhand.workflows.outputs.result import Run
 from tests.gallery import demo
 
 # mlflow and wandb write logs of their own, which differ each time

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.runner.artifact_engine import MadeArtifact, artifact
+from evenhand.workflows.outputs.artifact import MadeArtifact, artifact
 from tests.gallery import mistakes, people, words
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import jinja2
 
 from evenhand.core.figure import Figure
+from evenhand.core.text.formatting import visible
 from evenhand.files.atomic import write_bytes
-from evenhand.report.figures import draw, specification, svg
-from evenhand.report.figures_table import Sheet, sheet
-from evenhand.report.formats import visible
-from evenhand.runner.artifact_engine import MadeArtifact
+from evenhand.report.figures.draw import draw, specification, svg
+from evenhand.report.figures.table import Sheet, sheet
+from evenhand.workflows.outputs.artifact import MadeArtifact
 
 MOST_ROWS = 120
 """Rows of the table behind a drawing; the rest is left out of the page."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.benchmarks.sprites.factors import COLOURS, LEFT_IN_PAPER, SHAPES, train_test_split
 from evenhand.benchmarks.sprites.render import render
-from evenhand.models.own_code import ObjectSource
+from evenhand.models.adapters.own_code import ObjectSource
 from tests.benchmarks.indicator_models import version_of
 from tests.benchmarks.visogender_release import sample_of
 

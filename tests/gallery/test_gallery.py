@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
-from evenhand.evidence.run_folder import Run
+from evenhand.runs.run_folder import Run
 from tests.gallery import demo, page, reference
 
 pytestmark = pytest.mark.slow

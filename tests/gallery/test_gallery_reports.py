@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
-from evenhand.runner.outcome import Run
+from evenhand.workflows.outputs.result import Run
 from tests.gallery import demo
 from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import evenhand as eh
-from evenhand.benchmarks.visogender.taxonomy import OCCUPATIONS
+from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS
 from tests.benchmarks import mmbias_release, visogender_release
 from tests.benchmarks.test_visogender_artifacts import LABOUR
 from tests.gallery.planted import Needed, Pronouns, Valence, called, noise_between

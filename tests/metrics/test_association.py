@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from evenhand import Similarities, metrics
-from evenhand.core.chance import standing_of
 from evenhand.core.errors import ParameterError
-from evenhand.core.reasons import REASONS
-from evenhand.metrics.association_tables import association_tables
+from evenhand.core.significance import standing_of
+from evenhand.core.text.reasons import REASONS
+from evenhand.metrics.association.tables import association_tables
 from evenhand.metrics.families import adjust_run
 from tests.conftest import SHARED
 from tests.properties.association_table import material

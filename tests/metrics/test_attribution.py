@@ -9,7 +9,7 @@ import pytest
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError
-from evenhand.metrics.attribution import READINGS, attribution_table
+from evenhand.metrics.association.nearest_words import READINGS, attribution_table
 from tests.properties.association_table import Material, material
 
 SETS = {"target": "X", "attributes": ("A", "B")}

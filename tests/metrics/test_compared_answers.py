@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.core.results import Dropped, Finding, GroupSize, Source
-from evenhand.metrics.compared_answers import ALIKE, AnsweredBoth, PartOf, answer_difference
+from evenhand.core.findings import Dropped, Finding, GroupSize, Source
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.stats.paired_sums import PairedSums, Summary
+from evenhand.metrics.differences.answers import ALIKE, AnsweredBoth, PartOf, answer_difference
+from evenhand.stats.paired.sums import PairedSums, Summary
 
 MEAN = Summary("weights", (0,), (1.0,))
 

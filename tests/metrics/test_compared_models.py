@@ -8,13 +8,14 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
-from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.results import Finding
-from evenhand.evidence.paired_predictions import match
-from evenhand.metrics import effect_size, group_accuracy
-from evenhand.metrics.compared_models import NO_CLUSTERS, SIDE_BY_SIDE, model_differences
-from evenhand.stats.model_summaries import SUMMARIES
+from evenhand.core.findings import Finding
+from evenhand.core.significance import standing_of
+from evenhand.evidence.derivation.paired import match
+from evenhand.metrics.classification import accuracy as group_accuracy
+from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.differences.models import NO_CLUSTERS, SIDE_BY_SIDE, model_differences
+from evenhand.stats.contingency.model_summaries import SUMMARIES
 from tests.conftest import make_frame
 
 

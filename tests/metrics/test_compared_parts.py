@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from evenhand.core.results import Finding, Interval
-from evenhand.evidence.paired_predictions import match
-from evenhand.metrics.compared_inference import null_around
-from evenhand.metrics.compared_models import model_differences
-from evenhand.metrics.effect_size import skewsize
-from evenhand.metrics.group_accuracy import accuracy
+from evenhand.core.findings import Finding, Interval
+from evenhand.evidence.derivation.paired import match
+from evenhand.metrics.classification.accuracy import accuracy
+from evenhand.metrics.classification.effect_sizes import skewsize
+from evenhand.metrics.differences.inference import null_around
+from evenhand.metrics.differences.models import model_differences
 
 CLASSES, ROWS = 6, 1800
 
@@ -156,7 +156,7 @@ def test_a_class_without_an_effect_size_says_why():
 
 
 def test_too_many_classes_for_resamples_are_taken_as_uncorrelated(both, found, monkeypatch):
-    monkeypatch.setattr("evenhand.metrics.compared_counts.MOST_KEPT", 10)
+    monkeypatch.setattr("evenhand.metrics.differences.counts.MOST_KEPT", 10)
     alone = model_differences(both[1], by="group", metrics=["cramers_v_mean"])[0]
     pairs = list(zip(alone.parts, found["cramers_v_mean_difference"].parts, strict=True))
     assert all(one.corrected == other.corrected for one, other in pairs)

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from evenhand import Predictions, metrics
-from evenhand.core.chance import standing_of
-from evenhand.core.reasons import explain
+from evenhand.core.significance import standing_of
+from evenhand.core.text.reasons import explain
 from tests.properties.metric_table import plain, random_frame
 
 SUMMARIES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi")

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from evenhand.core.chance import is_beyond
-from evenhand.core.results import Finding, Interval, Part, Source
+from evenhand.core.findings import Finding, Interval, Part, Source
+from evenhand.core.significance import is_beyond
 from evenhand.metrics.families import AUDIT, adjust_run
 
 

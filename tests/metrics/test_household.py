@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
-from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.significance import standing_of
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.household_tables import country_hit_rates, hit_curve, household_rates
+from evenhand.metrics.households.tables import country_hit_rates, hit_curve, household_rates
 
 BY_GROUP = [metrics.household_hit_gap, metrics.worst_household_hit_rate]
 OF_ONE = [metrics.household_hit_rate, *BY_GROUP, metrics.country_income_correlation]

@@ -8,9 +8,9 @@ import pytest
 
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics.label_tables import association_confidences, label_rates
+from evenhand.metrics.labels.tables import association_confidences, label_rates
 from tests.helpers import wilson
 
 LABELS = ["person", "pig", "prison", "lamp", "chair"]
@@ -301,7 +301,7 @@ def test_intervals_heed_subjects():
 
 
 def test_p_is_right_only_where_subjects_are_heeded(monkeypatch):
-    monkeypatch.setattr("evenhand.stats.exchange._MOST", 999)
+    monkeypatch.setattr("evenhand.stats.exchange.rows._MOST", 999)
     small = np.zeros((2, 2))
     for seed in range(150):
         for row, found in enumerate(of_subjects(seed)):

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.chance import standing_of
-from evenhand.core.results import Finding
-from evenhand.evidence.counts import Counts
+from evenhand.core.findings import Finding
+from evenhand.core.significance import standing_of
+from evenhand.evidence.predictions.counts import Counts
 
 DIFFERENCES = [
     ("accuracy_gap", {}),

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError
-from evenhand.metrics.matching import READINGS, top_weights
+from evenhand.metrics.association.matching import READINGS, top_weights
 from tests.properties.association_table import PROBABILITY, Material, material
 
 SETS = {"targets": ("X", "Y"), "attributes": ("A", "B")}

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics import prediction_differences
 
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
-from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.significance import standing_of
 from evenhand.evidence.neighbours import Neighbours
 
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from evenhand import metrics
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.predictions import Predictions
 
 ROWS = pl.DataFrame(
     {

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 from evenhand import metrics
-from evenhand.core.chance import standing_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.significance import standing_of
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
-from evenhand.metrics.choice_rows import GAP, MEAN, Rows
-from evenhand.stats.changes import Flips
-from evenhand.stats.differences import mean_limits, normal_quantile
-from evenhand.stats.paired import Deviations, paired_difference
+from evenhand.metrics.choices.rows import GAP, MEAN, Rows
+from evenhand.stats.contingency.model_changes import Flips
+from evenhand.stats.paired.differences import Deviations, paired_difference
+from evenhand.stats.rates.differences import mean_limits, normal_quantile
 from tests.metrics.resolution_evidence import choices, drawn_scores, naive_rates, people, random_scores
 from tests.properties.metric_table import check_finding
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.mitigate.material import Material
+from evenhand.mitigate.training_vectors import Material
 
 DIMENSIONS = 32
 PLANTED = (3, 17)  # dimensions along which the groups differ and the attributes too

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from evenhand.mitigate.erasure import LEACE, erasing
-from evenhand.mitigate.material import Material
+from evenhand.mitigate.methods.erasure import LEACE, erasing
+from evenhand.mitigate.training_vectors import Material
 from tests.mitigate.planted import DIMENSIONS, effect, planted
 
 

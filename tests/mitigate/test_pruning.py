@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.mitigate.dimension_pruning import (
+from evenhand.mitigate.methods.dimension_pruning import (
     NO_IMPROVEMENT,
     REACHED,
     UNDEFINED,
@@ -15,9 +15,9 @@ from evenhand.mitigate.dimension_pruning import (
     Pruning,
     usual_amount,
 )
-from evenhand.mitigate.material import Material
 from evenhand.mitigate.mitigation import MITIGATIONS, Mitigation
-from evenhand.stats.association import associations, effect_size
+from evenhand.mitigate.training_vectors import Material
+from evenhand.stats.association.effect_size import associations, effect_size
 
 PLANTED = (5, 17, 40)
 TEST = ("X", "Y", "A", "B")

@@ -13,8 +13,7 @@ import pytest
 
 from evenhand.core.capabilities import PreparesImages, capabilities_of
 from evenhand.core.errors import InputError
-from evenhand.models.adapted import AdaptedModel
-from evenhand.models.adapted_folder import (
+from evenhand.models.adapted.folder import (
     CARD,
     HEAD,
     TRAINED_ON,
@@ -25,6 +24,7 @@ from evenhand.models.adapted_folder import (
     write_card,
     write_hashes,
 )
+from evenhand.models.adapted.source import AdaptedModel
 from evenhand.models.resolve import resolve
 
 CODE = """

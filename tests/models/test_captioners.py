@@ -11,9 +11,14 @@ from PIL import Image
 
 from evenhand.core.capabilities import capabilities_of
 from evenhand.core.errors import ParameterError
-from evenhand.models.hf.captioners import Blip2, BlipAnswerer, BlipCaptioner, GitCaptioner
-from evenhand.models.hf.continuations import sum_log_probabilities
-from evenhand.models.source import LoadOptions
+from evenhand.models.adapters.huggingface.language.captioners import (
+    Blip2,
+    BlipAnswerer,
+    BlipCaptioner,
+    GitCaptioner,
+)
+from evenhand.models.adapters.huggingface.language.continuations import sum_log_probabilities
+from evenhand.models.identity.source import LoadOptions
 
 KINDS = {
     "blip_caption": (BlipCaptioner, hf.BlipForConditionalGeneration),

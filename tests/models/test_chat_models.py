@@ -14,9 +14,9 @@ from safetensors.torch import save_file
 
 from evenhand.core.capabilities import capabilities_of
 from evenhand.core.errors import ParameterError, UserError
-from evenhand.models.hf.chat import ChatModel
-from evenhand.models.hf.continuations import sum_log_probabilities
-from evenhand.models.source import LoadOptions
+from evenhand.models.adapters.huggingface.language.chat import ChatModel
+from evenhand.models.adapters.huggingface.language.continuations import sum_log_probabilities
+from evenhand.models.identity.source import LoadOptions
 from tests.models import tiny as shelf
 from tests.models import tiny_chat
 
@@ -334,8 +334,8 @@ import sys
 sys.modules["torchvision"] = None
 import numpy as np
 from pathlib import Path
-from evenhand.models.hf.chat import ChatModel
-from evenhand.models.source import LoadOptions
+from evenhand.models.adapters.huggingface.language.chat import ChatModel
+from evenhand.models.identity.source import LoadOptions
 from tests.models.conftest import make_pictures
 model = ChatModel(Path(sys.argv[1]), LoadOptions(device="cpu"))
 pictures = make_pictures(3)

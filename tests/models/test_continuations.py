@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from evenhand.core.errors import ParameterError
-from evenhand.models.hf.continuations import (
+from evenhand.models.adapters.huggingface.language.continuations import (
     check_not_empty,
     first_token_logits,
     logits_after,

@@ -11,8 +11,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.models.convert import convert_checkpoint
-from evenhand.runner.converting import convert
+from evenhand.models.weights.pickle_conversion import convert_checkpoint
+from evenhand.workflows.convert import convert
 
 torch = pytest.importorskip("torch")
 

@@ -12,8 +12,8 @@ import pytest
 
 from evenhand.core.capabilities import CheckedImage
 from evenhand.core.errors import InputError, UserError
+from evenhand.models.identity.source import ImageOptions, LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import ImageOptions, LoadOptions
 from tests.models.hub_server import COMMIT, Hub, serving
 from tests.models.test_hf_source import ask, online
 from tests.models.tiny_diffusion import STEPS, build_flow, build_pipeline

@@ -8,9 +8,9 @@ from PIL import Image
 
 from evenhand.core.capabilities import capabilities_of
 from evenhand.core.errors import UserError
-from evenhand.models.hf.towers import by_size
+from evenhand.models.adapters.huggingface.towers import by_size
+from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import LoadOptions
 from tests.models.tiny import build
 from tests.models.tiny_vision import CLASSES, WORDNET
 

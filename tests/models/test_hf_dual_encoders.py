@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from evenhand.core.capabilities import capabilities_of
+from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import LoadOptions
 from tests.models.conftest import TEXTS
 from tests.models.tiny import build
 

@@ -11,10 +11,10 @@ import pytest
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UserError
 from evenhand.core.registry import load_object
-from evenhand.models.hf import families
-from evenhand.models.hf.families import family_of, family_of_own_code
+from evenhand.models.adapters.huggingface import families
+from evenhand.models.adapters.huggingface.families import family_of, family_of_own_code
+from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import LoadOptions
 from tests.models.hub_server import COMMIT, Hub, serving
 from tests.models.tiny import NAMES, build
 
@@ -181,7 +181,7 @@ def test_a_torchvision_that_does_not_fit_is_named(monkeypatch):
     def fail(*_):
         raise ModuleNotFoundError("Could not import module 'CLIPModel'") from broken
 
-    monkeypatch.setattr("evenhand.models.hf.source.load_object", lambda _: fail)
+    monkeypatch.setattr("evenhand.models.adapters.huggingface.source.load_object", lambda _: fail)
     with pytest.raises(UserError, match=r"torchvision::nms does not exist; .*pip uninstall torchvision"):
         resolve(f"hf:{build('clip')}").load()
 
@@ -192,7 +192,7 @@ def test_too_little_memory_to_load_is_named(monkeypatch):
     def fail(*_):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr("evenhand.models.hf.source.load_object", lambda _: fail)
+    monkeypatch.setattr("evenhand.models.adapters.huggingface.source.load_object", lambda _: fail)
     with pytest.raises(UserError, match=r"CUDA out of memory\.; choose --dtype bfloat16, or --device cpu"):
         resolve(f"hf:{build('clip')}").load()
 

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evenhand.models.loaded_state import read_state
-from evenhand.models.opened_files import OpenedFiles, data_files
+from evenhand.models.identity.loaded_state import read_state
+from evenhand.models.identity.opened_files import OpenedFiles, data_files
 from evenhand.models.resolve import resolve
 
 

@@ -15,8 +15,8 @@ from PIL import Image
 
 from evenhand.core.capabilities import ClassifiesImages, EmbedsImages
 from evenhand.core.errors import InputError, ParameterError, UserError
+from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import LoadOptions
 from tests.conftest import ROOT, SHARED
 
 pytest.importorskip("onnxruntime")

@@ -13,8 +13,8 @@ from PIL import Image
 
 from evenhand.core.capabilities import EmbedsImages, EmbedsTexts
 from evenhand.core.errors import InputError, UnknownName, UserError
+from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import LoadOptions
 from tests.models.conftest import TEXTS
 
 torch = pytest.importorskip("torch")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import UserError
-from evenhand.models.own_code import ObjectSource
+from evenhand.models.adapters.own_code import ObjectSource
 from evenhand.models.resolve import require, resolve
 
 CODE = """

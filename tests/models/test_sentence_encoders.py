@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.capabilities import EmbedsTexts
 from evenhand.core.errors import InputError, UserError
-from evenhand.models.hf.sentence_modules import POOLINGS, read_layout
+from evenhand.models.adapters.huggingface.sentence_modules import POOLINGS, read_layout
 from evenhand.models.resolve import resolve
 from tests.models import tiny_sentences
 from tests.models.hub_server import COMMIT, Hub, serving

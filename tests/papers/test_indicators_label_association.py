@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
-from evenhand.benchmarks.indicators.taxonomies import CASUAL_CONVERSATIONS, OPENIMAGES_MIAP
+from evenhand.benchmarks.labelling.taxonomies import CASUAL_CONVERSATIONS, OPENIMAGES_MIAP
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics.label_tables import association_confidences
+from evenhand.metrics.labels.tables import association_confidences
 
 CASE = json.loads((Path(__file__).parent / "vectors/indicators/label_assoc_cc.json").read_text())
 TYPES = {"non-human": "non_human", "human": "human", "possibly_human": "possibly_human", "crime": "crime"}

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
-from evenhand.benchmarks.indicators.ages import cc_age
+from evenhand.benchmarks.indicators.people.ages import cc_age
 from evenhand.evidence.neighbours import Neighbours
 
 CASE = json.loads((Path(__file__).parent / "vectors/indicators/similarity_precision_at_k.json").read_text())

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenhand.stats.association import associations, effect_bound, effect_size, single_category
-from evenhand.stats.partitions import permutation_test
+from evenhand.stats.association.effect_size import associations, effect_bound, effect_size, single_category
+from evenhand.stats.association.permutation import permutation_test
 
 FOLDER = Path(__file__).parent / "vectors" / "mmbias"
 CASES = {case["name"]: case for case in json.loads((FOLDER / "association.json").read_text())["cases"]}

@@ -15,7 +15,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.models.resolve import resolve
-from evenhand.runner.artifact_engine import artifact
+from evenhand.workflows.outputs.artifact import artifact
 from tests.conftest import SHARED
 
 DATA = SHARED / "data" / "mmbias"

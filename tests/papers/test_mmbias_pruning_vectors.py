@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenhand.mitigate.dimension_pruning import Pruning
-from evenhand.mitigate.material import Material
-from evenhand.mitigate.nearest_neighbours import neighbour_information
-from evenhand.stats.leave_one_dimension_out import RemainingDimensions
+from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
+from evenhand.mitigate.methods.dimension_pruning import Pruning
+from evenhand.mitigate.training_vectors import Material
+from evenhand.stats.association.without_dimension import RemainingDimensions
 
 VECTORS = Path(__file__).parent / "vectors" / "mmbias"
 NAMES = ("pruning", "pruning_negative")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from evenhand import metrics
-from evenhand.stats.contingency import association, filter_by_expected
+from evenhand.stats.contingency.tables import association, filter_by_expected
 from evenhand.stats.skewness import skewness, skewness_bound
 from tests.helpers import counts_of, one_table, predictions
 

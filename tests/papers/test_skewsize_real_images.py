@@ -14,8 +14,8 @@ import pytest
 from scipy import stats
 
 from evenhand.cli.main import main
-from evenhand.evidence.run_folder import Run
-from evenhand.runner.artifact_engine import artifact, write_artifact
+from evenhand.runs.run_folder import Run
+from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.conftest import ROOT, SHARED
 
 MODELS = SHARED / "assets" / "models"

@@ -10,8 +10,8 @@ from scipy import special
 
 import evenhand as eh
 from evenhand import metrics
-from evenhand.metrics.building import band_of
-from evenhand.stats.contingency import association, filter_by_expected
+from evenhand.metrics.estimates import band_of
+from evenhand.stats.contingency.tables import association, filter_by_expected
 from evenhand.stats.skewness import skewness
 from tests.helpers import one_table
 

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 from evenhand import metrics
-from evenhand.benchmarks.visogender import paper_mode, upstream
-from evenhand.benchmarks.visogender.captions import OCC_FIRST, PAR_FIRST
-from evenhand.benchmarks.visogender.settings import SETTINGS, choices_of
+from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST
+from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
 
 VECTORS = Path(__file__).parent / "vectors" / "visogender"

@@ -9,8 +9,8 @@ import pytest
 
 from evenhand import metrics
 from evenhand.evidence.rankings import Rankings
-from evenhand.stats.ranking_null import null_of_mean, null_of_ndkl, null_of_top
-from evenhand.stats.rankings import difference, max_skews
+from evenhand.stats.rankings.fairness import difference, max_skews
+from evenhand.stats.rankings.null import null_of_mean, null_of_ndkl, null_of_top
 
 FOLDER = Path(__file__).parent / "vectors" / "visogender"
 CASES = json.loads((FOLDER / "retrieval_rankings.json").read_text())["cases"]

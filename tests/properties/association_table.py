@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from evenhand import Similarities, metrics
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 
 TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
 

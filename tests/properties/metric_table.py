@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from evenhand import Predictions, metrics
-from evenhand.core.reasons import REASONS
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.text.reasons import REASONS
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand.core.chance import is_beyond, reference_of, standing_of
-from evenhand.metrics import ranked as ranked_metrics
+from evenhand.core.significance import is_beyond, reference_of, standing_of
+from evenhand.metrics.classification import ranked as ranked_metrics
 from evenhand.metrics.prepared import Prepared
 from tests.properties.metric_table import CASES, COUNTED, plain, random_frame, ranked
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from evenhand.report.html import render_html
+from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from evenhand.runner.audit_engine import audit_table
-from evenhand.runner.compare_engine import compare
+from evenhand.workflows.audit import audit_table
+from evenhand.workflows.compare.engine import compare
 from tests.report.report_samples import HOSTILE
 
 ROWS = 1200

@@ -11,7 +11,7 @@ import jsonschema
 from pydantic import ValidationError
 from sarif_pydantic import Sarif
 
-from evenhand.core.results import Findings
+from evenhand.core.findings import Findings
 from evenhand.report.exports.exported import ExportedRun, Gate
 from tests.report import report_samples
 

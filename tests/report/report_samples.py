@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.results import (
+from evenhand.core.findings import (
     Band,
     Contrast,
     Dropped,

@@ -8,7 +8,7 @@ import numpy as np
 import polars
 from scipy.optimize import linprog
 
-from evenhand.report.formats import key_text
+from evenhand.core.text.formatting import key_text
 
 ANY = object()
 

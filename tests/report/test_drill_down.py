@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.runner.outcome import Run
+from evenhand.workflows.outputs.result import Run
 from tests.gallery import mistakes, people, words
 from tests.report.browsing import FLAGS, browser, needs_chromium
 

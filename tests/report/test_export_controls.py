@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import UnknownName
-from evenhand.core.results import Part
-from evenhand.evidence.predictions import Predictions
+from evenhand.core.findings import Part
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.report.exports import control_mapping
 from evenhand.report.exports.control_facts import FACTS

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evenhand.core.results import Interval, Null, Part
+from evenhand.core.findings import Interval, Null, Part
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.exported import title

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UserError
-from evenhand.core.results import Findings
+from evenhand.core.findings import Findings
 from evenhand.report.exports import tracking
-from evenhand.runner.export_engine import FORMATS, export, frame
-from evenhand.runner.outcome import Run
+from evenhand.workflows.outputs.export import FORMATS, export, frame
+from evenhand.workflows.outputs.result import Run
 from tests.report.export_runs import EVIL, KINDS
 from tests.report.export_samples import SCHEMAS, problems_of_every_eval_ever, problems_of_sarif
 from tests.report.markdown_nodes import LINKED, nodes_of

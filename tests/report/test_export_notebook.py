@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.core.display.charts import MOST_LINES
+from evenhand.core.display.html import label, number
 from evenhand.core.figure import Figure
-from evenhand.core.notebook import label, number
-from evenhand.core.result_charts import MOST_LINES
-from evenhand.evidence.predictions import Predictions
-from evenhand.evidence.run_folder import Run as ReadRun
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.similarities import Similarities
-from evenhand.runner.artifact_engine import MadeArtifact
-from evenhand.runner.outcome import Run
+from evenhand.runs.run_folder import Run as ReadRun
+from evenhand.workflows.outputs.artifact import MadeArtifact
+from evenhand.workflows.outputs.result import Run
 from tests.conftest import make_frame
 from tests.report.report_samples import HOSTILE, hostile, plain, realistic, thousand
 
@@ -239,7 +239,7 @@ def test_results_become_frames(run):
 def test_drawing_is_loaded_only_when_it_is_asked_for():
     code = (
         "import sys, evenhand as eh\n"
-        "from evenhand.core.results import Finding, Source\n"
+        "from evenhand.core.findings import Finding, Source\n"
         "about = {'direction': 'descriptive', 'source': Source(paper='p')}\n"
         "one = Finding(metric='m', name='m', value=1, n=2, **about)\n"
         "one._repr_html_()\n"

@@ -8,10 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
-from evenhand.runner.export_engine import export
-from evenhand.runner.impact_ratios import COLUMNS, impact_ratios
+from evenhand.workflows.outputs.export import export
+from evenhand.workflows.outputs.impact_ratios import COLUMNS, impact_ratios
 from tests.report.export_samples import samples
 
 HIRES = [

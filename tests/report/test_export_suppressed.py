@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.core.results import Dropped, Findings
+from evenhand.core.findings import Dropped, Findings
 from evenhand.report.content import RunContent
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.sarif import sarif
 from evenhand.report.exports.summary import summary
-from evenhand.report.suppression import suppressed
-from evenhand.runner.drill_down import evidence_of
-from evenhand.runner.export_engine import export
-from evenhand.runner.outcome import Run
+from evenhand.report.suppression.suppress import suppressed
+from evenhand.workflows.outputs.evidence_rows import evidence_of
+from evenhand.workflows.outputs.export import export
+from evenhand.workflows.outputs.result import Run
 from tests.report.export_runs import KINDS
 from tests.report.export_samples import exported, problems_of_every_eval_ever, problems_of_sarif
 from tests.report.report_samples import content, plain

@@ -15,10 +15,10 @@ from PIL import Image
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure, Reference
-from evenhand.report.figures import compose, draw, png, spec_json, svg
-from evenhand.report.figures_frame import prepare
-from evenhand.report.figures_page import figures_html
-from evenhand.report.figures_table import sheet
+from evenhand.report.figures.draw import compose, draw, png, spec_json, svg
+from evenhand.report.figures.frame import prepare
+from evenhand.report.figures.page import figures_html
+from evenhand.report.figures.table import sheet
 from tests.report import figure_samples as samples
 
 each_kind = pytest.mark.parametrize("name", samples.KINDS)
@@ -63,7 +63,7 @@ def test_equal_tables_give_equal_bytes(name):
 
 def test_another_process_gives_equal_bytes():
     code = (
-        "import hashlib\nfrom evenhand.report.figures import compose, spec_json\n"
+        "import hashlib\nfrom evenhand.report.figures.draw import compose, spec_json\n"
         "from tests.report.figure_samples import KINDS\n"
         "made = ''.join(spec_json(compose([f], t)) for f, t, _ in KINDS.values())\n"
         "print(hashlib.sha256(made.encode()).hexdigest())"

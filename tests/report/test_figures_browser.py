@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from evenhand.report.figures_page import figures_html
+from evenhand.report.figures.page import figures_html
 from tests.report import figure_samples as samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

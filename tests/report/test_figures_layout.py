@@ -12,9 +12,9 @@ import pytest
 import vl_convert
 
 from evenhand.core.figure import Figure
-from evenhand.report import figures_style as style
-from evenhand.report.figures import compose, svg
-from evenhand.report.figures_page import figures_html, on_page
+from evenhand.report.figures import style
+from evenhand.report.figures.draw import compose, svg
+from evenhand.report.figures.page import figures_html, on_page
 from tests.report import figure_samples as samples
 from tests.report.browsing import CHROMIUM, FLAGS, needs_chromium, playwright
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evenhand.core.results import Finding, Source
-from evenhand.report.answer_difference_words import called, surest, untested
-from evenhand.report.change_words import of_one_pair, sentences
+from evenhand.core.findings import Finding, Source
+from evenhand.report.comparison.answer_differences import called, surest, untested
+from evenhand.report.comparison.sentences import of_one_pair, sentences
 
 
 def difference(name="label_association_rate", p_adjusted=0.01, value=0.2, notes=(), **params):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from evenhand.core.results import Finding
-from evenhand.report.answer_words import labelled, rested_on
-from evenhand.report.card_text import card_html
+from evenhand.core.findings import Finding
 from evenhand.report.chapters import in_chapters
-from evenhand.report.html import render_html
+from evenhand.report.page.html import render_html
+from evenhand.report.page.markdown import card_html
+from evenhand.report.wording.open_answers import labelled, rested_on
 from tests.report import report_samples as samples
 
 BY = ("gender",)

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.report.complementary import Sums
+from evenhand.core.text.formatting import number
 from evenhand.report.content import RunContent
-from evenhand.report.formats import number
-from evenhand.report.suppression import suppressed
-from evenhand.runner.drill_down import evidence_of
-from evenhand.runner.outcome import Run
+from evenhand.report.suppression.complementary import Sums
+from evenhand.report.suppression.suppress import suppressed
+from evenhand.workflows.outputs.evidence_rows import evidence_of
+from evenhand.workflows.outputs.result import Run
 from tests.report import export_runs
 from tests.report.suppression_attack import Attack, secrets
 

@@ -6,13 +6,13 @@ import re
 import polars as pl
 import pytest
 
-from evenhand.core.results import Finding, Interval
-from evenhand.report import change_words
-from evenhand.report.changes import changed
+from evenhand.core.findings import Finding, Interval
 from evenhand.report.chapters import in_chapters
+from evenhand.report.comparison import sentences as change_words
+from evenhand.report.comparison.changes import changed
 from evenhand.report.content import RunContent
-from evenhand.report.frames import PageData
-from evenhand.report.html import render_html
+from evenhand.report.page.html import render_html
+from evenhand.report.views.frames import PageData
 from tests.report.compared_samples import three_hostile_models, two_models
 from tests.report.report_samples import HOSTILE
 
@@ -232,7 +232,7 @@ def test_many_pairs_in_few_lines():
 
 
 def test_changes_beyond_the_pages_room_are_counted(two, monkeypatch):
-    monkeypatch.setattr("evenhand.report.changes.MOST_ROWS", 5)
+    monkeypatch.setattr("evenhand.report.comparison.changes.MOST_ROWS", 5)
     html = two.html()
     assert "The page holds the 5 surest changes; 9 more are in the run’s table" in plain(html)
     kinds = data_of(html)["frames"]["changes-by-group"]["columns"]["kind"]

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evenhand.core.results import Part
-from evenhand.report import downloads, formats, frames, rows
+from evenhand.core.findings import Part
+from evenhand.core.text import formatting as formats
 from evenhand.report.chapters import in_chapters
-from evenhand.report.html import render_html
+from evenhand.report.page import downloads
+from evenhand.report.page.html import render_html
+from evenhand.report.views import frames, rows
 from tests.report import report_samples as samples
 from tests.report.browsing import addresses, browser, needs_chromium, scroll_through, visit
 from tests.report.compared_samples import two_models

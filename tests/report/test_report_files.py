@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from evenhand.report import frames
-from evenhand.report.artifact_views import artifact_views
+from evenhand.report.page.artifacts import artifact_views
+from evenhand.report.views import frames
 from tests.report import report_samples as samples
 from tests.report.browsing import addresses, browser, needs_chromium, scroll_through, visit
 

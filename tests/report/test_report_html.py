@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from evenhand.core.results import Findings
+from evenhand.core.findings import Findings
 from evenhand.report.content import RunContent
-from evenhand.report.html import render_html
+from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 
 SECTIONS = ["summary", "findings", "contrasts", "dropped", "definitions", "limits", "manifest"]

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.report import association_words, facets, formats, glossary, rows
+from evenhand.core.text import formatting as formats
+from evenhand.report import facets, glossary
 from evenhand.report.chapters import in_chapters
+from evenhand.report.views import rows
+from evenhand.report.wording import associations as association_words
 from tests.benchmarks.mmbias_release import release
 
 

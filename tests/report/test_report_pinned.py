@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import evenhand as eh
-from evenhand.core.results import Findings, Part
+from evenhand.core.findings import Findings, Part
 from evenhand.report.content import RunContent
-from evenhand.report.hidden_values import aggregate_hidden
-from evenhand.report.html import render_html
-from evenhand.report.suppression import suppressed
-from evenhand.runner.audit_engine import audit_table
-from evenhand.runner.drill_down import evidence_of
+from evenhand.report.page.html import render_html
+from evenhand.report.suppression.suppress import suppressed
+from evenhand.report.suppression.values import aggregate_hidden
+from evenhand.workflows.audit import audit_table
+from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.report import report_samples as samples
 
 CATS = {"f": (90, 25, 4, 31), "m": (70, 33, 17, 6), "k": (110, 41, 23, 28)}

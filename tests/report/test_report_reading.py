@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evenhand.core.results import GroupSize, Part
-from evenhand.report.html import render_html
+from evenhand.core.findings import GroupSize, Part
+from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 from tests.report.browsing import (
     addresses,

@@ -9,12 +9,17 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.cli.main import app
-from evenhand.cli.summary import print_summary
+from evenhand.cli.summaries.findings import print_summary
 from evenhand.core.errors import InputError
-from evenhand.core.results import Interval, Null, Part
-from evenhand.report import alternatives, association_words, formats, indicator_words, rows, words
+from evenhand.core.findings import Interval, Null, Part
+from evenhand.core.text import formatting as formats
 from evenhand.report.chapters import in_chapters
-from evenhand.report.html import render_html
+from evenhand.report.page.html import render_html
+from evenhand.report.views import rows
+from evenhand.report.views import text_alternatives as alternatives
+from evenhand.report.wording import associations as association_words
+from evenhand.report.wording import indicators as indicator_words
+from evenhand.report.wording import sentences as words
 from tests.report import report_samples as samples
 from tests.report.browsing import addresses, browser, needs_chromium, visit
 

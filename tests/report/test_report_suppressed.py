@@ -11,11 +11,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError
-from evenhand.core.results import Findings, Part
+from evenhand.core.findings import Findings, Part
 from evenhand.report.content import DrawnTable, RunContent
-from evenhand.report.html import render_html
-from evenhand.report.suppression import suppressed, suppressed_findings
-from evenhand.runner.drill_down import evidence_of
+from evenhand.report.page.html import render_html
+from evenhand.report.suppression.suppress import suppressed, suppressed_findings
+from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.conftest import make_frame
 from tests.report import report_samples as samples
 

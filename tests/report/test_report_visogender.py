@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.visogender import upstream
-from evenhand.core.chance import standing_of
-from evenhand.core.results import Interval, Null, Part
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from evenhand.core.findings import Interval, Null, Part
+from evenhand.core.significance import standing_of
 from evenhand.metrics.families import adjust_run
-from evenhand.report import facets, glossary, people_words, rows
+from evenhand.report import facets, glossary
 from evenhand.report.chapters import in_chapters
-from evenhand.report.words import against_chance
+from evenhand.report.views import rows
+from evenhand.report.wording import people as people_words
+from evenhand.report.wording.sentences import against_chance
 from tests.report.report_samples import plain
 
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
@@ -253,7 +255,7 @@ def test_a_reference_on_the_edge_of_an_interval_is_within_chance():
 
 
 def test_the_terminal_shows_the_main_table_only(resolution, capsys):
-    from evenhand.cli.summary import print_summary
+    from evenhand.cli.summaries.findings import print_summary
 
     print_summary(resolution, Path("run"))
     told = capsys.readouterr().out

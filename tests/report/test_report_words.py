@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.results import Interval, Null, Part
-from evenhand.report import formats, glossary, limits, words
+from evenhand.core.findings import Interval, Null, Part
+from evenhand.core.text import formatting as formats
+from evenhand.report import glossary
 from evenhand.report.chapters import in_chapters, left_out
+from evenhand.report.wording import limits
+from evenhand.report.wording import sentences as words
 from tests.report import report_samples as samples
 
 

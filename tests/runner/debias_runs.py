@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.core.results import Findings
-from evenhand.runner.manifest import make_manifest
-from evenhand.runner.outcome import Run
-from evenhand.runner.writing import write_table
+from evenhand.core.findings import Findings
+from evenhand.files.tables.write import write_table
+from evenhand.runs.manifest import make_manifest
+from evenhand.workflows.outputs.result import Run
 
 TESTS = {"form": pl.String, **dict.fromkeys(("x", "y", "a", "b"), pl.String)}
 

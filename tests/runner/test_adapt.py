@@ -14,16 +14,16 @@ from PIL import Image
 import evenhand as eh
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
-from evenhand.core.questions import Question
-from evenhand.evidence.adaptations import adaptation_warnings
-from evenhand.files.cropped_images import CroppedImages
-from evenhand.files.image_chains import ChainedImages
-from evenhand.files.image_sources import ImageFiles
+from evenhand.core.requests import Question
+from evenhand.execution.leakage import hashes_of, refuse_training_images
+from evenhand.files.images.chained import ChainedImages
+from evenhand.files.images.cropped import CroppedImages
+from evenhand.files.images.sources import ImageFiles
 from evenhand.models.resolve import resolve
-from evenhand.runner.head_classes import Wanted
-from evenhand.runner.lasting_uris import lasting_uri
-from evenhand.runner.overlap import hashes_of, refuse_training_images
-from evenhand.runner.training_images import read_training
+from evenhand.runs.adaptations import adaptation_warnings
+from evenhand.workflows.adapt.head_classes import Wanted
+from evenhand.workflows.adapt.stable_uris import lasting_uri
+from evenhand.workflows.adapt.training_images import read_training
 from tests.benchmarks.people_layouts import casual_conversations
 from tests.models.tiny import build
 from tests.runner.adapting import picture, write_extractor, write_folders, write_tars

@@ -96,8 +96,8 @@ def test_hyponyms_of_imagenet_1k_in_any_copy(tmp_path, extractor):
 
 
 def test_the_hyponyms_of_a_head_count_in_a_run(tmp_path, extractor, capsys):
-    from evenhand.benchmarks.indicators.taxonomies import CASUAL_CONVERSATIONS
-    from evenhand.cli.adapt_command import print_adapted
+    from evenhand.benchmarks.labelling.taxonomies import CASUAL_CONVERSATIONS
+    from evenhand.cli.commands.adapt import print_adapted
 
     (tmp_path / "isa.txt").write_text(f"{DOG} {CHIHUAHUA}\n")
     train = write_folders(tmp_path / "in21k", {CHIHUAHUA: 6, SLUG: 6})

@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError
-from evenhand.runner.evaluation_images import read_evaluation
+from evenhand.workflows.adapt.evaluation_images import read_evaluation
 from tests.runner.adapting import write_extractor, write_folders
 
 

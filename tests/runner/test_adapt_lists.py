@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
-from evenhand.benchmarks.classification.reader import read_samples
+from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.core.errors import InputError
 from tests.models.tiny import build
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError
-from evenhand.core.questions import Question
-from evenhand.runner.answer_tables import TableSource
+from evenhand.core.requests import Question
+from evenhand.execution.answer_tables import TableSource
 
 
 def evidence(tmp_path, rows, capability="classifies_images", samples=("a", "b"), **more):

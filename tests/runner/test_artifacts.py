@@ -9,20 +9,20 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
-from evenhand.benchmarks.declaration import Artifact, Made, Setting
-from evenhand.cli.artifact_command import make_artifact
+from evenhand.benchmarks.benchmark import Artifact, Made, Setting
+from evenhand.cli.commands.artifact import make_artifact
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.figure import Figure
-from evenhand.core.results import Findings
-from evenhand.evidence.run_folder import Run
-from evenhand.runner.artifact_engine import FORMATS, artifact, write_artifact
-from evenhand.runner.run_artifacts import artifact_tables
+from evenhand.core.findings import Findings
+from evenhand.runs.run_folder import Run
+from evenhand.workflows.outputs.artifact import FORMATS, artifact, write_artifact
+from evenhand.workflows.outputs.run_artifacts import artifact_tables
 from tests.conftest import make_frame
 from tests.report.figure_samples import KINDS, pairs
 
 OWN = """
 import polars as pl
-from evenhand.benchmarks.declaration import Artifact, Made, Parameter
+from evenhand.benchmarks.benchmark import Artifact, Made, Parameter
 from evenhand.core.figure import Figure
 
 def of_data(runs, setting):
@@ -102,7 +102,7 @@ def test_artifacts_that_take_runs_alone_still_work():
 def made_run_of_sprites():
     class Sprites(Run):
         def finding(self, name, by=(), **params):
-            from evenhand.core.results import Finding
+            from evenhand.core.findings import Finding
 
             return Finding.model_construct(value=0.5, parts=[])
 
@@ -162,7 +162,7 @@ def test_lists_become_text_in_csv(tmp_path):
 
 
 def artifact_of(table):
-    from evenhand.runner.artifact_engine import MadeArtifact
+    from evenhand.workflows.outputs.artifact import MadeArtifact
 
     return MadeArtifact("own/x", "x", table, (), (Figure("table"),))
 
@@ -224,6 +224,6 @@ def test_a_mistake_in_a_figure_does_not_lose_a_run(own, monkeypatch):
     def broken(*given, **more):
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("evenhand.runner.artifact_engine.artifact", broken)
+    monkeypatch.setattr("evenhand.workflows.outputs.artifact.artifact", broken)
     tables = artifact_tables(run, declared=[own("RUNS")])
     assert tables["artifacts"]["reason"].to_list() == ["it could not be made (ZeroDivisionError: by zero)"]

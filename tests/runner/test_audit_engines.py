@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, UserError
-from evenhand.evidence.saved_counts import SavedCounts, is_saved
-from evenhand.runner.audit_engine import audit_table
+from evenhand.runs.saved_counts import SavedCounts, is_saved
+from evenhand.workflows.audit import audit_table
 
 COLUMNS = {"truth": "label", "prediction": "pred"}
 AUDIT = ["--truth", "label", "--prediction", "pred", "--by", "group"]

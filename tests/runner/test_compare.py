@@ -8,15 +8,16 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence.counts import Counts
-from evenhand.metrics import effect_size, group_accuracy
-from evenhand.runner.audit_engine import audit_table
-from evenhand.runner.benchmark_engine import run
-from evenhand.runner.compare_engine import compare
-from evenhand.runner.compare_ranks import MEVS
-from evenhand.runner.compare_rows import RunToCompare
-from evenhand.runner.compare_warnings import comparison_warnings
-from evenhand.runner.outcome import Run
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.classification import accuracy as group_accuracy
+from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.differences.ranking import MEVS
+from evenhand.workflows.audit import audit_table
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.warnings import comparison_warnings
+from evenhand.workflows.outputs.result import Run
+from evenhand.workflows.run import run
 
 CLASSES = 5
 
@@ -350,8 +351,8 @@ def sprites(out, accuracy, seed, **options):
 
 
 def _answers(out, rng, shapes, accuracy):
+    from evenhand.benchmarks.benchmark import Setting
     from evenhand.benchmarks.catalogue import BENCHMARKS
-    from evenhand.benchmarks.declaration import Setting
 
     benchmark = BENCHMARKS.get("sprites")
     given = {name: one.default for name, one in benchmark.parameters.items()}

@@ -8,10 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import UnknownName
-from evenhand.runner.compare_cells import ALL, cells_of
-from evenhand.runner.compare_engine import compare
-from evenhand.runner.compare_rows import RunToCompare
-from evenhand.runner.outcome import Run
+from evenhand.workflows.compare.compare_cells import ALL, cells_of
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.outputs.result import Run
 from tests.benchmarks import mmbias_release
 from tests.benchmarks.indicator_models import Classifies, Embeds
 from tests.gallery import people, words

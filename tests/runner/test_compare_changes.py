@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.evidence.paired_predictions import match
-from evenhand.metrics.compared_models import model_differences
-from evenhand.runner import compare_changes
-from evenhand.runner.audit_engine import audit_table
-from evenhand.runner.compare_changes import Changes
-from evenhand.runner.compare_engine import compare
-from evenhand.runner.outcome import Run
+from evenhand.evidence.derivation.paired import match
+from evenhand.metrics.differences import changes as compare_changes
+from evenhand.metrics.differences.changes import Changes
+from evenhand.metrics.differences.models import model_differences
+from evenhand.workflows.audit import audit_table
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.outputs.result import Run
 
 ROWS, CLASSES = 900, 5
 

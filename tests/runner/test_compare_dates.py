@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.core.results import Finding
-from evenhand.runner.compare_dates import drift, parse_dates
-from evenhand.runner.compare_engine import compare
-from evenhand.runner.compare_ranks import RANKED
-from evenhand.runner.outcome import Run
-from evenhand.stats.model_summaries import SUMMARIES
+from evenhand.core.findings import Finding
+from evenhand.metrics.differences.ranking import RANKED
+from evenhand.stats.contingency.model_summaries import SUMMARIES
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.compare.over_time import drift, parse_dates
+from evenhand.workflows.outputs.result import Run
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, changed, without_counts
 

@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.metrics.compared_seeds import NO_SPREAD
-from evenhand.runner.compare_engine import compare
-from evenhand.runner.compare_rows import RunToCompare, called_apart
-from evenhand.runner.compare_seeds import in_groups, parse_groups
-from evenhand.runner.outcome import Run
+from evenhand.metrics.differences.seeds import NO_SPREAD
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.compare.runs import RunToCompare, called_apart
+from evenhand.workflows.compare.seeds import in_groups, parse_groups
+from evenhand.workflows.outputs.result import Run
 from tests.runner.test_compare import audited, changed, without_counts
 
 CLASSES, SEEDS = 4, 3

@@ -10,14 +10,14 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from evenhand.benchmarks.data_source import RemoteFile, default_folder
-from evenhand.benchmarks.mmbias.source import SOURCE as MMBIAS
-from evenhand.benchmarks.visogender.samples import find_images, read_samples
-from evenhand.benchmarks.visogender.source import SOURCE
-from evenhand.cli.data_command import data_app
+from evenhand.benchmarks.datasets.download_source import RemoteFile, default_folder
+from evenhand.benchmarks.mmbias.sources import SOURCE as MMBIAS
+from evenhand.benchmarks.visogender.data.samples import find_images, read_samples
+from evenhand.benchmarks.visogender.sources import SOURCE
+from evenhand.cli.commands.data import data_app
 from evenhand.core.errors import Incomplete, InputError, UnknownName
-from evenhand.files.web import Limits
-from evenhand.runner.data_engine import check_data, fetch_data, list_data, remove_data
+from evenhand.files.download.web import Limits
+from evenhand.workflows.data.engine import check_data, fetch_data, list_data, remove_data
 from tests.benchmarks.mmbias_release import picture as tiny
 from tests.benchmarks.mmbias_release import release, write_zip
 from tests.conftest import ROOT, SHARED
@@ -190,12 +190,12 @@ def test_the_command_lists():
 
 
 def test_the_command_says_in_one_line_that_there_is_no_network(tmp_path, monkeypatch):
-    from evenhand.files import download
+    from evenhand.files.download import downloads as download
 
     here = Limits(connect=1, read=1, total=2, attempts=1)
     monkeypatch.setattr(download, "Limits", lambda: here)
     dead = RemoteFile("OO_x.tsv", ("https://no-such-host.invalid/x",), "0" * 64, 1)
-    monkeypatch.setattr("evenhand.benchmarks.visogender.source.SOURCE", replace(SOURCE, files=(dead,)))
+    monkeypatch.setattr("evenhand.benchmarks.visogender.sources.SOURCE", replace(SOURCE, files=(dead,)))
     done = command("fetch", "visogender", "--data", tmp_path)
     assert isinstance(done.exception, InputError)
     assert "cannot be fetched: no such host" in str(done.exception)

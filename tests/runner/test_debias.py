@@ -11,14 +11,14 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.seeds import stream
-from evenhand.evidence.derive import normalised
+from evenhand.core.random_streams import stream
+from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate import Map, Mitigation
-from evenhand.runner.debias_curve import names_of_tests
-from evenhand.runner.debias_halves import part_of, split_halves
-from evenhand.runner.debias_items import Source, read_items
-from evenhand.runner.debias_measures import Removal, Units, cosines
-from evenhand.runner.fitting import make_fitter, parameters_of
+from evenhand.workflows.debias.fitting import make_fitter, parameters_of
+from evenhand.workflows.debias.items import Source, read_items
+from evenhand.workflows.debias.measures import Removal, Units, cosines
+from evenhand.workflows.debias.split import part_of, split_halves
+from evenhand.workflows.debias.tradeoff import names_of_tests
 from tests.runner.debias_runs import planted, write_run
 
 PAIR = {"targets": ["north", "south"], "attributes": ["unpleasant", "pleasant"]}

@@ -13,9 +13,9 @@ import pytest
 import evenhand as eh
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import InputError, UserError
-from evenhand.files.image_sources import ImageFiles
-from evenhand.runner.images_ahead import load
-from evenhand.runner.options import AskOptions
+from evenhand.execution.engines.prefetch import load
+from evenhand.execution.options import AskOptions
+from evenhand.files.images.sources import ImageFiles
 from tests.runner.crash.commands import PATTERNS_FILE, command, finish, nothing_but_reuse, one_line_of, uri
 
 
@@ -268,8 +268,8 @@ def test_an_image_that_changes_while_it_is_read_is_asked_about_again(tmp_path, m
     """The answer to new pixels must never be kept under the hash of the old ones."""
     from PIL import Image
 
-    from evenhand.core.questions import UnreadableImage
-    from evenhand.files.image_sources import ImageFiles
+    from evenhand.core.requests import UnreadableImage
+    from evenhand.files.images.sources import ImageFiles
 
     path = tmp_path / "a.png"
     Image.new("RGB", (8, 8), (255, 0, 0)).save(path)
@@ -285,7 +285,7 @@ def test_an_image_that_changes_while_it_is_read_is_asked_about_again(tmp_path, m
 
 
 def test_what_fails_for_now_in_prepare_is_not_kept() -> None:
-    from evenhand.runner.images_ahead import load
+    from evenhand.execution.engines.prefetch import load
 
     class One:
         def load(self, index):

@@ -12,7 +12,7 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.core.errors import UserError
-from evenhand.runner.options import AskOptions
+from evenhand.execution.options import AskOptions
 from tests.runner.crash.commands import command, finish, one_line_of, uri
 
 pytestmark = [

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.skewsize_studies.definitions import COLUMNS, Definition
+from evenhand.benchmarks.datasets.generation.definitions import COLUMNS, Definition
 from evenhand.core.errors import InputError, ParameterError, UserError
 from evenhand.files.hashing import sha256_file
-from evenhand.models.source import ImageOptions, LoadOptions
-from evenhand.runner.generate_engine import generate
-from evenhand.runner.generate_journal import journal
+from evenhand.models.identity.source import ImageOptions, LoadOptions
+from evenhand.workflows.generate.engine import generate
+from evenhand.workflows.generate.journal import journal
 from tests.conftest import ROOT
 from tests.runner.generation import arrange, asked, mode, pixels
 
@@ -178,7 +178,7 @@ def test_parts_of_another_folder_are_refused(given, tmp_path):
 def test_a_killed_process_leaves_whole_images_and_the_same_command_goes_on(given, tmp_path):
     mode(tmp_path, "slow")
     code = (
-        "import sys\nfrom evenhand.runner.generate_engine import generate\n"
+        "import sys\nfrom evenhand.workflows.generate.engine import generate\n"
         "generate(sys.argv[1], sys.argv[2], sys.argv[3])"
     )
     command = [sys.executable, "-c", code, str(given[0]), given[1], str(tmp_path / "out")]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.skewsize_studies.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import Definition
 from evenhand.core.errors import InputError, MissingExtra, ParameterError, UserError
 from evenhand.models.resolve import resolve
-from evenhand.runner.generate_engine import Gate, generate
-from evenhand.runner.generate_gate import rivals_of
+from evenhand.workflows.generate.engine import Gate, generate
+from evenhand.workflows.generate.review import rivals_of
 from tests.conftest import SHARED
 from tests.models.tiny import build
 from tests.runner.generation import arrange, asked, pixels

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.runner import heads
-from evenhand.runner.heads import Vectors, class_weights, fit_probe
+from evenhand.workflows.adapt import heads
+from evenhand.workflows.adapt.heads import Vectors, class_weights, fit_probe
 
 RECIPE = {"class_weights": "none", "l2": "0.01", "iterations": 500, "patience": 10}
 

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evenhand.benchmarks.mmbias.repeated_images import RepeatedImages
-from evenhand.core.questions import Question
-from evenhand.runner.images_ahead import with_images
+from evenhand.benchmarks.mmbias.data.repeated_images import RepeatedImages
+from evenhand.core.requests import Question
+from evenhand.execution.engines.prefetch import with_images
 
 
 class Grey:

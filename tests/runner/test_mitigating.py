@@ -11,9 +11,9 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.core.errors import InputError, UserError
-from evenhand.evidence.derive import normalised
+from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Map, Mitigation
-from evenhand.runner.mitigating import Applied
+from evenhand.workflows.mitigated_model import Applied
 from tests.benchmarks.mmbias_planted import SETS, paint, planted
 from tests.benchmarks.visogender_release import release
 from tests.cli.test_audit import type_in
@@ -173,8 +173,8 @@ def test_other_dimensions_are_one_line_and_leave_nothing_behind(folder) -> None:
 
 
 def test_a_mitigation_of_another_modality_than_is_asked_for_is_refused(folder) -> None:
-    from evenhand.benchmarks.declaration import Plan
-    from evenhand.core.questions import Question
+    from evenhand.benchmarks.benchmark import Plan
+    from evenhand.core.requests import Question
 
     plan = Plan(pl.DataFrame(), [Question("texts", "embeds_texts", ["a"], texts=["a"])])
     with pytest.raises(UserError, match="changes vectors of image only, and mine asks for vectors of text"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.results import Finding, Source
-from evenhand.runner.compare_warnings import mix_warnings
+from evenhand.core.findings import Finding, Source
+from evenhand.workflows.compare.warnings import mix_warnings
 
 
 @pytest.mark.parametrize(

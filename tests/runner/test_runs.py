@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.chance import is_beyond
 from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName
-from evenhand.core.results import Findings
-from evenhand.runner.gates import check_gates, chosen_by, gates_of, parse_gate
+from evenhand.core.findings import Findings
+from evenhand.core.significance import is_beyond
+from evenhand.runs.gates import check_gates, chosen_by, gates_of, parse_gate
 from tests.conftest import make_frame
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.runner.answer_store import AnswerStore
-from evenhand.runner.options import AskOptions
+from evenhand.execution.answering.answer_cache import AnswerStore
+from evenhand.execution.options import AskOptions
 from tests.cli.test_audit import type_in
 from tests.runner.crash.commands import uri
 

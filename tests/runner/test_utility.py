@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from evenhand.evidence.derive import normalised
-from evenhand.runner import utility
+from evenhand.evidence.derivation.from_vectors import normalised
+from evenhand.mitigate import utility
 
 
 def clusters(seed: int, groups: int = 3, each: int = 12) -> tuple[np.ndarray, np.ndarray]:

@@ -9,12 +9,12 @@ import pytest
 
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UserError
-from evenhand.core.questions import Question
-from evenhand.models.api.client import ApiClient
-from evenhand.models.onnx_file import _check_probabilities
-from evenhand.runner.answer_store import AnswerStore
-from evenhand.runner.answering import _METHODS, Answering, Batch
-from evenhand.runner.lazy_model import LazyModel
+from evenhand.core.requests import Question
+from evenhand.execution.answering.answer_cache import AnswerStore
+from evenhand.execution.answering.batches import _METHODS, Answering, Batch
+from evenhand.execution.engines.lazy_model import LazyModel
+from evenhand.models.adapters.api.client import ApiClient
+from evenhand.models.adapters.onnx.source import _check_probabilities
 
 
 def ask(capability: str, given: object) -> list:

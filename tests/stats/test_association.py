@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.association import (
+from evenhand.stats.association.effect_size import (
     associations,
     attribute_contributions,
     auc,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.between_seeds import mean_of, predicted, shared_variance, spread, welch
+from evenhand.stats.paired.seeds import mean_of, predicted, shared_variance, spread, welch
 
 
 @pytest.fixture

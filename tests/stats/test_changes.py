@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.changes import Flips, Shares
+from evenhand.stats.contingency.model_changes import Flips, Shares
 
 
 def flips(*cells):

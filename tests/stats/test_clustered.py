@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.clustered import Cells, ClusterMean, difference_error, ratio_interval
 from evenhand.stats.correlation import correlation, fisher_interval, jackknife_interval
-from evenhand.stats.differences import normal_quantile, pair_limits
-from evenhand.stats.rates import Rates
+from evenhand.stats.rates.clustered import Cells, ClusterMean, difference_error, ratio_interval
+from evenhand.stats.rates.differences import normal_quantile, pair_limits
+from evenhand.stats.rates.rates import Rates
 from tests.helpers import wilson
 
 

@@ -7,7 +7,7 @@ from fairlearn import metrics as fair
 from sklearn import metrics as sk
 
 from evenhand import metrics
-from evenhand.stats.confusion import Confusion, over_classes, range_over_groups, summaries
+from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
 from tests.helpers import predictions, random_rows
 
 

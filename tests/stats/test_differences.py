@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evenhand.stats.differences import inverted_p, mover, paired_correlation
+from evenhand.stats.rates.differences import inverted_p, mover, paired_correlation
 
 
 def normal(value, error):

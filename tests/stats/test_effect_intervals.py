@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.effect_intervals import (
+from evenhand.stats.contingency.effect_intervals import (
     delta_interval,
     noncentral_interval,
     phi_squared,
     score_draws,
     score_limits,
 )
-from evenhand.stats.null_tables import permutation_moments
+from evenhand.stats.contingency.null_tables import permutation_moments
+from evenhand.stats.contingency.tables import TableBatch, association
 from tests.helpers import one_table
 
 RNG = np.random.default_rng(0)

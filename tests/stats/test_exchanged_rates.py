@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.stats.clustered import Cells
-from evenhand.stats.exchanged_rates import Tally, mean_range
+from evenhand.stats.exchange.rates import Tally, mean_range
+from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.inverted_families import Inverted
-from evenhand.stats.relabelling import exceeded
-from evenhand.stats.unit_rates import UnitRates
+from evenhand.stats.rates.clustered import Cells
 
 
 def units(seed: int = 0, *, mixed: bool = False, persons: int = 24, labels: int = 3) -> UnitRates:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.leave_one_dimension_out import RemainingDimensions
+from evenhand.stats.association.without_dimension import RemainingDimensions
 
 TEST = (np.arange(8), np.arange(8, 20), np.arange(5), np.arange(5, 12))
 
@@ -75,7 +75,7 @@ def test_tests_that_share_attributes_or_do_not(vectors):
 
 def test_blocks_make_no_difference(vectors, monkeypatch):
     whole = RemainingDimensions(*vectors, [TEST]).without_each()
-    monkeypatch.setattr("evenhand.stats.leave_one_dimension_out._BLOCK", 90)
+    monkeypatch.setattr("evenhand.stats.association.without_dimension._BLOCK", 90)
     np.testing.assert_allclose(
         RemainingDimensions(*vectors, [TEST]).without_each(), whole, rtol=0, atol=1e-13
     )

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.model_summaries import SUMMARIES, JointClass, SeparateClass, observed, replicated
+from evenhand.stats.contingency.model_summaries import (
+    SUMMARIES,
+    JointClass,
+    SeparateClass,
+    observed,
+    replicated,
+)
+from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.skewness import skewness
 
 
@@ -111,7 +117,7 @@ def test_a_model_against_itself_differs_by_nothing():
 
 def test_memory_is_bounded_by_chunks(monkeypatch):
     """Fewer replicates at a time give other streams, but the same number and the same kind of replicates."""
-    from evenhand.stats import model_summaries
+    from evenhand.stats.contingency import model_summaries
 
     classes = [random_joint(label, 2, 60) for label in range(3)]
     sizes = sizes_of(classes, 2)

@@ -5,7 +5,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from evenhand.stats.neighbour_pairs import TIED, FirstItems
+from evenhand.stats.rankings.neighbour_pairs import TIED, FirstItems
 
 
 def by_orders(values, match, k):

@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from evenhand.stats.differences import normal_quantile
-from evenhand.stats.neighbour_labels import _Moved, relabel
-from evenhand.stats.neighbour_pairs import Marks, NeighbourRows
+from evenhand.stats.rankings.neighbour_labels import _Moved, relabel
+from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows
+from evenhand.stats.rates.differences import normal_quantile
 
 
 def rows(seed=0, n=12, m=15, k=3, *, groups=2, unit=None, item_unit=None):

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.contingency import association
-from evenhand.stats.null_tables import chi2_of, draw_tables, exact_2x2, gamma_null, permutation_moments
+from evenhand.stats.contingency.null_tables import (
+    chi2_of,
+    draw_tables,
+    exact_2x2,
+    gamma_null,
+    permutation_moments,
+)
+from evenhand.stats.contingency.tables import association
 from tests.helpers import one_table
 
 TINY = [
@@ -59,7 +65,7 @@ def test_moments_agree_with_random_tables(seed):
 def test_moments_of_a_batch_are_those_of_its_tables():
     many = np.random.default_rng(1).integers(1, 9, (6, 3, 4))
     many[2, 1], many[3, :, 2] = 0, 0
-    from evenhand.stats.contingency import TableBatch
+    from evenhand.stats.contingency.tables import TableBatch
 
     batch = TableBatch.from_dense(many)
     together = np.stack(permutation_moments(batch, association(batch)))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.association import effect_size
-from evenhand.stats.paired_sums import PairedEffects, PairedSums, Summary, strata_of
+from evenhand.stats.association.effect_size import effect_size
+from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 
 MEAN = Summary("weights", (0,), (1.0,))
 
@@ -166,7 +166,7 @@ def test_the_scale_of_a_model_changes_nothing():
 
 def test_many_draws_are_made_in_pieces(monkeypatch):
     first, second, in_x = effects(np.random.default_rng(11))
-    monkeypatch.setattr("evenhand.stats.paired_sums._HELD", 50)
+    monkeypatch.setattr("evenhand.stats.paired.sums._HELD", 50)
     made = PairedEffects(first, second, in_x).resampled(np.random.default_rng(0), 30)
     assert np.isfinite(made).all()
     assert np.unique(made[0]).size > 20

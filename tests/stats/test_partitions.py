@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.association import effect_size
-from evenhand.stats.partitions import permutation_test, permutation_tests, sign_flip_test
+from evenhand.stats.association.effect_size import effect_size
+from evenhand.stats.association.permutation import permutation_test, permutation_tests, sign_flip_test
 
 RNG = np.random.default_rng(0)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.effect_intervals import minimum_detectable_v
+from evenhand.stats.contingency.effect_intervals import minimum_detectable_v
+from evenhand.stats.contingency.tables import TableBatch, association
 from tests.helpers import one_table
 
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.stats.hypergeometric import top_outcomes
-from evenhand.stats.ranking_null import Chance, null_of_mean, null_of_ndkl, null_of_top
-from evenhand.stats.rankings import (
+from evenhand.stats.rankings.fairness import (
     RankedPools,
     difference,
     max_skews,
@@ -20,6 +19,7 @@ from evenhand.stats.rankings import (
     target_shares,
     tops,
 )
+from evenhand.stats.rankings.null import Chance, null_of_mean, null_of_ndkl, null_of_top
 
 RNG = np.random.default_rng
 

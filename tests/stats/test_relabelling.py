@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.relabelling import (
+from evenhand.stats.exchange.relabelling import (
     Levels,
     Relabelling,
     each_exceeded,

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.metrics.prepared import Prepared
-from evenhand.stats import resampling
-from evenhand.stats.confusion import summaries
-from evenhand.stats.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
+from evenhand.stats.contingency import resampling
+from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
+from evenhand.stats.rates.confusion import summaries
 from tests.helpers import counts_of, predictions, random_rows
 
 

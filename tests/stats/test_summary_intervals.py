@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.contingency import TableBatch, association
-from evenhand.stats.effect_intervals import phi_squared
-from evenhand.stats.null_tables import gamma_null, permutation_moments
-from evenhand.stats.summary_intervals import (
+from evenhand.stats.contingency.effect_intervals import phi_squared
+from evenhand.stats.contingency.null_tables import gamma_null, permutation_moments
+from evenhand.stats.contingency.summary_intervals import (
     SUMMARIES,
     Squares,
     class_ends,
@@ -16,6 +15,7 @@ from evenhand.stats.summary_intervals import (
     squares,
     summary_family,
 )
+from evenhand.stats.contingency.tables import TableBatch, association
 
 
 def facts(tables):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.association import associations, cohens_d, effect_bound, effect_size
-from evenhand.stats.two_way import (
+from evenhand.stats.association.effect_size import associations, cohens_d, effect_bound, effect_size
+from evenhand.stats.association.two_way import (
     Sizes,
     d_of,
     left_out,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evenhand.stats.exchange import UnitRows, exchange
+from evenhand.stats.exchange.rows import UnitRows, exchange
 
 CROSSED = np.repeat(np.arange(11), [38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32])
 """Households by income and region, about as the paper has them; the smallest group has two."""

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.correlation import kendall, pearson, pearson_p
-from evenhand.stats.ranking_null import chances, drawn_moments, exact_moments
-from evenhand.stats.subsampling import Cell, kept_draws, kept_spread
+from evenhand.stats.rankings.null import chances, drawn_moments, exact_moments
+from evenhand.stats.rates.subsampling import Cell, kept_draws, kept_spread
 
 FIVE = ("bias_at_5", "bias_at_10", "max_skew_at_5", "max_skew_at_10", "ndkl")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.differences import worst_limits
-from evenhand.stats.rates import Rates
+from evenhand.stats.rates.differences import worst_limits
+from evenhand.stats.rates.rates import Rates
 
 
 def test_the_worst_of_many_rates_near_one_holds_the_truth():

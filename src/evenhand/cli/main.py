@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli import options
-from evenhand.cli.compare_command import compare_runs
-from evenhand.cli.data_command import data_app
-from evenhand.cli.export_command import export_runs
-from evenhand.cli.generate_entry import generate
+from evenhand.cli.arguments import options
+from evenhand.cli.commands.compare import compare_runs
+from evenhand.cli.commands.data import data_app
+from evenhand.cli.commands.export import export_runs
+from evenhand.cli.commands.generate_entry import generate
 from evenhand.cli.stopping import fail, readers_may_leave, sigterm_as_ctrl_c, usage
 
 app = typer.Typer(
@@ -67,7 +67,7 @@ def audit(
     out: options.Out = None,
 ) -> None:
     """Audit a table of predictions."""
-    from evenhand.cli.audit_command import run_audit
+    from evenhand.cli.commands.audit import run_audit
 
     run_audit(
         table,
@@ -126,7 +126,7 @@ def run(
     out: options.Out = None,
 ) -> None:
     """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
-    from evenhand.cli.run_command import run_benchmark
+    from evenhand.cli.commands.run import run_benchmark
 
     run_benchmark(
         benchmark,
@@ -169,7 +169,7 @@ def score(
     out: options.Out = None,
 ) -> None:
     """Measure scores that were made elsewhere; no model is asked."""
-    from evenhand.cli.score_command import score_evidence
+    from evenhand.cli.commands.score import score_evidence
 
     score_evidence(
         benchmark,
@@ -209,7 +209,7 @@ def debias(
     out: options.Out = None,
 ) -> None:
     """Fit a mitigation on half of a run's items, and measure it on the other half."""
-    from evenhand.cli.debias_command import debias_run
+    from evenhand.cli.commands.debias import debias_run
 
     debias_run(
         folder,
@@ -259,7 +259,7 @@ def adapt(
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="The new model.")] = None,
 ) -> None:
     """Give a feature extractor a head for your classes, or train it as a whole: adapted:DIR."""
-    from evenhand.cli.adapt_command import adapt_model
+    from evenhand.cli.commands.adapt import adapt_model
 
     adapt_model(
         model,
@@ -304,7 +304,7 @@ def artifact(
     ] = None,
 ) -> None:
     """Make a table or figure of a paper from runs, or from data."""
-    from evenhand.cli.artifact_command import make_artifact
+    from evenhand.cli.commands.artifact import make_artifact
 
     make_artifact(name, runs or [], out, data=data, parameters=parameters or [], seed=seed)
 
@@ -319,7 +319,7 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Make safetensors of a pickled checkpoint, without running code in it."""
-    from evenhand.cli.convert_command import convert_weights
+    from evenhand.cli.commands.convert import convert_weights
 
     convert_weights(source, target, key=key, quiet=quiet)
 
@@ -337,7 +337,7 @@ def report(
     data: options.Data = None,
 ) -> None:
     """Render a run's report again."""
-    from evenhand.runner.outcome import Run
+    from evenhand.workflows.outputs.result import Run
 
     run_ = Run.read(folder)
     run_.report(out or folder / "report.html", suppress=suppress, images=images, data=data)
@@ -351,7 +351,7 @@ def ls(
     can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
 ) -> None:
     """List what there is."""
-    from evenhand.cli.ls_command import list_kind
+    from evenhand.cli.commands.ls import list_kind
 
     list_kind(kind, can)
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-from evenhand.core.results import Key, key_of
-from evenhand.evidence.counts import Counts
-from evenhand.evidence.labels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
+from evenhand.core.findings import Key, key_of
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
 
 Integers = npt.NDArray[np.int64]
 

@@ -11,14 +11,14 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
-from evenhand.evidence.ranked_labels import annotated_samples
-from evenhand.evidence.vector_search import (
+from evenhand.evidence.derivation.vector_search import (
     Blocks,
     NearestSearch,
     unit_rows,
     vectors_of_array,
     vectors_of_table,
 )
+from evenhand.evidence.ranked_labels import annotated_samples
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Integers: TypeAlias = npt.NDArray[np.int64]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
-from evenhand.evidence.answer_lemma import singular
-from evenhand.evidence.derive import plain
+from evenhand.evidence.derivation.from_vectors import plain
+from evenhand.evidence.open_answers.answer_lemma import singular
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[np.int32]

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
-from evenhand.core.results import Key, key_of
-from evenhand.evidence.labels import MISSING, Codes, Encoder, Label
+from evenhand.core.findings import Key, key_of
+from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

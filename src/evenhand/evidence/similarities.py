@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice
-from evenhand.evidence.derive import normalised
+from evenhand.evidence.derivation.from_vectors import normalised
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -206,7 +206,7 @@ class Similarities:
 
     def _repr_html_(self) -> str:
         """Sets and how many items they have."""
-        from evenhand.core.notebook import label, number, table
+        from evenhand.core.display.html import label, number, table
 
         sides = (("target", self.target_sets), ("attribute", self.attribute_sets))
         rows = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from evenhand.core.results import Source
-from evenhand.stats.model_summaries import SUMMARIES
+from evenhand.core.findings import Source
+from evenhand.stats.contingency.model_summaries import SUMMARIES
 
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 

@@ -7,8 +7,8 @@ from math import isclose
 
 import numpy as np
 
-from evenhand.core.chance import ALPHA, reference_of, standing_of
-from evenhand.core.results import Finding, Interval
+from evenhand.core.findings import Finding, Interval
+from evenhand.core.significance import ALPHA, reference_of, standing_of
 from evenhand.stats.multiplicity import adjust
 
 AUDIT = ("cramers_v_pooled", "accuracy_gap")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError
-from evenhand.core.results import Dropped, GroupSize, Key, Part, key_of
+from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.stats.arrays import Integers, Mask
 from evenhand.stats.multiplicity import adjust

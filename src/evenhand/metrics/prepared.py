@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.core.seeds import stream
-from evenhand.evidence.counts import Counts
+from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
-from evenhand.evidence.predictions import Predictions
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.stats.arrays import Floats
-from evenhand.stats.confusion import Confusion
-from evenhand.stats.contingency import TableBatch, sum_by
-from evenhand.stats.resampling import CELL_BUDGET, ClassCells, runs
+from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
+from evenhand.stats.contingency.tables import TableBatch, sum_by
+from evenhand.stats.rates.confusion import Confusion
 
 Evidence: TypeAlias = "Predictions | Counts | Prepared"
 By: TypeAlias = str | Sequence[str]

@@ -17,7 +17,7 @@ from evenhand.core.errors import InputError, check_choice, one_line
 from evenhand.core.registry import Registry
 from evenhand.mitigate.card import KIND, SCHEMA_VERSION, as_json, read_mitigation, write_mitigation
 from evenhand.mitigate.maps import Map, in_range, unit
-from evenhand.mitigate.material import Material
+from evenhand.mitigate.training_vectors import Material
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,13 +29,13 @@ Floats = npt.NDArray[np.float64]
 MITIGATIONS = Registry(
     "mitigation",
     {
-        "pruning": "evenhand.mitigate.dimension_pruning:Pruning",
-        "clip_clip": "evenhand.mitigate.dimension_clipping:ClipClip",
-        "orthogonal_projection": "evenhand.mitigate.projections:OrthogonalProjection",
-        "calibrated_projection": "evenhand.mitigate.calibration:CalibratedProjection",
-        "mean_difference": "evenhand.mitigate.projections:MeanDifference",
-        "inlp": "evenhand.mitigate.nullspace:INLP",
-        "leace": "evenhand.mitigate.erasure:LEACE",
+        "pruning": "evenhand.mitigate.methods.dimension_pruning:Pruning",
+        "clip_clip": "evenhand.mitigate.methods.dimension_clipping:ClipClip",
+        "orthogonal_projection": "evenhand.mitigate.methods.projections:OrthogonalProjection",
+        "calibrated_projection": "evenhand.mitigate.methods.calibration:CalibratedProjection",
+        "mean_difference": "evenhand.mitigate.methods.projections:MeanDifference",
+        "inlp": "evenhand.mitigate.methods.nullspace:INLP",
+        "leace": "evenhand.mitigate.methods.erasure:LEACE",
     },
     "evenhand.mitigations",
 )
@@ -138,7 +138,7 @@ class Mitigation:
         Raises:
             InputError: A column is missing; once collected, vectors of another number of dimensions.
         """
-        from evenhand.mitigate.tables import transformed
+        from evenhand.mitigate.apply import transformed
 
         return transformed(embeddings, self.maps)
 

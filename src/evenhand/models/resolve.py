@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UnknownName, UserError, exits_are_errors
-from evenhand.models.adapters import GRAMMAR, SCHEMES, who_can
-from evenhand.models.own_code import ObjectSource, open_own_code
-from evenhand.models.source import LoadOptions, ModelSource
+from evenhand.models.adapters.own_code import ObjectSource, open_own_code
+from evenhand.models.catalogue import GRAMMAR, SCHEMES, who_can
+from evenhand.models.identity.source import LoadOptions, ModelSource
 
 
 def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from evenhand.core.capabilities import Images, Pixels
 from evenhand.core.errors import UserError
-from evenhand.models.hf.trainable import open_hf_trainable
-from evenhand.models.source import LoadOptions
-from evenhand.models.timm_trainable import open_timm_trainable
+from evenhand.models.adapters.huggingface.trainable import open_hf_trainable
+from evenhand.models.adapters.timm.trainable import open_timm_trainable
+from evenhand.models.identity.source import LoadOptions
 
 
 class Trainable(Protocol):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.results import Finding, Part
+from evenhand.core.findings import Finding, Part
+from evenhand.core.text.formatting import attribute, quoted, shorten
 from evenhand.report import glossary
 from evenhand.report.facets import facet_title, facets_of
-from evenhand.report.formats import attribute, quoted, shorten
 
 
 @dataclass(frozen=True)

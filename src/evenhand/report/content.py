@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars
 
     from evenhand.core.figure import Figure
-    from evenhand.core.results import Findings
+    from evenhand.core.findings import Findings
 
 
 @dataclass(frozen=True, eq=False)

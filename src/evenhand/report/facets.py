@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from evenhand.core.results import Finding
-from evenhand.report.formats import shorten
+from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import shorten
 
 FACETS = ("context", "template", "subject", "form", "half", "answers")
 """Findings that differ in one of these answer different questions: they stand in chapters of their own."""

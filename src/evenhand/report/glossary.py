@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.report.formats import visible
+from evenhand.core.text.formatting import visible
 
 BANDS: dict[str, str] = {
     "negligible": "0 to below 0.1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -63,18 +62,21 @@ def _bundled() -> str:
     return source
 
 
-@cache
-def own_script() -> str:
-    """The page's own script, which leaves no names behind."""
-    return f'(function(){{\n"use strict";\n{_joined(_SCRIPTS)}}})();'
+def own_script(*names: str) -> str:
+    """Scripts of the templates, by default the page's, as one that leaves no names behind."""
+    return f'(function(){{\n"use strict";\n{template_text(*(names or _SCRIPTS))}}})();'
 
 
 @cache
 def style() -> str:
     """The page's stylesheet."""
-    return _joined(_STYLES)
+    return template_text(*_STYLES)
 
 
-def _joined(names: Sequence[str]) -> str:
-    folder = files("evenhand.report") / "templates"
-    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
+def template_text(*names: str) -> str:
+    """Stylesheets and scripts of the templates, one after the other."""
+    folders = {"css": "styles", "js": "scripts"}
+    templates = files("evenhand.report") / "templates"
+    return "".join(
+        (templates / folders[name.rpartition(".")[2]] / name).read_text(encoding="utf-8") for name in names
+    )

@@ -9,8 +9,8 @@ import traceback
 import pytest
 
 from evenhand.core.errors import ParameterError, UnknownName, UserError
-from evenhand.models.api.address import api_key, parse_address
-from evenhand.models.api.faults import FAILED
+from evenhand.models.adapters.api.address import api_key, parse_address
+from evenhand.models.adapters.api.faults import FAILED
 from evenhand.models.resolve import resolve
 from tests.models.api.conftest import ask
 
@@ -78,8 +78,8 @@ def test_identity_holds_what_changes_answers_and_nothing_else():
 
 def test_identity_loads_no_library():
     code = (
-        "import sys\nfrom evenhand.models.api.source import open_api\n"
-        "from evenhand.models.source import LoadOptions\n"
+        "import sys\nfrom evenhand.models.adapters.api.source import open_api\n"
+        "from evenhand.models.identity.source import LoadOptions\n"
         "source = open_api('tiny@http://127.0.0.1:1/v1', LoadOptions())\n"
         "source.identity(), source.capabilities()\n"
         "print({name.split('.')[0] for name in sys.modules} & {'openai', 'httpx', 'httpx2', 'torch', 'PIL'})"

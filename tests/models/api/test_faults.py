@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UnknownName, UserError
-from evenhand.models.api.faults import CUT, FAILED, LIMITED, REFUSED, TIMED_OUT
+from evenhand.models.adapters.api.faults import CUT, FAILED, LIMITED, REFUSED, TIMED_OUT
 from tests.models.api.conftest import PROMPTS, Served, ask
 
 

@@ -11,10 +11,10 @@ from PIL import Image
 
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UserError
-from evenhand.models.api.faults import CUT, FAILED, LIMITED, REFUSED
-from evenhand.models.api.pictures import GARBLED
+from evenhand.models.adapters.api.faults import CUT, FAILED, LIMITED, REFUSED
+from evenhand.models.adapters.api.pictures import GARBLED
+from evenhand.models.identity.source import ImageOptions, LoadOptions
 from evenhand.models.resolve import resolve
-from evenhand.models.source import ImageOptions, LoadOptions
 from tests.models.api.conftest import Served
 from tests.models.api_server import draw
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import UserError
-from evenhand.models.api.faults import FAILED
-from evenhand.models.api.model import CONTINUE
-from evenhand.models.api.scoring import MERGED, NOT_LISTED, first_token_scores
+from evenhand.models.adapters.api.faults import FAILED
+from evenhand.models.adapters.api.model import CONTINUE
+from evenhand.models.adapters.api.scoring import MERGED, NOT_LISTED, first_token_scores
 
 
 def test_scores_of_the_word_that_opens_the_reply(load, server, direct, pictures):

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.questions import Question, UnreadableImage
-from evenhand.core.results import Finding, Source
+from evenhand.core.findings import Finding, Source
+from evenhand.core.requests import Question, UnreadableImage
 
 CLASSES = 7
 FINDING = Finding(

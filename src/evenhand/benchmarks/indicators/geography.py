@@ -10,12 +10,17 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.indicators.concept_maps import AUTO, CONCEPT_MAPS, MappedConcepts, map_concepts
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.household_references import HITS, Judged, ReferenceRun
-from evenhand.benchmarks.indicators.household_samples import DUPLICATES, NO_INCOME
-from evenhand.benchmarks.indicators.households import HOUSEHOLD_KINDS, Households, read_households
-from evenhand.benchmarks.indicators.ranked_answers import (
+from evenhand.benchmarks.indicators.households.concept_maps import (
+    AUTO,
+    CONCEPT_MAPS,
+    MappedConcepts,
+    map_concepts,
+)
+from evenhand.benchmarks.indicators.households.layouts import HOUSEHOLD_KINDS, Households, read_households
+from evenhand.benchmarks.indicators.households.samples import DUPLICATES, NO_INCOME
+from evenhand.benchmarks.indicators.questions import (
     ASKING,
     RankedAnswers,
     answered_rows,
@@ -24,12 +29,12 @@ from evenhand.benchmarks.indicators.ranked_answers import (
 )
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
-from evenhand.core.results import Finding
-from evenhand.evidence.derive import labels_in, plain
+from evenhand.core.findings import Finding
+from evenhand.evidence.derivation.from_vectors import labels_in, plain
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.files.image_sources import ImageFiles
-from evenhand.metrics import household as metrics
-from evenhand.metrics.household_tables import country_hit_rates, hit_curve, household_rates
+from evenhand.files.images.sources import ImageFiles
+from evenhand.metrics.households import hit_rate as metrics
+from evenhand.metrics.households.tables import country_hit_rates, hit_curve, household_rates
 
 NAME = "indicators/geography"
 DEFAULT_BY = "income_bucket,region,income_bucket+region"

@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.evidence.run_folder import Run
+from evenhand.runs.run_folder import Run
 
 BENCHMARK = "indicators/geography"
 HITS = "hits"

@@ -9,10 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.classification.ways import choose_way
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.indicators.people_samples import People
-from evenhand.benchmarks.indicators.ranked_answers import (
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.indicators.people.samples import People
+from evenhand.benchmarks.indicators.questions import (
     ASKING,
     KEPT,
     RankedAnswers,
@@ -28,12 +27,13 @@ from evenhand.benchmarks.indicators.settings import (
     numbers,
     people_of,
 )
-from evenhand.benchmarks.indicators.taxonomies import HARMFUL, NO_HYPONYMS, Taxonomy, find_taxonomy
+from evenhand.benchmarks.labelling.elicitation import choose_way
+from evenhand.benchmarks.labelling.taxonomies import HARMFUL, NO_HYPONYMS, Taxonomy, find_taxonomy
 from evenhand.core.errors import ParameterError
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics import label_association as metrics
-from evenhand.metrics.label_tables import (
+from evenhand.metrics.labels import association as metrics
+from evenhand.metrics.labels.tables import (
     THRESHOLDS,
     LabelGroups,
     association_confidences,

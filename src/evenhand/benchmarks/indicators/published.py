@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evenhand.benchmarks.indicators.taxonomies import CRIME, HARMFUL, HUMAN, NON_HUMAN, POSSIBLY_HUMAN
+from evenhand.benchmarks.labelling.taxonomies import CRIME, HARMFUL, HUMAN, NON_HUMAN, POSSIBLY_HUMAN
 
 SEER, DINOV2 = "SEERv2 RG-10B", "DINOv2 ViT-g/14"
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.indicators.people import KINDS
-from evenhand.benchmarks.indicators.ranked_answers import answered_rows
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS
+from evenhand.benchmarks.indicators.query_database import BY_CONTENT, TwoSides, read_two_sides
+from evenhand.benchmarks.indicators.questions import answered_rows
 from evenhand.benchmarks.indicators.settings import AUTO, PEOPLE, groupings_of, numbers
-from evenhand.benchmarks.indicators.two_sides import BY_CONTENT, TwoSides, read_two_sides
-from evenhand.core.questions import Question
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.requests import Question
 from evenhand.evidence.neighbours import CONTENT, Neighbours
-from evenhand.metrics.precision import precision_at_k, precision_gap
+from evenhand.metrics.retrieval.precision import precision_at_k, precision_gap
 
 NAME = "indicators/retrieval"
 QUERIES, DATABASE = "queries", "database"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evenhand.benchmarks.declaration import Parameter, Setting
-from evenhand.benchmarks.indicators.miap import NAME as MIAP
-from evenhand.benchmarks.indicators.people import KINDS, read_people
-from evenhand.benchmarks.indicators.people_samples import UNKNOWN_POLICIES, People
+from evenhand.benchmarks.benchmark import Parameter, Setting
+from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS, read_people
+from evenhand.benchmarks.indicators.people.datasets.miap import NAME as MIAP
+from evenhand.benchmarks.indicators.people.samples import UNKNOWN_POLICIES, People
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.files.image_sources import FirstImages
+from evenhand.files.images.sources import FirstImages
 
 AUTO = "auto"
 """What lies there, and what it is annotated with, decides."""

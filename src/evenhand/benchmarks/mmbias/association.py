@@ -9,19 +9,19 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Scored, Setting
-from evenhand.benchmarks.mmbias.association_measures import AssociationMeasures
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.mmbias.data.prompts import BLANK, check_template, parse_templates
+from evenhand.benchmarks.mmbias.data.sets import AssociationData, read_association_data
 from evenhand.benchmarks.mmbias.embedding_tables import read_embeddings
-from evenhand.benchmarks.mmbias.evidence_sets import (
+from evenhand.benchmarks.mmbias.measures import AssociationMeasures
+from evenhand.benchmarks.mmbias.modalities import FORMS, choose_forms, limited
+from evenhand.benchmarks.mmbias.questions import (
     IMAGES,
     TEXTS,
     AssociationSets,
     Templates,
     annotations_of,
 )
-from evenhand.benchmarks.mmbias.forms import FORMS, choose_forms, limited
-from evenhand.benchmarks.mmbias.material import AssociationData, read_association_data
-from evenhand.benchmarks.mmbias.prompts import BLANK, check_template, parse_templates
 from evenhand.core.errors import ParameterError
 
 SHARED_PARAMETERS: Mapping[str, Parameter] = {

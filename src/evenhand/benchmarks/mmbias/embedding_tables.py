@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.mmbias.evidence_sets import IMAGES, TEXTS
+from evenhand.benchmarks.mmbias.questions import IMAGES, TEXTS
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence import sources
+from evenhand.files.tables import scan as sources
 
 _COLUMNS = ("sample", "modality", "vector")
 _TABLES = {"image": IMAGES, "text": TEXTS}

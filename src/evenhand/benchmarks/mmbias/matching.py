@@ -8,9 +8,12 @@ from importlib.resources import files
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.mmbias.association import SHARED_PARAMETERS, check_k, read_data
-from evenhand.benchmarks.mmbias.evidence_sets import (
+from evenhand.benchmarks.mmbias.data.prompts import check_template
+from evenhand.benchmarks.mmbias.data.repeated_images import RepeatedImages
+from evenhand.benchmarks.mmbias.modalities import FORMS, limited
+from evenhand.benchmarks.mmbias.questions import (
     AssociationSets,
     Templates,
     annotations_of,
@@ -18,15 +21,12 @@ from evenhand.benchmarks.mmbias.evidence_sets import (
     lost_table,
     told_of,
 )
-from evenhand.benchmarks.mmbias.forms import FORMS, limited
-from evenhand.benchmarks.mmbias.prompts import check_template
-from evenhand.benchmarks.mmbias.repeated_images import RepeatedImages
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.core.questions import Question
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.requests import Question
 from evenhand.evidence.similarities import MISSING, Similarities
-from evenhand.metrics import matching
-from evenhand.metrics.attribution import attribution_table
+from evenhand.metrics.association import matching
+from evenhand.metrics.association.nearest_words import attribution_table
 
 READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
 MATCHES = "matches"

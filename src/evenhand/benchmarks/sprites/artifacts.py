@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Artifact
+from evenhand.benchmarks.benchmark import Artifact
 from evenhand.benchmarks.sprites.factors import SHAPES
 from evenhand.core.errors import InputError
-from evenhand.evidence.run_folder import Run
+from evenhand.runs.run_folder import Run
 
 # removed: accuracy, WG, gap, DP 0-2, EO 0-2, effect size 0-2. The paper's DP and EO columns of classes 0
 # and 1 look exchanged in the rows "class 0" and "class 1"; they stand here as printed.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.core.seeds import stream
+from evenhand.core.random_streams import stream
 
 SHAPES: tuple[str, ...] = ("square", "ellipse", "heart")
 COLOURS: tuple[str, ...] = ("red", "green", "blue")

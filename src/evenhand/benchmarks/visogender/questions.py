@@ -9,12 +9,12 @@ from itertools import permutations
 
 import polars as pl
 
-from evenhand.benchmarks.visogender.captions import Row, Template, unique_captions
+from evenhand.benchmarks.visogender.data.captions import Row, Template, unique_captions
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UserError
-from evenhand.core.questions import ImageSource, Question
-from evenhand.evidence.derive import cosines
-from evenhand.files.cropped_images import ChosenImages
+from evenhand.core.requests import ImageSource, Question
+from evenhand.evidence.derivation.from_vectors import cosines
+from evenhand.files.images.cropped import ChosenImages
 
 WAYS: Mapping[str, tuple[str, ...]] = {
     "captions": ("embeds_images", "embeds_texts"),

@@ -9,24 +9,25 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Scored, Setting
-from evenhand.benchmarks.visogender import paper_mode, upstream
-from evenhand.benchmarks.visogender.captions import (
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.visogender.data.captions import (
     OCC_FIRST,
     TEMPLATES,
     Template,
     parse_candidates,
     parse_templates,
 )
-from evenhand.benchmarks.visogender.material import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
+from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from evenhand.benchmarks.visogender.original_code import paper_mode
+from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
 from evenhand.benchmarks.visogender.questions import WAYS, Asking, choose_way
-from evenhand.benchmarks.visogender.scored import given_scores
-from evenhand.benchmarks.visogender.settings import SETTINGS, choices_of
 from evenhand.core.errors import InputError
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.evidence.choices import Choices
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics import resolution
+from evenhand.metrics.choices import resolution
 
 METRICS = (
     resolution.resolution_accuracy,

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.declaration import Answered, Measured, Parameter, Plan, Scored, Setting
-from evenhand.benchmarks.visogender import paper_mode, upstream
-from evenhand.benchmarks.visogender.captions import TEMPLATES, Row, Template, parse_templates
-from evenhand.benchmarks.visogender.material import DATA_PARAMETERS, bound, coverage, read_material
-from evenhand.benchmarks.visogender.scored import given_rankings
-from evenhand.benchmarks.visogender.taxonomy import FEMININE, MASCULINE, SINGLE, TWO
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.visogender.data.captions import TEMPLATES, Row, Template, parse_templates
+from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, SINGLE, TWO
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from evenhand.benchmarks.visogender.original_code import paper_mode
+from evenhand.benchmarks.visogender.original_code.given_scores import given_rankings
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.core.questions import Question
-from evenhand.core.results import Finding
-from evenhand.evidence.derive import cosines
+from evenhand.core.findings import Finding
+from evenhand.core.requests import Question
+from evenhand.evidence.derivation.from_vectors import cosines
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics import retrieval
+from evenhand.metrics.retrieval import ranking as retrieval
 
 GROUPS = (MASCULINE, FEMININE)
 SUBJECTS = {"occupation": "occupation_perceived_gender", "participant": "participant_perceived_gender"}

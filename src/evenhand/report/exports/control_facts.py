@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 
-from evenhand.core.lineage import lineage_of
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import plural
+from evenhand.core.text.model_names import lineage_of
 from evenhand.report.exports.exported import ExportedRun, json_text, text_of
-from evenhand.report.formats import plural
 
 SEX = ("gender", "sex")
 RACE = ("race", "racial", "ethnicity", "ethnic")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UnknownName
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.report.exports.control_facts import FACTS, compares_people, serves_people
 from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, title, told
 
-FOLDER = Path(__file__).resolve().parent.parent / "controls"
+FOLDER = Path(__file__).resolve().parent / "controls"
 NOTE = "Evidence, not a conformity decision."
 NONE = "no evidence in this run"
 NOT_HIDDEN = "some findings are hidden: export without --suppress"

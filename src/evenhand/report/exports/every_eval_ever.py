@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.errors import check_choice
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.report import glossary
 from evenhand.report.exports.exported import (
     ExportedRun,

@@ -10,14 +10,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.core.results import Finding, Findings, Part
-from evenhand.report import facets, glossary, words
+from evenhand.core.findings import Finding, Findings, Part
+from evenhand.core.text.formatting import DASH, count, key_text, number, percent, quoted, span, visible
+from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
-from evenhand.report.formats import DASH, count, key_text, number, percent, quoted, span, visible
-from evenhand.report.hidden_findings import REASON as HIDDEN
+from evenhand.report.suppression.findings import REASON as HIDDEN
+from evenhand.report.wording import sentences as words
 
 if TYPE_CHECKING:
-    from evenhand.evidence.counts import Counts
+    from evenhand.evidence.predictions.counts import Counts
 
 CAUTION = (
     "These are associations, not causes. Which of them harm is a question of context. "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from evenhand.core.chance import standing_of
-from evenhand.core.results import Finding, Part
-from evenhand.report import words
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import standing_of
+from evenhand.report.wording import sentences as words
 
 Verdict = Literal["worse", "better", "unlike", "within", "untested"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.report.exports.exported import CAUTION, ExportedRun, Gate, json_text, told, xml
 
 NO_TIME = "1970-01-01T00:00:00"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.errors import MissingExtra, ParameterError
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.report.exports.exported import CAUTION, ExportedRun, about_one_model, chosen, title
 from evenhand.report.exports.summary import section
 

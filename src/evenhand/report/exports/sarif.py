@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.report import glossary
 from evenhand.report.exports.exported import (
     CAUTION,

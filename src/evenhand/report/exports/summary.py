@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import DASH, count, number, p_value, plural, shorten, span
 from evenhand.report.exports.exported import (
     CAUTION,
     ExportedRun,
@@ -17,7 +18,6 @@ from evenhand.report.exports.exported import (
     why,
 )
 from evenhand.report.exports.judging import Verdict, judged, reading
-from evenhand.report.formats import DASH, count, number, p_value, plural, shorten, span
 
 _BEYOND: Mapping[Verdict, str] = {
     "worse": "Beyond chance on the unfair side",

@@ -6,9 +6,9 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.results import Finding, Part
+from evenhand.core.findings import Finding, Part
+from evenhand.core.text.formatting import key_text
 from evenhand.report.exports.exported import ExportedRun, json_text
-from evenhand.report.formats import key_text
 
 if TYPE_CHECKING:
     import polars

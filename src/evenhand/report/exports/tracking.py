@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
-from evenhand.core.results import Finding
+from evenhand.core.findings import Finding
 from evenhand.report.exports.exported import ExportedRun, chosen, json_text, why
 from evenhand.report.exports.tidy import tidy_frame
 

@@ -1,0 +1,127 @@
+"""Data of benchmarks that can be fetched: tables of known content, and images behind URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.registry import Registry
+from evenhand.files.download.downloads import Link
+from evenhand.files.home import home
+
+_PEOPLE = "evenhand.benchmarks.indicators.people.datasets.sources"
+_HOUSEHOLDS = "evenhand.benchmarks.indicators.households.sources"
+DATA = Registry(
+    "data",
+    {
+        "casual_conversations": f"{_PEOPLE}:CASUAL_CONVERSATIONS",
+        "casual_conversations_v2": f"{_PEOPLE}:CASUAL_CONVERSATIONS_V2",
+        "celeba": "evenhand.benchmarks.skewsize.sources:CELEBA_DATA",
+        "dollar_street": f"{_HOUSEHOLDS}:DOLLAR_STREET",
+        "dollar_street_mlcommons": f"{_HOUSEHOLDS}:DOLLAR_STREET_MLCOMMONS",
+        "domainnet": "evenhand.benchmarks.skewsize.sources:DOMAINNET_DATA",
+        "fairface": f"{_PEOPLE}:FAIRFACE",
+        "imagenet_star": "evenhand.benchmarks.skewsize.sources:IMAGENET_STAR",
+        "miap": f"{_PEOPLE}:MIAP",
+        "mmbias": "evenhand.benchmarks.mmbias.sources:SOURCE",
+        "utkface": f"{_PEOPLE}:UTKFACE",
+        "visogender": "evenhand.benchmarks.visogender.sources:SOURCE",
+        "waterbirds": "evenhand.benchmarks.skewsize.sources:WATERBIRDS_DATA",
+    },
+    "evenhand.data",
+)
+"""What can be fetched, by name."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file whose content is known.
+
+    Attributes:
+        name: What it is called in the folder.
+        urls: Where it is, in the order to ask.
+        sha256: Of its content.
+        size: In bytes.
+    """
+
+    name: str
+    urls: tuple[str, ...]
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of some data, and how much of it is there.
+
+    Attributes:
+        name: What it is.
+        found: How many are there.
+        expected: How many the release has; None if there is no such number.
+        note: What is wrong with it, or what was looked for; empty if it is as released.
+        judged: Whether a difference means that something is missing; else the numbers are only shown beside
+            each other, such as the groups of a user's part of the data beside those of a paper.
+    """
+
+    name: str
+    found: int
+    expected: int | None
+    note: str = ""
+    judged: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is as released, if that is judged at all."""
+        return not self.judged or (self.found == self.expected and not self.note)
+
+    @property
+    def beside(self) -> str:
+        """The number that its own is compared with, in words; empty if there is none."""
+        if self.expected is None:
+            return ""
+        return f" of {self.expected:5}" if self.judged else f"  paper or release: {self.expected}"
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Data of one benchmark.
+
+    Attributes:
+        name: As it is asked for.
+        title: What it is.
+        licence: Under which it may be used, and for what.
+        home: A page of its authors.
+        form: Where people in the images ask to be left out, if there is such a page.
+        files: Tables.
+        size: Of everything, in words.
+        images: The folder below that images are fetched into; empty if there are none.
+        image_folders: All folders below in which a user may have images.
+        links: The images that a folder's tables name, in their order.
+        own_tables: Names of tables in a folder that are there instead of ``files``, such as an older release.
+        parts: What of the data is in a folder, where that is more than tables and images behind URLs.
+        by_hand: What is not fetched and where to get it, if there is something.
+    """
+
+    name: str
+    title: str
+    licence: str
+    home: str
+    form: str
+    files: Sequence[RemoteFile]
+    size: str
+    images: str
+    image_folders: Sequence[str]
+    links: Callable[[Path], list[Link]]
+    own_tables: Callable[[Path], list[str]]
+    parts: Callable[[Path], list[Part]] | None = None
+    by_hand: str = ""
+
+
+def default_folder(name: str) -> Path:
+    """Where the data of a benchmark is kept unless the user says otherwise; it may not exist.
+
+    Args:
+        name: Of the data.
+    """
+    return home() / "data" / name

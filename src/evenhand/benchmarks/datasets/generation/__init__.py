@@ -1,0 +1,1 @@
+"""What generated data sets are made of: prompts, occupations, sports and backgrounds."""

@@ -1,0 +1,362 @@
+"""Definitions of generated images: classes, groups and templates, from a YAML file to prompts with seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from evenhand.benchmarks.datasets.generation.articles import with_articles
+from evenhand.benchmarks.datasets.generation.definition_text import check_keys, field_of, parse_text, texts_of
+from evenhand.benchmarks.datasets.readers.rows import RESERVED
+from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+
+COLUMNS: tuple[str, ...] = (
+    "sample", "image", "truth", "template", "prompt", "seed", "index", "model", "flagged_by_model",
+    "clip_score", "faces", "flags",
+)  # fmt: skip
+"""Of the table beside generated images; the attribute has another name."""
+
+FLAGGED: str = "flagged"
+"""The column in which a run says whether an image was flagged; the attribute has another name."""
+
+MAX_IMAGES: int = 1_000_000
+"""Of a cell."""
+
+_KEYS = (
+    "name", "class_axis", "attribute", "classes", "groups", "templates", "images_per_cell", "seed", "people",
+    "question", "source", "licence", "limits",
+)  # fmt: skip
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_MARK = "classname"
+_ENDING = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class or a group.
+
+    Attributes:
+        name: What it is called in annotations.
+        text: What a prompt says.
+        wordnet_id: Of a class, such as ``n01443537``; empty where there is none.
+        templates: Of a group that has prompts of its own; empty: the definition's.
+    """
+
+    name: str
+    text: str
+    wordnet_id: str = ""
+    templates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One class in one group.
+
+    Attributes:
+        class_name: The class.
+        group: The group.
+        templates: What its images are asked for with, in turn.
+        prompts: The same, filled in.
+    """
+
+    class_name: str
+    group: str
+    templates: tuple[str, ...]
+    prompts: tuple[str, ...]
+
+    @cached_property
+    def folder(self) -> str:
+        """Where its images lie, ``class/group``: letters and digits of ASCII, small."""
+        return f"{_slug(self.class_name)}/{_slug(self.group)}"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What images are to be made, and what is asked about them.
+
+    Attributes:
+        name: Of the definition.
+        class_axis: What a class is called, such as ``occupation``.
+        attribute: The annotated axis, the column of groups.
+        classes: In order.
+        groups: In order, two or more.
+        templates: For groups without one of their own.
+        images_per_cell: Images of each class in each group.
+        seed: Of all images.
+        people: Whether a group is meant to be visible on one person.
+        question: Asked of models that answer in words.
+        source: Where the lists come from.
+        licence: Of the definition.
+        limits: What it cannot show.
+    """
+
+    name: str
+    class_axis: str
+    attribute: str
+    classes: tuple[Entry, ...]
+    groups: tuple[Entry, ...]
+    templates: tuple[str, ...] = ()
+    images_per_cell: int = 50
+    seed: int = 0
+    people: bool = False
+    question: str = ""
+    source: str = ""
+    licence: str = ""
+    limits: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, given: str | Path) -> Definition:
+        """A definition from a file, or one that is shipped.
+
+        Args:
+            given: A path that ends in ``.yaml``, or a name that ``shipped()`` lists.
+
+        Raises:
+            UnknownName: No such definition, or a key that means nothing.
+            InputError: A file that cannot be read, or a value that cannot be used.
+        """
+        text = str(given)
+        if not text.endswith(_ENDING) and "/" not in text:
+            if text not in shipped():
+                raise UnknownName("definition", text, shipped(), "or give a file that ends in .yaml")
+            return cls.parse((_folder() / f"{text}.yaml").read_bytes(), text)
+        path = Path(text).expanduser()
+        if not path.is_file():
+            raise InputError(f"there is no file {text!r}; give a .yaml file or one of {', '.join(shipped())}")
+        return cls.parse(path.read_bytes(), text)
+
+    @classmethod
+    def parse(cls, content: bytes, given: str = "definition.yaml") -> Definition:
+        """A definition from the bytes of a YAML file.
+
+        Args:
+            content: The file.
+            given: Its name, for messages.
+
+        Raises:
+            UnknownName: A key that means nothing.
+            InputError: A value that cannot be used.
+        """
+        found = parse_text(content, given)
+        where = repr(given)
+        check_keys(found, _KEYS, where)
+        made = cls(
+            name=field_of(found, "name", str, Path(given).stem, where),
+            class_axis=field_of(found, "class_axis", str, "class", where),
+            attribute=field_of(found, "attribute", str, ..., where),
+            classes=_entries(found, "classes", ("name", "text", "wordnet_id"), where),
+            groups=_entries(found, "groups", ("name", "text", "template", "templates"), where),
+            templates=texts_of(found, "templates", where),
+            images_per_cell=field_of(found, "images_per_cell", int, 50, where),
+            seed=field_of(found, "seed", int, 0, where),
+            people=field_of(found, "people", bool, False, where),
+            question=field_of(found, "question", str, "", where),
+            source=field_of(found, "source", str, "", where),
+            licence=field_of(found, "licence", str, "", where),
+            limits=texts_of(found, "limits", where),
+        )
+        made._check(where)
+        return made
+
+    def changed(self, *, images_per_cell: int | None = None, seed: int | None = None) -> Definition:
+        """The same with other numbers; None leaves one as it is.
+
+        Raises:
+            ParameterError: A number outside what is possible.
+        """
+        per_cell = self.images_per_cell if images_per_cell is None else images_per_cell
+        made = replace(self, images_per_cell=per_cell, seed=self.seed if seed is None else seed)
+        _check_numbers(made)
+        return made
+
+    def dump(self) -> bytes:
+        """The definition as YAML; ``parse`` of it gives an equal one."""
+        told = {
+            "name": self.name,
+            "class_axis": self.class_axis,
+            "attribute": self.attribute,
+            "classes": [_told(one) for one in self.classes],
+            "groups": [_told(one) for one in self.groups],
+            "templates": list(self.templates),
+            "images_per_cell": self.images_per_cell,
+            "seed": self.seed,
+            "people": self.people,
+            "question": self.question,
+            "source": self.source,
+            "licence": self.licence,
+            "limits": list(self.limits),
+        }
+        kept = {key: value for key, value in told.items() if value not in ("", [])}
+        return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=100).encode()
+
+    def cells(self) -> list[Cell]:
+        """Every class in every group, classes first."""
+        made = []
+        for one, group in product(self.classes, self.groups):
+            templates = group.templates or self.templates
+            prompts = tuple(self.prompt(template, one, group) for template in templates)
+            made.append(Cell(one.name, group.name, templates, prompts))
+        return made
+
+    def prompt(self, template: str, one: Entry, group: Entry) -> str:
+        """A template filled in with a class and a group."""
+        words = {"class": one.text, "group": group.text, self.class_axis: one.text}
+        words[self.attribute] = group.text
+        return with_articles(_PLACE.sub(lambda found: words[found[1]], template))
+
+    def around(self) -> list[tuple[str, str]]:
+        """What prompts say before and behind a class, of each group and template."""
+        found = []
+        for group in self.groups:
+            for template in group.templates or self.templates:
+                said = self.prompt(template, Entry(_MARK, _MARK), group)
+                if said.count(_MARK) == 1:
+                    before, _, after = said.partition(_MARK)
+                    found.append((before, after))
+        return list(dict.fromkeys(found))
+
+    def prompts(self, seed: int | None = None) -> pl.DataFrame:
+        """What a model is asked for, one row an image: the first of each cell, then the second of each.
+
+        The first so many rows are balanced, and more images a cell add rows at the end.
+
+        Args:
+            seed: Of all images; None: the definition's.
+
+        Returns:
+            Columns ``sample`` (``class/group/index``, as file names can be), ``class``, ``group``,
+            ``template``, ``index`` (from 0), ``prompt`` and ``seed`` (of the image, in [0, 2**32)).
+        """
+        first = self.seed if seed is None else seed
+        rows: list[tuple[Any, ...]] = []
+        cells = self.cells()
+        for index, cell in product(range(self.images_per_cell), cells):
+            turn = index % len(cell.templates)
+            key = (first, cell.class_name, cell.group, cell.templates[turn], index)
+            sample = f"{cell.folder}/{index:05d}"
+            rows.append((sample, *key[1:], cell.prompts[turn], image_seed(*key)))
+        schema = {
+            "sample": pl.String, "class": pl.String, "group": pl.String, "template": pl.String,
+            "index": pl.Int64, "prompt": pl.String, "seed": pl.Int64,
+        }  # fmt: skip
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _check(self, where: str) -> None:
+        """Refuse what would make prompts or columns that mean nothing."""
+        for key in ("class_axis", "attribute"):
+            if not _NAME.fullmatch(getattr(self, key)):
+                raise InputError(
+                    f"{where}: {key} {getattr(self, key)!r} is no name of a column; "
+                    "write small letters, digits and _, such as perceived_gender"
+                )
+        if self.attribute in (*COLUMNS, *RESERVED, FLAGGED, "class", self.class_axis):
+            raise InputError(
+                f"{where}: attribute {self.attribute!r} is the name of another column; choose another"
+            )
+        _check_names(self.classes, "classes", 1, where)
+        _check_names(self.groups, "groups", 2, where)
+        _check_numbers(self)
+        for group in self.groups:
+            if not group.templates and not self.templates:
+                raise InputError(f"{where}: group {group.name!r} has no template; add templates: [...]")
+        own = [template for group in self.groups for template in group.templates]
+        for template in (*self.templates, *own):
+            self._check_template(template, where, says_group=template not in own)
+        alike = Counter(prompt for cell in self.cells() for prompt in set(cell.prompts)).most_common(1)
+        if alike[0][1] > 1:
+            raise InputError(f"{where}: two cells have the prompt {alike[0][0]!r}; let groups differ in text")
+
+    def _check_template(self, template: str, where: str, *, says_group: bool) -> None:
+        places = _PLACE.findall(template)
+        possible = ("class", self.class_axis, "group", self.attribute)
+        for place in places:
+            if place not in possible:
+                raise UnknownName(f"place in {template!r} of {where}", place, dict.fromkeys(possible))
+        if not set(places) & set(possible[:2]):
+            raise InputError(f"{where}: template {template!r} does not say the class; put {{class}} in it")
+        if says_group and not set(places) & set(possible[2:]):
+            raise InputError(f"{where}: template {template!r} does not say the group; put {{group}} in it")
+
+
+def shipped() -> list[str]:
+    """Names of the definitions that come with evenhand."""
+    folder = _folder()
+    if not folder.is_dir():
+        return []
+    return sorted(one.name[:-5] for one in folder.iterdir() if one.name.endswith(".yaml"))
+
+
+def image_seed(seed: int, class_name: str, group: str, template: str, index: int) -> int:
+    """The seed of one image, in [0, 2**32): a hash of its place, so that other images do not matter."""
+    key = json.dumps([seed, class_name, group, template, index]).encode()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=4).digest(), "big")
+
+
+def _folder() -> Any:
+    return files("evenhand.benchmarks.datasets.generation")
+
+
+def _entries(found: dict[str, Any], key: str, possible: Sequence[str], where: str) -> tuple[Entry, ...]:
+    made = []
+    for number, one in enumerate(field_of(found, key, list, ..., where), 1):
+        here = f"{where}, {key} {number}"
+        holder = one if isinstance(one, dict) else {"name": one}
+        check_keys(holder, possible, here)
+        name = field_of(holder, "name", str, ..., here)
+        own = field_of(holder, "template", str, "", here)
+        made.append(
+            Entry(
+                name,
+                field_of(holder, "text", str, name, here),
+                field_of(holder, "wordnet_id", str, "", here),
+                (own,) if own else texts_of(holder, "templates", here),
+            )
+        )
+    return tuple(made)
+
+
+def _told(entry: Entry) -> Any:
+    """A class or group as short as the grammar allows."""
+    told: dict[str, Any] = {"name": entry.name}
+    told |= {"text": entry.text} if entry.text != entry.name else {}
+    told |= {"wordnet_id": entry.wordnet_id} if entry.wordnet_id else {}
+    told |= {"templates": list(entry.templates)} if entry.templates else {}
+    return entry.name if len(told) == 1 else told
+
+
+def _check_names(entries: Iterable[Entry], key: str, least: int, where: str) -> None:
+    names = [entry.name for entry in entries]
+    repeated = [name for name, count in Counter(name.casefold() for name in names).items() if count > 1]
+    if repeated:
+        raise InputError(f"{where}: {key} name {one_line(repeated[0])!r} twice; keep one")
+    if len(names) < least:
+        raise InputError(f"{where}: {key} lists {len(names)}; it needs {least} or more")
+
+
+def _check_numbers(definition: Definition) -> None:
+    if not 1 <= definition.images_per_cell <= MAX_IMAGES:
+        raise ParameterError(
+            f"images_per_cell={definition.images_per_cell} is not possible; choose 1 to {MAX_IMAGES:,}"
+        )
+    if not 0 <= definition.seed < 2**63:
+        raise ParameterError(f"seed={definition.seed} is not possible; choose 0 or more")
+
+
+def _slug(name: str) -> str:
+    """A file name of a name; one that had to be changed is told from its like by a hash."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
+    same = plain.replace("-", " ") == name
+    return plain if same else f"{plain or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

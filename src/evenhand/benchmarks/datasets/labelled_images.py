@@ -1,0 +1,155 @@
+"""A user's own labelled images, in whatever form they lie there, as annotations and a source of images."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.readers.folders import class_folders, read_folders
+from evenhand.benchmarks.datasets.readers.hf_saved import read_saved
+from evenhand.benchmarks.datasets.readers.lists import read_lists
+from evenhand.benchmarks.datasets.readers.rows import RESERVED, Rows, Wanted, as_text, unique_ids
+from evenhand.benchmarks.datasets.readers.tables import read_table
+from evenhand.benchmarks.datasets.readers.webdataset import read_shards
+from evenhand.core.errors import InputError
+from evenhand.core.requests import ImageSource
+from evenhand.files.images.sources import FirstImages
+from evenhand.files.tables.scan import is_table
+
+_ARROW = ".arrow"  # files of a saved data set are no tables of samples
+_TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
+_FORMS = (
+    "a table of image paths and labels, a folder for each class, Parquet with images, a saved Hugging Face "
+    "table, tar shards, or lists (.txt) of 'path number' lines"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Labelled images.
+
+    Attributes:
+        annotations: ``sample`` (unique), ``truth`` and the attributes; all text, null where not annotated.
+        images: The images, in the order of the rows.
+        dropped: Rows that have no image at all, by reason. Images that turn out to be missing or damaged are
+            still samples here.
+        repeated: Rows whose id stands on an earlier row, which got ``#2``, ``#3`` and so on.
+        by_name: Images that were found by their file name alone.
+    """
+
+    annotations: pl.DataFrame
+    images: ImageSource
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    repeated: int = 0
+    by_name: int = 0
+
+    def __len__(self) -> int:
+        return len(self.annotations)
+
+
+def read_samples(
+    data: str | Path,
+    *,
+    image: str | None = None,
+    truth: str | None = None,
+    by: Sequence[str] = (),
+    id: str | None = None,
+    roots: Sequence[str | Path] = (),
+    limit: int | None = None,
+) -> Samples:
+    """Read labelled images; no image is opened yet.
+
+    Args:
+        data: A table (CSV, TSV, JSONL, Arrow, Parquet) with image paths relative to its folder, Parquet with
+            image bytes, a folder with one such table, a folder for each class, a table saved by the Hugging
+            Face library, tar shards (a file, a glob, a folder of them), or lists of ``path number`` lines (a
+            ``.txt`` file, or a glob of them).
+        image: Column of the images or their paths; of shards, the extension.
+        truth: Column of the true labels; of class folders, the folder if left out.
+        by: Columns of the attributes.
+        id: Column of sample ids; else the paths are the ids, else the row numbers from 0.
+        roots: Folders where a table's paths begin. The first that has the file, by its path or else by its
+            file name, wins.
+        limit: Only so many samples, the first.
+
+    Raises:
+        InputError: Nothing there, or nothing that can be used.
+        UnknownName: A column that does not exist, with the closest that do.
+    """
+    for name in by:
+        if name in RESERVED:
+            raise InputError(f"an attribute cannot be called {name!r} here; rename the column first")
+    wanted = Wanted(image, truth, tuple(dict.fromkeys(by)), id)
+    rows = _read(Path(data).expanduser(), wanted, [Path(root).expanduser() for root in roots])
+    if not len(rows.images):
+        raise InputError(f"{str(data)!r} holds no images; give {_FORMS}")
+    samples = _samples(rows, wanted)
+    if limit is None or limit >= len(samples):
+        return samples
+    return replace(
+        samples, annotations=samples.annotations.head(limit), images=FirstImages(samples.images, limit)
+    )
+
+
+def _samples(rows: Rows, wanted: Wanted) -> Samples:
+    given = rows.table[wanted.id] if wanted.id is not None else None
+    ids, repeated = unique_ids(given, wanted.id, rows.places)
+    columns = {"sample": pl.Series(ids, dtype=pl.String)}
+    if rows.truth is None:
+        columns["truth"] = pl.Series([None] * len(ids), dtype=pl.String)
+    else:
+        shown = wanted.truth or "truth"
+        columns["truth"] = as_text(rows.table[rows.truth], shown, labels=True, is_text=rows.is_text)
+    for name in wanted.by:
+        columns[name] = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
+    return Samples(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name)
+
+
+def _read(data: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
+    if data.is_dir():
+        return _read_folder(data, wanted, roots)
+    if data.name.lower().endswith(_TARS):
+        return read_shards(_matching(data), wanted)
+    if data.suffix.lower() == ".txt":
+        return read_lists(_matching(data), wanted)
+    if data.suffix.lower() == ".arrow" and data.is_file():
+        return read_saved(data, wanted)
+    return read_table(data, wanted, roots)
+
+
+def _read_folder(folder: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
+    """Of a folder, what lies in it says what it is."""
+    if (folder / "state.json").is_file() or (folder / "dataset_dict.json").is_file():
+        return read_saved(folder, wanted)
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    shards = [folder / name for name in names if name.lower().endswith(_TARS)]
+    if shards:
+        return read_shards(shards, wanted)
+    if wanted.image is None and class_folders(folder):
+        return read_folders(folder, wanted)
+    return read_table(_table_in(folder, names, wanted), wanted, roots)
+
+
+def _table_in(folder: Path, names: Sequence[str], wanted: Wanted) -> Path:
+    """The one table of a folder, or the folder itself where it holds Parquet files."""
+    tables = [folder / name for name in names if is_table(name) and not name.lower().endswith(_ARROW)]
+    if len(tables) == 1:
+        return tables[0]
+    if all(table.suffix.lower() == ".parquet" for table in tables) and next(folder.rglob("*.parquet"), None):
+        return folder
+    if tables:
+        listing = ", ".join(repr(table.name) for table in tables[:12])
+        raise InputError(f"{str(folder)!r} holds several tables; give one of {listing} as the data")
+    hint = "; leave --image out to read a folder for each class" if wanted.image is not None else ""
+    raise InputError(f"no table and no class folders with images in {str(folder)!r}{hint}; give {_FORMS}")
+
+
+def _matching(pattern: Path) -> list[Path]:
+    found = [pattern] if pattern.is_file() else sorted(map(Path, glob.glob(str(pattern), recursive=True)))
+    if not found:
+        raise InputError(f"there is no file {str(pattern)!r}; check the path, or give a glob in quotes")
+    return found

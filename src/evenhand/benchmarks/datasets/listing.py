@@ -1,0 +1,100 @@
+"""What lies in a folder of the user: tables, images and videos, walked through once."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.files.download.downloads import SUFFIXES
+
+TABLES: tuple[str, ...] = (".json", ".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".lst")
+"""Endings of tables, in lower case."""
+
+VIDEOS: tuple[str, ...] = (".mp4", ".mov", ".avi", ".mkv", ".webm")
+"""Endings of videos, in lower case."""
+
+ODD_NAME = "file name that is not UTF-8"
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The files of a folder, those of folders in it included; paths are below the folder, with ``/``.
+
+    Attributes:
+        folder: Where it begins.
+        tables: Tables, the outermost first.
+        images: Images, sorted.
+        videos: Videos, sorted.
+        passed: Files that were passed over, by reason.
+    """
+
+    folder: Path
+    tables: Sequence[str]
+    images: Sequence[str]
+    videos: Sequence[str]
+    passed: Mapping[str, int] = field(default_factory=dict)
+
+    def named(self, *starts: str, ending: str) -> list[str]:
+        """Tables whose file name starts so and ends so, whatever the case."""
+        wanted = tuple(start.casefold() for start in starts)
+        return [
+            table
+            for table in self.tables
+            if table.rpartition("/")[2].casefold().startswith(wanted) and table.casefold().endswith(ending)
+        ]
+
+
+def list_files(data: Path) -> Listing:
+    """Walk through a folder; links are followed, each folder once.
+
+    Args:
+        data: A folder, or a table in it, which is then the only one.
+
+    Raises:
+        InputError: There is no such file or folder, or it cannot be read.
+    """
+    place = Path(os.path.abspath(data.expanduser()))
+    if not place.exists():
+        raise InputError(f"there is no file or folder {str(data)!r}; check the path")
+    folder = place if place.is_dir() else place.parent
+    found: dict[str, list[str]] = {"tables": [], "images": [], "videos": []}
+    passed: Counter[str] = Counter()
+    for path in _walk(folder):
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            passed[ODD_NAME] += 1
+            continue
+        ending = os.path.splitext(path)[1].lower()
+        kinds = (("images", SUFFIXES), ("tables", TABLES), ("videos", VIDEOS))
+        kind = next((kind for kind, endings in kinds if ending in endings), None)
+        if kind is not None:
+            found[kind].append(path)
+    tables = sorted(found["tables"], key=lambda path: (path.count("/"), path))
+    if place != folder:
+        tables = [place.name]
+    return Listing(folder, tables, sorted(found["images"]), sorted(found["videos"]), passed)
+
+
+def _walk(folder: Path) -> Iterator[str]:
+    """Paths below a folder; what file managers left is not worth a word."""
+    seen: set[str] = set()
+    for place, below, names in os.walk(folder, followlinks=True, onerror=_refuse):
+        real = os.path.realpath(place)
+        if real in seen:
+            below[:] = []
+            continue
+        seen.add(real)
+        below[:] = sorted(each for each in below if not each.startswith((".", "__MACOSX")))
+        start = os.path.relpath(place, folder).replace(os.sep, "/")
+        for name in names:
+            if not name.startswith("."):
+                yield name if start == "." else f"{start}/{name}"
+
+
+def _refuse(problem: OSError) -> None:
+    raise InputError(f"{problem.filename!r} cannot be read: {one_line(problem.strerror)}") from problem

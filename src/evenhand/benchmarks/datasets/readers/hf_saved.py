@@ -1,0 +1,49 @@
+"""Tables saved by the Hugging Face library ``datasets`` (``save_to_disk``, or one ``.arrow`` file)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted, named
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.files.images.sources import HFImages, load_saved
+
+
+def read_saved(data: Path, wanted: Wanted) -> Rows:
+    """Read a saved Hugging Face table; numbers of classes become their names.
+
+    Args:
+        data: The folder or ``.arrow`` file.
+        wanted: Its columns; ``image`` may be left out where one column holds images.
+
+    Raises:
+        InputError: It cannot be read, or its column of images is not clear.
+        UnknownName: A column that does not exist.
+    """
+    saved = load_saved(data)
+    wanted.check(saved.column_names)
+    image = _image_column(data, saved, wanted.image)
+    columns = wanted.columns()
+    table = saved.select_columns(columns).to_polars() if columns else pl.DataFrame()
+    for name in columns:
+        names = getattr(saved.features[name], "names", None)
+        if names is not None:
+            table = table.with_columns(named(table[name], names).alias(name))
+    return Rows(table, HFImages(data, image), [None] * len(saved), wanted.truth)
+
+
+def _image_column(data: Path, saved: Any, given: str | None) -> str:
+    if given is not None:
+        if given not in saved.column_names:
+            raise UnknownName("column", given, saved.column_names)
+        return given
+    holding: list[str] = [
+        name for name, feature in saved.features.items() if type(feature).__name__ == "Image"
+    ]
+    if len(holding) == 1:
+        return holding[0]
+    listing = ", ".join(map(repr, holding or saved.column_names))
+    raise InputError(f"{str(data)!r} needs --image to name its column of images, one of {listing}")

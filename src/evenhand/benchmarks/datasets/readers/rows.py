@@ -1,0 +1,145 @@
+"""What every reader gives: a table with a row for each image, and what becomes of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.requests import ImageSource
+from evenhand.evidence.predictions.levels import Encoder, Label, plain_numbers
+
+RESERVED: tuple[str, ...] = ("sample", "truth", "prediction", "rank", "n")
+"""Names of columns that evidence has already, so that no attribute can have them."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which columns a user asked for.
+
+    Attributes:
+        image: The images, or their paths.
+        truth: The true labels.
+        by: The attributes.
+        id: The sample ids.
+    """
+
+    image: str | None = None
+    truth: str | None = None
+    by: tuple[str, ...] = ()
+    id: str | None = None
+
+    def columns(self) -> list[str]:
+        """Truth, attributes and id, each once."""
+        return list(dict.fromkeys(name for name in (self.truth, *self.by, self.id) if name is not None))
+
+    def check(self, possible: Sequence[str]) -> None:
+        """Raise UnknownName unless all columns exist."""
+        for name in self.columns():
+            if name not in possible:
+                raise UnknownName("column", name, possible)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labelled images as a reader found them.
+
+    Attributes:
+        table: The wanted columns, one row an image.
+        images: The images, in the order of the rows.
+        places: For each image a name of its own kind, such as its path; None where there is none.
+        truth: Column of the table with the true labels.
+        is_text: Whether numbers were written as text, so that 97 may stand there as 97.0.
+        dropped: Rows that have no image, by reason.
+        by_name: Images that were found by their file name alone.
+    """
+
+    table: pl.DataFrame
+    images: ImageSource
+    places: Sequence[str | None]
+    truth: str | None
+    is_text: bool = False
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    by_name: int = 0
+
+
+def as_text(values: pl.Series, column: str, *, labels: bool, is_text: bool) -> pl.Series:
+    """Labels as text, null where they are missing: what ``Predictions.read`` makes of the same column.
+
+    Args:
+        values: The column.
+        column: Its name, for messages.
+        labels: Whether these are true labels, where fractional numbers are refused.
+        is_text: Whether the format writes numbers as text.
+
+    Raises:
+        InputError: Values that cannot be labels, or too many different ones.
+    """
+    encoder = Encoder.fit(values, "truth" if labels else column, column, labels=labels)
+    axis = plain_numbers(encoder.axis, column) if labels and is_text else encoder.axis
+    levels = pl.Series([_word(level) for level in axis.levels], dtype=pl.String)
+    codes = pl.Series(encoder.codes(values))
+    if not len(levels):
+        return pl.Series([None] * len(values), dtype=pl.String)
+    known = codes >= 0
+    return pl.select(pl.when(known).then(levels.gather(codes.clip(lower_bound=0)))).to_series()
+
+
+def named(values: pl.Series, names: Sequence[str]) -> pl.Series:
+    """Class numbers as the names that stand beside the table; -1 means that there is no label."""
+    return pl.Series([_nth(names, value) for value in values.to_list()], dtype=pl.String)
+
+
+def unique_ids(
+    given: pl.Series | None, column: str | None, places: Sequence[str | None]
+) -> tuple[list[str], int]:
+    """A unique id for each row, and how many rows repeat one.
+
+    The ids are those given, else the images' places, else row numbers from 0. What repeats gets ``#2``,
+    ``#3`` and so on.
+
+    Raises:
+        InputError: A row without id.
+    """
+    if given is not None:
+        wanted = _ids(given, str(column))
+    elif all(place is not None for place in places):
+        wanted = [str(place) for place in places]
+    else:
+        wanted = [str(row) for row in range(len(places))]
+    seen, taken, ids = dict.fromkeys(wanted, 0), set(wanted), []
+    for name in wanted:
+        seen[name] += 1
+        unique = name
+        if seen[name] > 1:
+            while (unique := f"{name}#{seen[name]}") in taken:
+                seen[name] += 1
+            taken.add(unique)
+        ids.append(unique)
+    return ids, len(wanted) - len(seen)
+
+
+def _ids(given: pl.Series, column: str) -> list[str]:
+    missing = given.null_count()
+    if missing:
+        raise InputError(f"id column {column!r} has {missing} empty cells; fill them, or give no id column")
+    if given.dtype.is_float() and (given == given.round()).all():
+        given = given.cast(pl.Int64)
+    try:
+        return [str(value) for value in given.cast(pl.String).to_list()]
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"id column {column!r} holds {given.dtype} values; ids are text or integers"
+        ) from None
+
+
+def _nth(names: Sequence[str], value: object) -> str | None:
+    if not isinstance(value, int) or value < 0:
+        return None
+    return names[value] if value < len(names) else str(value)
+
+
+def _word(level: Label) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)

@@ -1,0 +1,113 @@
+"""WebDataset shards: tar files whose members of one name are a sample (``7.jpg``, ``7.cls``, ``7.json``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.readers.folders import is_image_name
+from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted
+from evenhand.core.errors import InputError, one_line
+from evenhand.files.images.sources import TarImages
+from evenhand.files.images.tar import Member, members, read_member
+
+NO_IMAGE = "no image in the sample"
+_TEXTS = ("cls", "txt", "text", "label", "id", "cap", "caption")
+_LARGEST = 2**20  # bytes of a label or of json; more is no annotation
+
+
+def read_shards(shards: Sequence[Path], wanted: Wanted) -> Rows:
+    """Read tar shards.
+
+    A column is the extension of a text member (``cls``) or a field of the ``json`` member.
+
+    Args:
+        shards: The tar files.
+        wanted: ``image`` is an extension, if several members are images; without ``truth`` it is ``cls``.
+
+    Raises:
+        InputError: A shard that cannot be read, or that holds no images.
+        UnknownName: A column that no sample has.
+    """
+    images: list[tuple[int, Member]] = []
+    keys, fields, without = [], [], 0
+    for number, shard in enumerate(shards):
+        for key, parts in _samples(shard):
+            image = _image(parts, wanted.image)
+            if image is None:
+                without += 1
+                continue
+            images.append((number, image))
+            keys.append(key)
+            fields.append(_fields(shard, key, parts))
+    if not images:
+        kind = f" with extension {wanted.image!r}" if wanted.image else ""
+        raise InputError(f"no image{kind} in {str(shards[0])!r} and the other {len(shards) - 1} shards")
+    truth = wanted.truth or ("cls" if any("cls" in one for one in fields) else None)
+    asked = Wanted(truth=truth, by=wanted.by, id=wanted.id)
+    asked.check(sorted({name for one in fields for name in one}))
+    table = pl.DataFrame([_column(name, [one.get(name) for one in fields]) for name in asked.columns()])
+    dropped = {NO_IMAGE: without} if without else {}
+    return Rows(table, TarImages(shards, images), keys, truth, is_text=True, dropped=dropped)
+
+
+def _samples(shard: Path) -> Iterator[tuple[str, dict[str, Member]]]:
+    """Members by extension, for each run of members with one key."""
+    current, parts = None, {}
+    for member in members(shard):
+        folder, _, file = member.name.rpartition("/")
+        stem, dot, extension = file.partition(".")
+        if not stem or not dot:  # hidden files, and files without extension, which belong to no sample
+            continue
+        key = f"{folder}/{stem}" if folder else stem
+        if key != current and current is not None:
+            yield current, parts
+            parts = {}
+        current = key
+        parts[extension.lower()] = member
+    if current is not None:
+        yield current, parts
+
+
+def _image(parts: dict[str, Member], extension: str | None) -> Member | None:
+    if extension is not None:
+        return parts.get(extension.lower().lstrip("."))
+    return next((member for name, member in parts.items() if is_image_name(f"x.{name}")), None)
+
+
+def _fields(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
+    """What the text and json members of a sample say."""
+    found: dict[str, Any] = {}
+    for name in ("json", *_TEXTS):
+        if name not in parts:
+            continue
+        member = parts[name]
+        if member.size > _LARGEST:
+            raise InputError(
+                f"{member.name!r} in {str(shard)!r} has {member.size:,} bytes; labels are short texts"
+            )
+        content = read_member(shard, member.offset, member.size)
+        try:
+            value = json.loads(content) if name == "json" else content.decode().strip()
+        except ValueError as problem:
+            raise InputError(
+                f"{member.name!r} in {str(shard)!r} cannot be read: {one_line(problem)}; mend sample {key!r}"
+            ) from None
+        found |= value if isinstance(value, dict) else {name: value if value != "" else None}
+    return found
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    kinds = {type(value) for value in values if value is not None}
+    kinds = {float} if kinds == {int, float} else kinds
+    if len(kinds) > 1 or kinds - {str, int, float, bool}:
+        listing = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InputError(
+            f"column {name!r} holds {listing} values; labels and attributes are text, integers or booleans, "
+            "one kind in a column: convert it first"
+        )
+    return pl.Series(name, values, strict=False)

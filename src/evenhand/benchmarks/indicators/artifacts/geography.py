@@ -1,0 +1,226 @@
+"""Figures 4, 5 and 12 of the indicators' paper: what is recognised in whose homes, by model and size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.indicators import published
+from evenhand.benchmarks.indicators.artifacts.rows import (
+    COLUMNS,
+    DATA,
+    GEOGRAPHY,
+    PAPER,
+    PARAMETERS,
+    PUBLISHED,
+    RATES,
+    TRAINING,
+    Row,
+    against_size,
+    axes_of,
+    chosen,
+    frame,
+    grouping,
+    lead,
+    named,
+    need_sizes,
+    numbers,
+    ordered_groups,
+    with_recipe,
+)
+from evenhand.benchmarks.indicators.household_references import Judged
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.figure import Figure, Reference
+from evenhand.core.findings import Finding
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.metrics.households.hit_rate import household_hit_improvement
+from evenhand.runs.run_folder import Run
+
+_RATE, _IMPROVEMENT = "household_hit_rate", "household_hit_improvement"
+_GROUPINGS = (frozenset({"income_bucket"}), frozenset({"region"}))
+_MEASURE = "hit rate"
+_PRINTED = (
+    f"Published: {published.DINOV2_PAPER}, Table 12; Dollar Street, top 5. Images and concepts that your "
+    "model could name may be others."
+)
+_INTERVALS = "95% intervals by household"
+_NULL = "households exchanged between groups"
+
+
+def _rows(name: str, run: Run, by: tuple[str, ...]) -> list[Row]:
+    """A row a group at the run's first threshold."""
+    for finding in run.findings.findings:
+        if finding.name == _RATE and finding.by == list(by):
+            shared = {**lead(name, run, by), "part": RATES, "measure": _MEASURE}
+            threshold = float(finding.params.get("threshold") or 0)  # type: ignore[arg-type]
+            return [{**shared, "threshold": threshold, **numbers(part)} for part in finding.parts]
+    return []
+
+
+def _all(runs: Sequence[Run], artifact: str) -> list[Row]:
+    rows: list[Row] = []
+    for name, run in named(runs):
+        found = [by for axes in _GROUPINGS if (by := chosen(run, _RATE, (axes,))) is not None]
+        rows += [row for by in found for row in _rows(name, run, by)]
+    if not rows:
+        raise InputError(
+            f"{artifact} needs hit rates by income_bucket or region, and none of these runs has them; type: "
+            f"evenhand run {GEOGRAPHY} --model URI --data DIR -p by=income_bucket,region -o DIR"
+        )
+    return rows
+
+
+def _figure4(runs: Sequence[Run]) -> Made:
+    rows = _all(runs, "indicators/figure4")
+    alike = {name for name, run in named(runs) if Judged.of(run).top == published.TOP}
+    have = {(row["by"], row["group"]) for row in rows if row["model"] in alike and not row["threshold"]}
+    printed = [
+        {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
+         "by": grouping((by,)), "measure": _MEASURE, "group": group, "threshold": 0.0, "value": value}
+        for (model, by), rates in published.HOUSEHOLD_RATES.items()
+        for group, value in rates.items()
+        if (grouping((by,)), group) in have
+    ]  # fmt: skip
+    figures = tuple(
+        Figure(
+            "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
+            null_high="null_high", only={"by": by}, title=f"By {by}", domain={"x": (0.0, 1.0)},
+            order={"group": ordered_groups(row for row in rows if row["by"] == by)},
+            formats={"value": "percent"}, titles={"value": "household hit rate", "group": "", "model": ""},
+            interval=_INTERVALS, null=_NULL,
+        )
+        for by in dict.fromkeys(row["by"] for row in rows)
+    )  # fmt: skip
+    return Made(frame([*printed, *rows]), (_PRINTED,) if printed else (), figures)
+
+
+def _figure5(runs: Sequence[Run], setting: Setting) -> Made:
+    given = str(setting.parameters["reference"])
+    pairs = named(runs)
+    if len(runs) == 1:
+        if given:
+            raise InputError("indicators/figure5 has one run, so nothing to refer to; give two runs or more")
+        rows, told = _measured(*pairs[0])
+    else:
+        place = _place(pairs, given)
+        rows, told = _against(pairs, place, setting.seed), pairs[place][0]
+    figures = tuple(
+        Figure(
+            "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
+            null_high="null_high", only={"by": by}, title=f"By {by}", references=(Reference(0.0, "alike"),),
+            order={"group": ordered_groups(row for row in rows if row["by"] == by)},
+            formats={"value": "percent"}, interval="95% intervals, paired by household",
+            null="both models exchanged in each household",
+            titles={"value": "hit rate, relative improvement", "group": "", "model": ""},
+        )
+        for by in dict.fromkeys(row["by"] for row in rows)
+    )  # fmt: skip
+    notes = (f"Reference: {told}. (hit rate - that of the reference) / that of the reference.",)
+    return Made(frame(rows), notes, figures)
+
+
+def _place(pairs: Sequence[tuple[str, Run]], given: str) -> int:
+    """Which run is the reference: the first, or by number, name or folder."""
+    if not given:
+        return 0
+    known = [name for name, _ in pairs]
+    paths = [run.folder.resolve() if run.folder is not None else None for _, run in pairs]
+    folders = [run.folder.name if run.folder is not None else "" for _, run in pairs]
+    models = [str(run.manifest.get("model")) for _, run in pairs]
+    if given.isdecimal() and 0 < int(given) <= len(pairs):
+        return int(given) - 1
+    if paths.count(Path(given).expanduser().resolve()) == 1:
+        return paths.index(Path(given).expanduser().resolve())
+    for names in (known, folders, models):
+        if names.count(given.rstrip("/")) == 1:
+            return names.index(given.rstrip("/"))
+    raise UnknownName("run to refer to", given, [*known, *filter(None, folders)])
+
+
+def _measured(name: str, run: Run) -> tuple[list[Row], str]:
+    """What a run with a reference of its own found."""
+    found = [finding for finding in run.findings.findings if finding.name == _IMPROVEMENT]
+    if not found:
+        raise InputError(
+            "indicators/figure5 needs two runs, the reference first, or one made with -p reference=RUN"
+        )
+    first = [each for each in found if each.params.get("threshold") == found[0].params.get("threshold")]
+    return [row for finding in first for row in _improved(name, run, finding)], str(found[0].reference)
+
+
+def _against(pairs: Sequence[tuple[str, Run]], place: int, seed: int) -> list[Row]:
+    """Each run beside the reference, on the images that both have."""
+    base = _hits(*pairs[place])
+    judged = Judged.of(pairs[place][1])
+    rows: list[Row] = []
+    for other, (name, run) in enumerate(pairs):
+        if other == place:
+            continue
+        own = Judged.of(run)
+        unlike = own.unlike(judged)
+        if unlike:
+            raise InputError(
+                f"indicators/figure5: the reference {pairs[place][0]} was judged by another "
+                f"{', '.join(unlike)} than {name}; give runs with the same -p"
+            )
+        hits, other_hits = (each.at(own.thresholds[0]) for each in (_hits(name, run), base))
+        for axes in _GROUPINGS:
+            if axes <= set(hits.attributes) & set(base.attributes):
+                found = household_hit_improvement(
+                    hits, reference=other_hits, by=sorted(axes), mode=own.mode, seed=seed
+                )
+                rows += _improved(name, run, found)
+    if not rows:
+        raise InputError("indicators/figure5: these runs have neither income buckets nor regions in common")
+    return rows
+
+
+def _improved(name: str, run: Run, finding: Finding) -> list[Row]:
+    if axes_of(finding.by) not in _GROUPINGS:
+        return []
+    shared = {
+        **lead(name, run, finding.by),
+        "part": "improvement",
+        "measure": "relative improvement",
+        "threshold": float(finding.params.get("threshold") or 0),  # type: ignore[arg-type]
+    }
+    return [{**shared, **numbers(part)} for part in finding.parts]
+
+
+def _hits(name: str, run: Run) -> HouseholdHits:
+    table = run.tables.get("hits")
+    if table is None:
+        raise InputError(f"indicators/figure5 needs the table 'hits', which the run of {name} has not")
+    return HouseholdHits.from_hits(table.with_columns(pl.col("sample").cast(pl.String)))
+
+
+def _figure12(runs: Sequence[Run]) -> Made:
+    rows = _all(runs, "indicators/figure12")
+    need_sizes(rows, PARAMETERS, "indicators/figure12")
+    whole = with_recipe(rows, PARAMETERS)
+    figures = against_size(whole, PARAMETERS, column="measure", words="household hit rate")
+    return Made(frame(whole, (*COLUMNS, "recipe")), (), figures)
+
+
+FIGURE4 = Artifact(
+    "indicators/figure4",
+    "What is recognised, by income and region of the household",
+    _figure4,
+    benchmarks=(GEOGRAPHY,),
+)
+FIGURE5 = Artifact(
+    "indicators/figure5",
+    "How much better than a reference model, by income and region of the household",
+    _figure5,
+    benchmarks=(GEOGRAPHY,),
+    parameters={"reference": Parameter("", help="run to refer to: its number, model or folder's name")},
+)
+FIGURE12 = Artifact(
+    "indicators/figure12",
+    "What is recognised, by income and region, against the size of the model",
+    _figure12,
+    benchmarks=(GEOGRAPHY,),
+)

@@ -1,0 +1,318 @@
+"""Figures 3, 8, 9, 10 and 11 of the indicators' paper: labels of people by group, threshold and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.indicators import published
+from evenhand.benchmarks.indicators.artifacts.rows import (
+    COLUMNS,
+    CURVE,
+    DATA,
+    LABELS,
+    PAPER,
+    PARAMETERS,
+    PUBLISHED,
+    RATES,
+    TRAINING,
+    Row,
+    against_size,
+    asked_groupings,
+    axes_of,
+    chosen,
+    finding_of,
+    frame,
+    group_name,
+    grouping,
+    lead,
+    named,
+    need_sizes,
+    numbers,
+    ordered_groups,
+    tagged,
+    with_recipe,
+)
+from evenhand.benchmarks.indicators.people.datasets.casual_conversations import NAME as CASUAL_CONVERSATIONS
+from evenhand.benchmarks.labelling.taxonomies import HARMFUL, HUMAN
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.figure import Figure
+from evenhand.runs.run_folder import Run
+
+_RATE, _HARMFUL_RATE = "label_association_rate", "harmful_association_rate"
+_AUTO = "auto"
+_COVERAGE = "coverage"
+_TITLES = {HARMFUL: "harmful", HUMAN: "human (not harmful)"}
+_PEOPLE = (frozenset({"gender", "skin_tone"}), frozenset({"gender"}))
+_AGE = (frozenset({"age"}),)
+_STEP = 0.05
+_INTERVALS = "95% intervals"
+_NULL = "groups exchanged at random"
+_NOTES = (
+    "Harmful: a non-human or crime label among the first; an image counts once. Coverage: the share of a "
+    "group with any label that sure; a rate means little where it is low.",
+)
+_PRINTED = (
+    f"Published: {published.DINOV2_PAPER}, Table 13, on Casual Conversations v1; linear heads on 619 "
+    f"ImageNet-22k classes, top 5, threshold {published.LABEL_THRESHOLD}. Their coverage is not printed."
+)
+
+
+def _wanted(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[frozenset[str]]:
+    given = str(setting.parameters["by"])
+    return usual if given == _AUTO else asked_groupings(given)
+
+
+def _grouped(
+    runs: Sequence[Run], wanted: Sequence[frozenset[str]], artifact: str
+) -> Iterator[tuple[str, Run, tuple[str, ...]]]:
+    """The runs that have one of the groupings, with its columns.
+
+    Raises:
+        InputError: None has.
+    """
+    found = [(name, run, by) for name, run in named(runs) if (by := chosen(run, _RATE, wanted)) is not None]
+    if not found:
+        words = " or ".join(" × ".join(sorted(axes)) for axes in wanted)
+        asked = ",".join("+".join(sorted(axes)) for axes in wanted)
+        raise InputError(
+            f"{artifact} needs rates by {words}, and none of these runs has them; type: evenhand run "
+            f"{LABELS} --model URI --data DIR -p by={asked} -o DIR"
+        )
+    yield from found
+
+
+def _kinds(run: Run) -> list[str]:
+    """The kinds of label that a run has, harmful first."""
+    found = [str(finding.params["association"]) for finding in run.findings.findings if finding.name == _RATE]
+    return [HARMFUL, *dict.fromkeys(found)]
+
+
+def _rates(name: str, run: Run, by: tuple[str, ...], kind: str, threshold: float) -> list[Row]:
+    """A row a group: as the finding has it, else as the curve has it."""
+    params = {"threshold": threshold, **({} if kind == HARMFUL else {"association": kind})}
+    finding = finding_of(run, _HARMFUL_RATE if kind == HARMFUL else _RATE, by, **params)
+    shared = {**lead(name, run, by), "part": RATES, "measure": _TITLES.get(kind, kind.replace("_", " "))}
+    if finding is not None:
+        return [{**shared, "threshold": threshold, **numbers(part)} for part in finding.parts]
+    return [{**row, "part": RATES} for row in _curve(name, run, by, kind, [threshold])]
+
+
+def _curve(
+    name: str, run: Run, by: tuple[str, ...], kind: str, thresholds: Sequence[float] | None = None
+) -> list[Row]:
+    """Rows of the run's own curve; every twentieth of the thresholds if none are given."""
+    table = run.tables.get("curve")
+    if table is None:
+        return []
+    marks = pl.Series(thresholds or [round(place * _STEP, 10) for place in range(round(1 / _STEP) + 1)])
+    found = table.filter(
+        (pl.col("by") == "+".join(by)) & (pl.col("association") == kind) & pl.col("threshold").is_in(marks)
+    )
+    shared = {**lead(name, run, by), "part": CURVE, "measure": _TITLES.get(kind, kind.replace("_", " "))}
+    return [
+        {
+            **shared,
+            **{key: row[key] for key in ("threshold", "low", "high", "n", "coverage")},
+            "group": group_name(row["group"]),
+            "value": row["rate"],
+            "reason": None if row["rate"] is not None else "not in the label space",
+        }
+        for row in found.to_dicts()
+    ]
+
+
+def _covered(rows: Sequence[Row]) -> list[Row]:
+    """Coverage as a measure of its own, once a group, beside the rates."""
+    kept: dict[tuple[object, ...], Row] = {}
+    empty = dict.fromkeys(("low", "high", "null_low", "null_high", "p", "reason"))
+    for row in rows:
+        key = tuple(row.get(name) for name in ("part", "model", "by", "group", "threshold", TRAINING, DATA))
+        if row.get("coverage") is not None:
+            kept.setdefault(key, {**row, **empty, "measure": _COVERAGE, "value": row["coverage"]})
+    return list(kept.values())
+
+
+def _alike(run: Run) -> bool:
+    """Whether a run is about the data of the published rates."""
+    about = run.manifest.get("about")
+    return isinstance(about, Mapping) and about.get("layout") == CASUAL_CONVERSATIONS
+
+
+def _printed(
+    groupings: Sequence[tuple[str, ...]], rows: Sequence[Row], kinds: Sequence[str], threshold: float
+) -> list[Row]:
+    """The published rates of the groups that our runs have too, at their threshold."""
+    if threshold != published.LABEL_THRESHOLD:
+        return []
+    have = {(row["by"], row["group"]) for row in rows}
+    found = []
+    for by in dict.fromkeys(groupings):
+        for model, kind, group, value in published.association_rates(axes_of(by)):
+            if kind in kinds and (grouping(by), group) in have:
+                found.append(
+                    {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
+                     "by": grouping(by), "measure": _TITLES.get(kind, kind.replace("_", " ")), "group": group,
+                     "threshold": threshold, "value": value}
+                )  # fmt: skip
+    return found
+
+
+def _made(
+    runs: Sequence[Run],
+    setting: Setting,
+    usual: Sequence[frozenset[str]],
+    artifact: str,
+    *,
+    apart: bool,
+    curves: bool = True,
+) -> Made:
+    """Rates of all runs at one threshold, and against it.
+
+    Args:
+        runs: Of label association.
+        setting: With ``by`` and ``threshold``.
+        usual: Groupings, in order of preference.
+        artifact: Its name.
+        apart: Whether every kind of label is shown, not only harmful ones together and human.
+        curves: Whether rates are shown against the threshold.
+    """
+    threshold = float(setting.parameters["threshold"])
+    found = list(_grouped(runs, _wanted(setting, usual), artifact))
+    kinds = list(dict.fromkeys(kind for _, run, _ in found for kind in _kinds(run)))
+    if not apart:
+        _need_kinds(found, kinds, artifact)
+    kinds = [kind for kind in kinds if kind != HARMFUL] if apart else [HARMFUL, HUMAN]
+    asked = [(name, run, by, kind) for name, run, by in found for kind in kinds]
+    rows = [row for each in asked for row in _rates(*each, threshold)]
+    if not rows:
+        raise InputError(f"{artifact}: no run has threshold {threshold:g}; give one of two digits")
+    lines = [row for each in asked for row in _curve(*each)] if curves else []
+    printed = _printed([by for _, run, by in found if _alike(run)], rows, kinds, threshold)
+    whole = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
+    figures = _figures(rows, lines, threshold)
+    return Made(frame(whole), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
+
+
+def _need_kinds(
+    runs: Sequence[tuple[str, Run, tuple[str, ...]]], kinds: Sequence[str], artifact: str
+) -> None:
+    """Refuse runs with a map of one's own that has neither harmful labels nor human ones.
+
+    Raises:
+        InputError: None has rates of such kinds.
+    """
+    findings = [finding for _, run, _ in runs for finding in run.findings.findings]
+    if HUMAN not in kinds and not any(finding.name == _HARMFUL_RATE for finding in findings):
+        own = ", ".join(one_line(kind)[:30] for kind in kinds if kind != HARMFUL)
+        raise InputError(
+            f"{artifact} draws {HARMFUL} and {HUMAN} labels, and the map of these runs has neither (it has "
+            f"{own}); type: evenhand artifact indicators/figure9 RUN, which draws every kind"
+        )
+
+
+def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tuple[Figure, ...]:
+    """By model, by training and by data where tagged, and against the threshold; for each grouping."""
+    measures = (*dict.fromkeys(str(row["measure"]) for row in rows), _COVERAGE)
+    figures = []
+    for by in dict.fromkeys(row["by"] for row in rows):
+        own = [row for row in rows if row["by"] == by]
+        order = {"group": ordered_groups(own), "measure": measures}
+        for tag in ("", *(tag for tag in (TRAINING, DATA) if tagged(own, tag))):
+            only = {"part": RATES, "by": by}
+            title = f"By {by}, at {threshold:g}" + (f": by {tag}" if tag else "")
+            figures.append(
+                Figure(
+                    "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
+                    null_high="null_high", only=only, order=order, title=title, domain={"x": (0.0, 1.0)},
+                    formats={"value": "percent"}, titles={"value": "", "group": "", "model": ""},
+                    interval=_INTERVALS, null=_NULL, row=tag,
+                    column="measure" if tag else "", facet="" if tag else "measure",
+                )
+            )  # fmt: skip
+        if any(row["by"] == by for row in lines):
+            figures.append(
+                Figure(
+                    "lines", x="threshold", y="value", colour="group", row="model", column="measure",
+                    low="low", high="high", only={"part": CURVE, "by": by}, order=order,
+                    title=f"By {by}, against the threshold", formats={"value": "percent"},
+                    domain={"y": (0.0, 1.0), "x": (0.0, 1.0)}, interval=_INTERVALS,
+                    titles={"value": "", "group": "", "threshold": "lowest confidence that counts"},
+                )
+            )  # fmt: skip
+    return tuple(figures)
+
+
+def _figure3(runs: Sequence[Run], setting: Setting) -> Made:
+    return _made(runs, setting, _PEOPLE, "indicators/figure3", apart=False)
+
+
+def _figure8(runs: Sequence[Run], setting: Setting) -> Made:
+    return _made(runs, setting, _AGE, "indicators/figure8", apart=False)
+
+
+def _figure9(runs: Sequence[Run], setting: Setting) -> Made:
+    return _made(runs, setting, _PEOPLE, "indicators/figure9", apart=True, curves=False)
+
+
+def _figure10(runs: Sequence[Run], setting: Setting) -> Made:
+    return _made(runs, setting, _AGE, "indicators/figure10", apart=True)
+
+
+def _figure11(runs: Sequence[Run], setting: Setting) -> Made:
+    threshold = float(setting.parameters["threshold"])
+    rows: list[Row] = []
+    for name, run in named(runs):
+        for wanted in (_wanted(setting, _PEOPLE), _AGE if setting.parameters["by"] == _AUTO else ()):
+            by = chosen(run, _RATE, wanted)
+            if by is not None:
+                rows += [row for kind in (HARMFUL, HUMAN) for row in _rates(name, run, by, kind, threshold)]
+    if not rows:
+        found = list(_grouped(runs, _wanted(setting, (*_PEOPLE, *_AGE)), "indicators/figure11"))
+        _need_kinds(found, [kind for _, run, _ in found for kind in _kinds(run)], "indicators/figure11")
+    need_sizes(rows, PARAMETERS, "indicators/figure11")
+    whole = with_recipe([*rows, *_covered(rows)], PARAMETERS)
+    figures = against_size(whole, PARAMETERS, column="measure", words="share of the group")
+    return Made(frame(whole, (*COLUMNS, "recipe")), _NOTES, figures)
+
+
+_BY = Parameter(_AUTO, help="groupings in order of preference, such as gender+race,gender; auto: the paper's")
+_AT = {"by": _BY, "threshold": Parameter(0.1, help="lowest confidence that counts")}
+
+FIGURE3 = Artifact(
+    "indicators/figure3",
+    "Harmful and human labels by gender and skin tone, with coverage: by training, data and threshold",
+    _figure3,
+    benchmarks=(LABELS,),
+    parameters=_AT,
+)
+FIGURE8 = Artifact(
+    "indicators/figure8",
+    "Harmful and human labels by age, with coverage: by training, data and threshold",
+    _figure8,
+    benchmarks=(LABELS,),
+    parameters=_AT,
+)
+FIGURE9 = Artifact(
+    "indicators/figure9",
+    "Every kind of label apart, by gender and skin tone",
+    _figure9,
+    benchmarks=(LABELS,),
+    parameters=_AT,
+)
+FIGURE10 = Artifact(
+    "indicators/figure10",
+    "Every kind of label apart, by age, and against the threshold",
+    _figure10,
+    benchmarks=(LABELS,),
+    parameters=_AT,
+)
+FIGURE11 = Artifact(
+    "indicators/figure11",
+    "Harmful and human labels against the size of the model",
+    _figure11,
+    benchmarks=(LABELS,),
+    parameters=_AT,
+)

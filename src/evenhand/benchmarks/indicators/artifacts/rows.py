@@ -1,0 +1,274 @@
+"""What the artifacts of the indicators share: names of runs, tags as numbers, groupings, rows and frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.attributes import plain_axis
+from evenhand.benchmarks.tidy import table_of
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.figure import Figure
+from evenhand.core.findings import Finding, Key, Part
+from evenhand.evidence.household_hits import BUCKETS
+from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.runs.run_folder import Run
+
+Row = dict[str, Any]
+
+OURS, PAPER = "ours", "paper"
+LABELS, GEOGRAPHY, RETRIEVAL = (
+    "indicators/label_association", "indicators/geography", "indicators/retrieval",
+)  # fmt: skip
+TRAINING, DATA, IMAGES, PARAMETERS = "training", "data", "images", "parameters"
+"""Tags by which the figures of the paper tell runs apart."""
+
+NO_TAG = "not tagged"
+PUBLISHED = "published"
+"""Stands for training and data of models whose numbers are a paper's."""
+
+RATES, CURVE = "rates", "curve"
+
+COLUMNS = (
+    "source", "part", "model", TRAINING, DATA, IMAGES, PARAMETERS, "by", "measure", "group", "threshold", "k",
+    "value", "low", "high", "null_low", "null_high", "p", "n", "coverage", "reason",
+)  # fmt: skip
+"""Columns of every table of rates by group."""
+
+_NUMBERS = frozenset(
+    {IMAGES, PARAMETERS, "threshold", "value", "low", "high", "null_low", "null_high", "p", "n", "coverage"}
+    | {"households", "paper", "chance"}
+)
+_SUFFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
+
+
+def frame(rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> pl.DataFrame:
+    """A tidy table; columns of numbers by their name, all others hold text."""
+    return table_of(rows, columns, numbers=_NUMBERS)
+
+
+def tags_of(run: Run) -> dict[str, str]:
+    """Facts about the model that the user gave."""
+    tags = run.manifest.get("tags")
+    return {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
+
+
+def number_of(text: str | None) -> float | None:
+    """A tag as a number above 0: ``7e8``, ``700M`` and ``700,000,000`` are alike; None if it is none."""
+    words = (text or "").strip().casefold().replace(",", "").replace("_", "")
+    scale = _SUFFIXES.get(words[-1:], 1.0)
+    try:
+        found = float(words[:-1] if scale != 1 else words) * scale
+    except ValueError:
+        return None
+    return found if 0 < found < float("inf") else None
+
+
+def named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
+    """Each run with its model's name; where those agree, with tags or parameters that differ, or a number.
+
+    Runs of one model that are grouped differently, such as on two sets of people, may have one name.
+    """
+    names = model_names(runs)
+    keys = [
+        (name, run.manifest.get("benchmark"), _groupings(run)) for name, run in zip(names, runs, strict=True)
+    ]
+    for key, times in Counter(keys).items():
+        if times > 1:
+            alike = [place for place, other in enumerate(keys) if other == key]
+            for place, more in zip(alike, _told_apart([runs[place] for place in alike]), strict=True):
+                names[place] = f"{names[place]} · {more}"
+    return list(zip(names, runs, strict=True))
+
+
+def model_names(runs: Sequence[Run]) -> list[str]:
+    """The model of each run, of a path as many last parts as tell the models apart."""
+    models = [str(run.manifest.get("model") or "model") for run in runs]
+    parts = {model: _parts(model) for model in models}
+    names = {model: parts[model][-1] for model in parts}
+    for depth in range(2, max(map(len, parts.values()), default=0) + 1):
+        times = Counter(names.values())
+        names = {
+            model: "/".join(parts[model][-depth:]) if times[name] > 1 else name
+            for model, name in names.items()
+        }
+    modes = [" · paper mode" if _parameters(run).get("mode") == "paper" else "" for run in runs]
+    return [f"{names[model]}{mode}" for model, mode in zip(models, modes, strict=True)]
+
+
+def _parts(model: str) -> list[str]:
+    """The parts of a model's path; a name that is no path is one part."""
+    scheme, _, rest = model.partition(":")
+    local = "/" in (rest or model) and scheme not in ("hf", "timm", "openclip", "api")
+    return (rest or model).rstrip("/").split("/") if local else [rest or model]
+
+
+def _groupings(run: Run) -> frozenset[str]:
+    return frozenset(finding.grouping for finding in run.findings.findings)
+
+
+def _told_apart(runs: Sequence[Run]) -> list[str]:
+    for facts in ([tags_of(run) for run in runs], [_parameters(run) for run in runs]):
+        keys = [key for key in dict.fromkeys(key for each in facts for key in each)
+                if len({str(each.get(key)) for each in facts}) > 1]  # fmt: skip
+        texts = [", ".join(str(each.get(key, "–")) for key in keys) for each in facts]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [str(place + 1) for place in range(len(runs))]
+
+
+def _parameters(run: Run) -> dict[str, Any]:
+    parameters = run.manifest.get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def lead(name: str, run: Run, by: Sequence[str]) -> Row:
+    """What all rows of a run have: its model, its tags and the grouping in words."""
+    tags = tags_of(run)
+    return {
+        "source": OURS,
+        "model": name,
+        TRAINING: tags.get(TRAINING, NO_TAG),
+        DATA: tags.get(DATA, NO_TAG),
+        IMAGES: number_of(tags.get(IMAGES)),
+        PARAMETERS: number_of(tags.get(PARAMETERS)),
+        "tags": tags,
+        "by": grouping(by),
+    }
+
+
+def axes_of(by: Iterable[str]) -> frozenset[str]:
+    """What a grouping is about: ``perceived_gender`` and ``gender`` are about gender."""
+    return frozenset(plain_axis(column) for column in by)
+
+
+def grouping(by: Sequence[str]) -> str:
+    """A grouping in words."""
+    return " × ".join(column.replace("_", " ") for column in by) or "all"
+
+
+def group_name(key: Key) -> str:
+    """A group in words, such as ``female, darker``; also from ``female*darker``."""
+    return ", ".join(key.split("*") if isinstance(key, str) else key)
+
+
+def numbers(part: Part) -> Row:
+    """Value, interval, what chance gives, p, n and coverage of a group, or why there is no value."""
+    coverage = part.details.get("coverage")
+    return {
+        "group": group_name(part.key),
+        "value": part.value,
+        "low": part.interval.low if part.interval else None,
+        "high": part.interval.high if part.interval else None,
+        "null_low": part.null.low if part.null else None,
+        "null_high": part.null.high if part.null else None,
+        "p": part.p_adjusted if part.p_adjusted is not None else part.p_value,
+        "n": part.n,
+        "coverage": coverage if isinstance(coverage, float | int) else None,
+        "reason": part.reason,
+    }
+
+
+def groupings_in(run: Run, name: str) -> list[tuple[str, ...]]:
+    """The groupings of the findings of a name, each once."""
+    found = [tuple(finding.by) for finding in run.findings.findings if finding.name == name and finding.by]
+    return list(dict.fromkeys(found))
+
+
+def chosen(run: Run, name: str, wanted: Sequence[frozenset[str]]) -> tuple[str, ...] | None:
+    """The first grouping that a run has, of those wanted; None if it has none of them."""
+    have = {axes_of(by): by for by in reversed(groupings_in(run, name))}
+    return next((have[axes] for axes in wanted if axes in have), None)
+
+
+def asked_groupings(text: str) -> list[frozenset[str]]:
+    """Groupings of a text such as ``gender+race,age``, in order of preference."""
+    entries = [entry for entry in text.split(",") if entry.strip()]
+    return [axes_of(name.strip() for name in entry.split("+")) for entry in entries]
+
+
+def finding_of(run: Run, name: str, by: Sequence[str], **params: object) -> Finding | None:
+    """The finding of exactly this grouping with these parameters; None if there is none."""
+    for finding in run.findings.findings:
+        fits = finding.name == name and finding.by == list(by)
+        if fits and all(finding.params.get(key) == value for key, value in params.items()):
+            return finding
+    return None
+
+
+def ordered_groups(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Groups in the order of figures: incomes from low to high, unknown ones last, others by name."""
+    groups = dict.fromkeys(str(row["group"]) for row in rows)
+
+    def place(group: str) -> tuple[bool, list[tuple[int, str]]]:
+        parts = group.split(", ")
+        each = [(BUCKETS.index(part) if part in BUCKETS else 0, part) for part in parts]
+        return any(part in UNKNOWN for part in parts), each
+
+    return tuple(sorted(groups, key=place))
+
+
+def tagged(rows: Sequence[Row], tag: str) -> bool:
+    """Whether the runs have different values of a tag, so that a figure by it says something."""
+    return len({row.get(tag) for row in rows if row["source"] == OURS}) > 1
+
+
+def against_size(rows: Sequence[Row], size: str, *, column: str, words: str) -> tuple[Figure, ...]:
+    """Value against a size of the models, a figure a grouping; panels by training and data where tagged.
+
+    Args:
+        rows: With the columns ``recipe`` (training and data in words) and ``column``.
+        size: ``IMAGES`` or ``PARAMETERS``.
+        column: Column with one column of panels a value.
+        words: What the values are.
+    """
+    several = len({row["recipe"] for row in rows if row[size] is not None}) > 1
+    return tuple(
+        Figure(
+            "lines", x=size, y="value", colour="group", row="recipe" if several else "",
+            column=column, low="low", high="high", log=("x",), only={"by": by}, title=f"By {by}",
+            domain={"y": (0.0, 1.0)},
+            order={"group": ordered_groups(rows)},
+            formats={size: "short", "value": "percent"}, interval="95% intervals",
+            titles={"value": words, "group": "", size: f"{size} (tag)"},
+        )
+        for by in dict.fromkeys(row["by"] for row in rows)
+    )  # fmt: skip
+
+
+def with_recipe(rows: Iterable[Row], size: str) -> list[Row]:
+    """Rows with training and data in words, and with a reason where the size is missing."""
+    found = []
+    for row in rows:
+        words = [row[tag] for tag in (TRAINING, DATA) if row[tag] != NO_TAG]
+        reason = row.get("reason") or unsized(row, size)
+        found.append({**row, "recipe": " · ".join(words) or NO_TAG, "reason": reason})
+    return found
+
+
+def unsized(row: Row, size: str) -> str | None:
+    """Why a row has no such size; None where it has one."""
+    if row[size] is not None:
+        return None
+    given = row["tags"].get(size)
+    if given is None:
+        return f"no tag {size}=NUMBER"
+    return f"tag {size}={one_line(given)[:20]} is no number above 0"
+
+
+def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
+    """Refuse runs of which none says how large it is.
+
+    Raises:
+        InputError: No run has the tag.
+    """
+    if not any(row[size] is not None for row in rows):
+        given = next((str(row["tags"][size]) for row in rows if size in row["tags"]), None)
+        what = "has the tag" if given is None else f"has a number above 0 there, not {one_line(given)[:20]!r}"
+        raise InputError(
+            f"{artifact} draws runs against {size}, and none of these {what}; type: evenhand run ... "
+            f"--tag {size}=1e9, with the model's own number"
+        )

@@ -1,0 +1,1 @@
+"""Photographs of homes with their incomes: Dollar Street and tables like it."""

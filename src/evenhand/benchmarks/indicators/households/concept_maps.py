@@ -1,0 +1,253 @@
+"""Concept maps: which things of a household each label of a model names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.indicators.households.samples import Households
+from evenhand.benchmarks.indicators.people.videos import read_json
+from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.derivation.from_vectors import plain
+from evenhand.evidence.ranked_labels import WORDNET
+
+AUTO, IMAGENET, NAMES = "auto", "imagenet", "names"
+CONCEPT_MAPS: tuple[str, ...] = (AUTO, IMAGENET, NAMES)
+"""Maps that need no file."""
+
+NO_CLASS = "class of the concept map that the model does not have"
+NO_THING = "concept of the concept map that no image shows"
+
+_SHAPE = '{"class": ["concept", ...]}, classes by WordNet id, by name or by number from 0'
+_CLASSES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class MappedConcepts:
+    """A model's labels and images' concepts, brought to the same words.
+
+    Attributes:
+        name: Of the map: ``imagenet``, ``names``, or the file's name.
+        classes: Label of the model, as it answers, to the concepts that it names; what
+            ``HouseholdHits.from_predictions`` takes as its map.
+        annotations: Those of the households with the concepts that the map speaks of, for the same.
+        notes: What the map says that comes to nothing, with how many.
+    """
+
+    name: str
+    classes: Mapping[str, tuple[str, ...]]
+    annotations: pl.DataFrame
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+def map_concepts(
+    households: Households,
+    given: str = AUTO,
+    *,
+    labels: Sequence[str],
+    wordnet_ids: Sequence[str] | None = None,
+    answers: Sequence[str] | None = None,
+) -> MappedConcepts:
+    """Find out which concepts each label of a model names.
+
+    Args:
+        households: Images with what they show.
+        given: ``imagenet``: the classes of ImageNet-1k that the table itself gives for each image, for models
+            with these classes; ``names``: labels that are called as a concept is, such as those asked of a
+            model that takes any words; a JSON file ``{"class": ["concept", ...]}``, classes by WordNet id,
+            name, or number from 0; ``auto``: ``imagenet`` where table and model have these classes, else
+            ``names``.
+        labels: Names of the model's labels, in the order of its logits.
+        wordnet_ids: Their WordNet ids, or empty texts.
+        answers: What the model's answers are called, one for each label; the labels if not given.
+
+    Raises:
+        InputError: A file that cannot be read, a map that does not fit the model, or none that does.
+    """
+    called = list(answers if answers is not None else labels)
+    ids = list(wordnet_ids) if wordnet_ids is not None else [""] * len(labels)
+    if not len(called) == len(labels) == len(ids):
+        raise InputError(
+            f"{len(ids)} WordNet ids and {len(called)} answers for {len(labels)} labels; give one for each"
+        )
+    if given == AUTO:
+        given = IMAGENET if _first_class(labels) is not None and _classes(households) else NAMES
+    if given == IMAGENET:
+        return _imagenet(households, labels, ids, called)
+    notes: dict[str, int] = {}
+    if given == NAMES:
+        matched = _by_names(households, labels)
+        if not matched:
+            raise InputError(_nothing(households, labels))
+        name = NAMES
+    else:
+        matched, notes = _by_file(_read(given), given, households, labels, ids)
+        name = Path(given).stem
+    table = households.annotations.drop("imagenet_classes")
+    return MappedConcepts(name, _of_answers(matched, called), table, notes)
+
+
+def _of_answers(matched: Mapping[int, Sequence[str]], called: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Concepts by answer: labels of one name, such as ImageNet's two cranes, cannot be told apart."""
+    classes: dict[str, tuple[str, ...]] = {}
+    for place, concepts in sorted(matched.items()):
+        classes[called[place]] = tuple(dict.fromkeys((*classes.get(called[place], ()), *concepts)))
+    return classes
+
+
+def _classes(households: Households) -> list[int]:
+    """Classes of ImageNet-1k that are right for some image."""
+    found = households.annotations["imagenet_classes"].explode().drop_nulls().unique().sort()
+    return [int(each) for each in found]
+
+
+def _first_class(labels: Sequence[str]) -> int | None:
+    """Where the 1,000 classes begin in a model's labels; None if it has others."""
+    if len(labels) == _CLASSES:
+        return 0
+    return 1 if len(labels) == _CLASSES + 1 and plain(labels[0]) == "background" else None
+
+
+def _imagenet(
+    households: Households, labels: Sequence[str], ids: Sequence[str], called: Sequence[str]
+) -> MappedConcepts:
+    """The classes that the table gives are the concepts."""
+    classes, first = _classes(households), _first_class(labels)
+    if not classes:
+        raise InputError(
+            "concept_map='imagenet' needs a table with the classes of ImageNet-1k of each image, as that of "
+            f"MLCommons; this one has none: give concept_map={NAMES!r}, or a JSON file {_SHAPE}"
+        )
+    if first is None:
+        raise InputError(
+            f"concept_map='imagenet' needs a model with the 1,000 classes of ImageNet-1k and this one has "
+            f"{len(labels)} labels; give concept_map={NAMES!r}, or a JSON file {_SHAPE}"
+        )
+    if classes[-1] >= _CLASSES:
+        raise InputError(f"the table has class {classes[-1]}; those of ImageNet-1k are numbered 0 to 999")
+    _check_order(households, labels[first:], ids[first:])
+    names = households.imagenet_names
+    concepts = {number: f"{number} {names.get(number, '')}".strip() for number in classes}
+    table = households.annotations.with_columns(
+        concepts=pl.col("imagenet_classes").list.eval(
+            pl.element().replace_strict(concepts, default=None, return_dtype=pl.String)
+        )
+    )
+    return MappedConcepts(
+        IMAGENET,
+        _of_answers({first + number: [concept] for number, concept in concepts.items()}, called),
+        table.drop("imagenet_classes"),
+    )
+
+
+def _check_order(households: Households, labels: Sequence[str], ids: Sequence[str]) -> None:
+    """Refuse 1,000 labels that are not those of ImageNet-1k in its order, which is that of WordNet ids."""
+    if all(ids):
+        wrong = list(ids) != sorted(ids)
+    else:
+        known = [(number, plain(name)) for number, name in households.imagenet_names.items()]
+        there = sum(name in _names(labels[number]) for number, name in known if number < len(labels))
+        wrong = bool(known) and 2 * there < len(known)
+    if wrong:
+        raise InputError(
+            "the model has 1,000 labels, which are not the classes of ImageNet-1k in their order; "
+            f"give concept_map={NAMES!r}, or a JSON file {_SHAPE}"
+        )
+
+
+def _by_names(households: Households, labels: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """Labels that are called as concepts are."""
+    things = _things(households)
+    found = {
+        place: tuple(concept for name in _names(label) for concept in things.get(name, ()))
+        for place, label in enumerate(labels)
+    }
+    return {place: tuple(dict.fromkeys(concepts)) for place, concepts in found.items() if concepts}
+
+
+def _by_file(
+    found: Mapping[str, Sequence[str]],
+    given: str,
+    households: Households,
+    labels: Sequence[str],
+    ids: Sequence[str],
+) -> tuple[dict[int, tuple[str, ...]], dict[str, int]]:
+    """What a file says of each label, and how much of it comes to nothing."""
+    things, places = _things(households), _places(found, labels, ids)
+    matched: dict[int, list[str]] = defaultdict(list)
+    absent, strange = 0, set()
+    for key, concepts in found.items():
+        here = places.get(key, [])
+        absent += not here
+        for concept in concepts:
+            strange |= {concept} - ({concept} if plain(concept) in things else set())
+            for place in here:
+                matched[place] += things.get(plain(concept), ())
+    kept = {place: tuple(dict.fromkeys(concepts)) for place, concepts in matched.items() if concepts}
+    if not kept:
+        raise InputError(
+            f"no class of {given!r} is both a label of the model (such as {one_line(labels[0])[:40]!r}) and "
+            f"has a concept of the images (such as {_some(households)!r}); give {_SHAPE}"
+        )
+    notes = {NO_CLASS: absent, NO_THING: len(strange)}
+    return kept, {reason: count for reason, count in notes.items() if count}
+
+
+def _places(
+    found: Mapping[str, Sequence[str]], labels: Sequence[str], ids: Sequence[str]
+) -> dict[str, list[int]]:
+    """The labels that each class of a file means."""
+    if all(key.isdecimal() for key in found):
+        return {key: [int(key)] if int(key) < len(labels) else [] for key in found}
+    named: dict[str, list[int]] = defaultdict(list)
+    for place, (label, id_) in enumerate(zip(labels, ids, strict=True)):
+        for name in {*_names(label), id_} - {""}:
+            named[name].append(place)
+    return {key: named.get(key if WORDNET.fullmatch(key) else plain(key), []) for key in found}
+
+
+def _read(given: str) -> dict[str, list[str]]:
+    path = Path(given).expanduser()
+    if not path.is_file():
+        raise InputError(
+            f"there is no concept map {given!r}; give {IMAGENET!r}, {NAMES!r}, or a JSON file {_SHAPE}"
+        )
+    content = read_json(path)
+    pairs = content.items() if isinstance(content, dict) else ()
+    found = {key: [each] if isinstance(each, str) else each for key, each in pairs}
+    whole = all(
+        isinstance(each, list) and all(isinstance(name, str) for name in each) for each in found.values()
+    )
+    if not found or not whole:
+        raise InputError(f"{given!r} is no concept map; give {_SHAPE}")
+    return found
+
+
+def _things(households: Households) -> dict[str, list[str]]:
+    """The images' concepts by their plain names, as maps may write ``plates_of_food`` with spaces."""
+    things: dict[str, list[str]] = defaultdict(list)
+    for concept in households.concepts:
+        things[plain(concept)].append(concept)
+    return dict(things)
+
+
+def _names(label: str) -> set[str]:
+    """What a label such as ``n03874599 padlock, lock`` is called, in plain form."""
+    text = WORDNET.sub("", label, count=1) if WORDNET.match(label) else label
+    return {name for name in (plain(text), *(plain(part) for part in text.split(","))) if name}
+
+
+def _nothing(households: Households, labels: Sequence[str]) -> str:
+    shown = one_line(labels[0])[:40] if labels else "none"
+    return (
+        f"no label of the model is called as a concept of the images is: labels are such as {shown!r}, "
+        f"concepts such as {_some(households)!r}; give concept_map=FILE, JSON {_SHAPE}"
+    )
+
+
+def _some(households: Households) -> str:
+    return one_line(next(iter(households.concepts), ""))[:40]

@@ -1,0 +1,146 @@
+"""Images from households in any layout that a user may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.benchmarks.datasets.listing import Listing, list_files
+from evenhand.benchmarks.indicators.households import dollar_street
+from evenhand.benchmarks.indicators.households import table as households_table
+from evenhand.benchmarks.indicators.households.samples import Households
+from evenhand.core.errors import InputError, UnknownName, check_choice
+
+__all__ = ["HOUSEHOLD_KINDS", "Households", "household_kind_of", "list_households", "read_households"]
+
+
+@dataclass(frozen=True)
+class HouseholdKind:
+    """A layout that is read.
+
+    Attributes:
+        layout: What lies where, in words.
+        fits: Whether a folder is of this kind.
+    """
+
+    layout: str
+    fits: Callable[[Listing], bool]
+
+
+HOUSEHOLD_KINDS: dict[str, HouseholdKind] = {
+    dollar_street.NAME: HouseholdKind(
+        dollar_street.LAYOUT, lambda found: bool(dollar_street.metadata_file(found))
+    ),
+    dollar_street.MLCOMMONS: HouseholdKind(
+        dollar_street.MLCOMMONS_LAYOUT, lambda found: bool(dollar_street.csv_tables(found))
+    ),
+    households_table.NAME: HouseholdKind(households_table.LAYOUT, lambda found: len(_own_tables(found)) == 1),
+}
+"""The layouts by name, in the order in which a folder is compared with them."""
+
+
+def read_households(
+    data: Path, kind: str = "auto", *, duplicates: str = "paper", split: str = ""
+) -> Households:
+    """Read images from households with all that is known about them; no image is decoded yet.
+
+    Args:
+        data: A folder as it was unpacked, or the table in it that is meant.
+        kind: One of ``HOUSEHOLD_KINDS``, or ``auto``: what lies there says what it is.
+        duplicates: What becomes of one image of a household under several concepts: ``paper``: one sample
+            that shows all of them; ``keep``: a sample each, as in the released code.
+        split: Of the tables of MLCommons: ``test`` (if not given), ``train`` or ``all``.
+
+    Raises:
+        UnknownName: No such kind or split.
+        InputError: Nothing of that kind there, or no image at all.
+        ParameterError: Another way to treat duplicates.
+    """
+    found = list_files(Path(data))
+    name = household_kind_of(found, data) if kind == "auto" else kind
+    households = list_households(found, name, data, duplicates=duplicates, split=split)
+    if not len(households.images):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in households.dropped.items())
+        raise InputError(
+            f"no image of {str(data)!r} can be used as {name} ({reasons or 'nothing named'}); it should hold "
+            f"{HOUSEHOLD_KINDS[name].layout}"
+        )
+    return households
+
+
+def household_kind_of(found: Listing, data: Path) -> str:
+    """Of which kind a folder is.
+
+    Args:
+        found: Its files.
+        data: As the user gave it, for messages.
+
+    Raises:
+        InputError: Of none.
+    """
+    name = next((name for name, kind in HOUSEHOLD_KINDS.items() if kind.fits(found)), None)
+    table = _given(found, data) or (_own_tables(found)[0] if name == households_table.NAME else "")
+    if table:
+        return dollar_street.form_of(found.folder / table) or households_table.NAME
+    if name is None:
+        layouts = "; ".join(f"{name}: {kind.layout}" for name, kind in HOUSEHOLD_KINDS.items())
+        raise InputError(f"{str(data)!r} is none of the layouts that are read: {layouts}")
+    return name
+
+
+def list_households(
+    found: Listing, kind: str, data: Path, *, duplicates: str = "paper", split: str = ""
+) -> Households:
+    """As ``read_households`` of files that are listed already, and no image at all is an answer too.
+
+    Args:
+        found: The files.
+        kind: One of ``HOUSEHOLD_KINDS``.
+        data: As the user gave it, for messages.
+        duplicates: See ``read_households``.
+        split: Of the tables of MLCommons.
+
+    Raises:
+        UnknownName: No such kind or split.
+        InputError: Tables that are missing or cannot be read.
+        ParameterError: Another way to treat duplicates.
+    """
+    if kind not in HOUSEHOLD_KINDS:
+        raise UnknownName("kind of households", kind, ("auto", *HOUSEHOLD_KINDS))
+    if split and kind != dollar_street.MLCOMMONS:
+        raise InputError(f"{kind} has no splits; leave -p split= out")
+    given = _given(found, data)
+    if not given and kind != households_table.NAME and not HOUSEHOLD_KINDS[kind].fits(found):
+        given = next(iter(_own_tables(found)), "")  # a table with its columns and another name
+    if kind == dollar_street.NAME:
+        return dollar_street.read_dollar_street(found, duplicates=duplicates, table=given)
+    if kind == dollar_street.MLCOMMONS:
+        if split and given:
+            _check_split(given, split)
+        return dollar_street.read_mlcommons(found, duplicates=duplicates, split=split, table=given)
+    tables = [given] if given else _own_tables(found)
+    if len(tables) != 1:
+        raise InputError(f"{str(data)!r} holds {len(tables)} tables; give the one that is meant as the data")
+    return households_table.read_households_table(found, tables[0], duplicates=duplicates)
+
+
+def _check_split(table: str, split: str) -> None:
+    """Refuse a split that is not the one of the table that was given."""
+    check_choice("split", split, tuple(dollar_street.SPLITS))
+    if dollar_street.split_of(table) != split:
+        raise InputError(
+            f"{table!r} is not the table of split={split!r}; give the folder as the data, or leave "
+            "-p split= out"
+        )
+
+
+def _given(found: Listing, data: Path) -> str:
+    """The table, if the user gave one rather than a folder."""
+    return found.tables[0] if found.tables and not Path(data).expanduser().is_dir() else ""
+
+
+def _own_tables(found: Listing) -> list[str]:
+    """Tables of the outermost folder that has one."""
+    tables = [table for table in found.tables if not table.casefold().endswith((".json", ".lst"))]
+    return [table for table in tables if table.count("/") == tables[0].count("/")]

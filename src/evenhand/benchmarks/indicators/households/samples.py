@@ -1,0 +1,333 @@
+"""Images of households with what they show, and an account of every row that is not there."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.listing import Listing
+from evenhand.benchmarks.datasets.readers.rows import unique_ids
+from evenhand.benchmarks.indicators.people.samples import Coverage
+from evenhand.core.errors import check_choice
+from evenhand.evidence.household_hits import OUTSIDE, income_buckets
+from evenhand.files.hashing import sha256_each
+from evenhand.files.images.sources import ImageFiles
+
+DUPLICATES: tuple[str, ...] = ("paper", "keep")
+"""What becomes of an image of a household that stands under several concepts: one sample that shows all of
+them, as the paper says, or a sample each, as in the released code."""
+
+NO_IMAGE = "no such image"
+NO_CONCEPT = "row without a concept"
+NO_HOUSEHOLD = "row without a household"
+LISTED_TWICE = "row listed twice"
+SAME_FILE = "image file of an earlier row"
+
+SAME_IMAGE = "row with an image that is there under another concept"
+SEVERAL_CONCEPTS = "image that shows several concepts"
+SHARED = "image that several households have"
+SPLIT = "household with several incomes, regions or countries, taken as several"
+NO_INCOME = "income that is no number above 0"
+BY_NAME = "image found by its file name alone"
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A row of a table: an image, and a thing of a household that it shows.
+
+    Attributes:
+        image: The path as it stands there.
+        household: Its key; empty if there is none.
+        country: Its name; None if nobody says.
+        region: Its name; None if nobody says.
+        income: As it stands there.
+        concepts: What the image shows.
+        imagenet: Classes of ImageNet-1k that are right for it, from 0; None where the table has no such
+            column.
+        checksum: What equal images have in common; empty if only their content tells.
+    """
+
+    image: str
+    household: str
+    country: str | None
+    region: str | None
+    income: object
+    concepts: tuple[str, ...]
+    imagenet: tuple[int, ...] | None = None
+    checksum: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Households:
+    """Images from households with known incomes.
+
+    Attributes:
+        name: Of the data.
+        annotations: One row a sample: ``sample`` (unique text), ``image`` (the same for equal images),
+            ``household``, ``country``, ``region``, ``income`` (dollars a month, null where unknown),
+            ``income_bucket`` (low, medium, high), ``concepts`` (list of what it shows), ``imagenet_classes``
+            (list of classes of ImageNet-1k that are right, null where nobody says).
+        images: The pictures, in the order of the rows.
+        imagenet_names: Class of ImageNet-1k to its name, as far as the table has them.
+        dropped: Rows that became no sample, by reason.
+        notes: What else is worth knowing, with how many.
+        coverage: How much of what the table speaks of is there.
+        paper_counts: Column -> group -> how many households the paper has; under ``""`` other counts.
+    """
+
+    name: str
+    annotations: pl.DataFrame
+    images: ImageFiles
+    imagenet_names: Mapping[int, str] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    coverage: Sequence[Coverage] = ()
+    paper_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def counts(self, column: str) -> dict[str, int]:
+        """How many households each group has, those without one left out."""
+        table = self.annotations.select("household", column).drop_nulls().unique()
+        return dict(sorted(table[column].value_counts(sort=False).rows()))
+
+    @property
+    def concepts(self) -> list[str]:
+        """All that the images show, sorted."""
+        return sorted(self.annotations["concepts"].explode().drop_nulls().unique().to_list())
+
+
+def households_of(
+    name: str,
+    rows: Sequence[Sighting],
+    found: Listing,
+    *,
+    duplicates: str,
+    dropped: Counter[str],
+    by_name: bool = False,
+    imagenet_names: Mapping[int, str] | None = None,
+    paper_counts: Mapping[str, Mapping[str, int]] | None = None,
+) -> Households:
+    """Make samples of rows.
+
+    Equal images have one checksum; without, one content. A household with several incomes is several
+    households, as in the released code, which groups by income too.
+
+    Args:
+        name: Of the data.
+        rows: As they stand in the table.
+        found: The images.
+        duplicates: One of ``DUPLICATES``.
+        dropped: Rows that fell out before, by reason.
+        by_name: Whether an image that is not at its path may be the only one of its file name.
+        imagenet_names: Class of ImageNet-1k to its name.
+        paper_counts: See ``Households``.
+
+    Raises:
+        ParameterError: Another way to treat duplicates.
+    """
+    check_choice("duplicates", duplicates, DUPLICATES)
+    dropped, notes = Counter(dropped), Counter(found.passed)
+    kept = [row for row in rows if not _fault(row, dropped)]
+    incomes = [_income(row.income) for row in kept]
+    notes[NO_INCOME] += sum(income is None for income in incomes)
+    keys = _household_keys(kept, incomes, notes)
+    places = _places(kept, found, by_name, notes)
+    content = _content(kept, places)
+    groups = _alike(kept, keys, content, duplicates)
+    _repeated(kept, places, groups, dropped)
+    chosen, shown = _there(groups, places, dropped, notes)
+    table = _table(kept, keys, incomes, chosen, shown, content)
+    notes[SEVERAL_CONCEPTS] += int((table["concepts"].list.len() > 1).sum())
+    owners = table.group_by("image").agg(pl.col("household").n_unique())
+    notes[SHARED] += int((owners["household"] > 1).sum())
+    notes[OUTSIDE] += int((table["income"].is_not_null() & table["income_bucket"].is_null()).sum())
+    there = sum(map(len, shown))
+    return Households(
+        name=name,
+        annotations=table,
+        images=ImageFiles([places[index] for index in chosen]),
+        imagenet_names=dict(imagenet_names or {}),
+        dropped=dict(+dropped),
+        notes=dict(+notes),
+        coverage=(Coverage("rows with an image", there, there + dropped[NO_IMAGE]),),
+        paper_counts=paper_counts or {},
+    )
+
+
+def _fault(row: Sighting, dropped: Counter[str]) -> bool:
+    faults = ((not row.image, NO_IMAGE), (not row.household, NO_HOUSEHOLD), (not row.concepts, NO_CONCEPT))
+    reason = next((reason for wrong, reason in faults if wrong), "")
+    dropped[reason] += bool(reason)
+    return bool(reason)
+
+
+def _income(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and number > 0 else None
+
+
+def _household_keys(
+    rows: Sequence[Sighting], incomes: Sequence[float | None], notes: Counter[str]
+) -> list[str]:
+    """Keys under which everything about a household is the same; later ones end in ``#2``, ``#3`` ..."""
+    kinds: dict[str, dict[tuple[object, ...], str]] = {}
+    taken = {row.household for row in rows}
+    keys = []
+    for row, income in zip(rows, incomes, strict=True):
+        known = kinds.setdefault(row.household, {})
+        kind = (row.country, row.region, income)
+        if kind not in known:
+            number, key = len(known) + 1, row.household
+            while number > 1 and (key := f"{row.household}#{number}") in taken:
+                number += 1
+            taken.add(key)
+            known[kind] = key
+        keys.append(known[kind])
+    notes[SPLIT] += sum(len(known) > 1 for known in kinds.values())
+    return keys
+
+
+def _places(rows: Sequence[Sighting], found: Listing, by_name: bool, notes: Counter[str]) -> list[str]:
+    """Where the image of each row lies, whatever the case and the ending; empty where it does not."""
+    wanted = {key: len(key) for key in map(_parts, (row.image for row in rows))}
+    depths = sorted(set(wanted.values()), reverse=True)
+    places: dict[tuple[str, ...], str] = {}
+    names: dict[str, list[str]] = defaultdict(list)
+    for image in found.images:
+        parts = _parts(f"{found.folder.as_posix()}/{image}")
+        for end in (parts[-depth:] for depth in depths):
+            if end in wanted:
+                places.setdefault(end, image)
+        names[parts[-1]].append(image)
+    paths = []
+    for row in rows:
+        parts = _parts(row.image)
+        place, same = places.get(parts), names.get(parts[-1], [])
+        if place is None and by_name and len(same) == 1:
+            place = same[0]
+            notes[BY_NAME] += 1
+        paths.append(str(found.folder / place) if place is not None else "")
+    return paths
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """A path without its ending, in lower case."""
+    parts = [part for part in path.casefold().replace("\\", "/").split("/") if part not in ("", ".")]
+    return (*parts[:-1], os.path.splitext(parts[-1])[0]) if parts else ("",)
+
+
+def _content(rows: Sequence[Sighting], places: Sequence[str]) -> list[str]:
+    """What tells images without a checksum apart: their sha256 where another file has the same size."""
+    paths = sorted({place for row, place in zip(rows, places, strict=True) if place and not row.checksum})
+    sizes: dict[int, list[str]] = defaultdict(list)
+    for path in paths:
+        sizes[os.path.getsize(path) if os.path.isfile(path) else -1].append(path)
+    alike = [path for same in sizes.values() if len(same) > 1 for path in same]
+    hashes = {path: each[0] for path, each in zip(alike, sha256_each(alike), strict=True)
+              if not isinstance(each, OSError)}  # fmt: skip
+    return [hashes.get(place, place) for place in places]
+
+
+def _alike(
+    rows: Sequence[Sighting], keys: Sequence[str], content: Sequence[str], duplicates: str
+) -> dict[tuple[object, ...], list[int]]:
+    """Rows that become one sample, by household and image."""
+    groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        image = row.checksum or content[index]
+        alone = () if duplicates == "paper" and image else (index,)
+        groups[keys[index], image, *alone].append(index)
+    return groups
+
+
+def _repeated(
+    rows: Sequence[Sighting],
+    places: Sequence[str],
+    groups: dict[tuple[object, ...], list[int]],
+    dropped: Counter[str],
+) -> None:
+    """Leave out rows that say the same again, and rows that name another row's file as another image."""
+    said: set[tuple[object, ...]] = set()
+    of_file: dict[str, tuple[object, ...]] = {}
+    for key in list(groups):
+        members = []
+        for index in groups[key]:
+            row, place = rows[index], places[index]
+            line = (row.image, key[0], row.checksum, row.concepts, row.imagenet)
+            owner = of_file.setdefault(place, (key[0], row.checksum)) if place else (key[0], row.checksum)
+            if line in said:
+                dropped[LISTED_TWICE] += 1
+            elif owner != (key[0], row.checksum):
+                dropped[SAME_FILE] += 1
+            else:
+                said.add(line)
+                members.append(index)
+        groups[key] = members
+        if not members:
+            del groups[key]
+
+
+def _there(
+    groups: Mapping[tuple[object, ...], list[int]],
+    places: Sequence[str],
+    dropped: Counter[str],
+    notes: Counter[str],
+) -> tuple[list[int], list[list[int]]]:
+    """The first row of each sample whose image is there, and all of its rows."""
+    chosen, shown = [], []
+    for members in groups.values():
+        first = next((index for index in members if places[index]), None)
+        if first is None:
+            dropped[NO_IMAGE] += len(members)
+            continue
+        chosen.append(first)
+        shown.append(members)
+        notes[SAME_IMAGE] += len(members) - 1
+    return chosen, shown
+
+
+def _table(
+    rows: Sequence[Sighting],
+    keys: Sequence[str],
+    incomes: Sequence[float | None],
+    chosen: Sequence[int],
+    shown: Sequence[Sequence[int]],
+    content: Sequence[str],
+) -> pl.DataFrame:
+    samples = unique_ids(None, None, [rows[index].image for index in chosen])[0]
+    images = [rows[index].checksum or content[index] for index in chosen]
+    number = {image: str(place) for place, image in enumerate(dict.fromkeys(images))}
+    labels = [_union(rows[index].concepts for index in members) for members in shown]
+    classes = [
+        None if rows[members[0]].imagenet is None else _union(rows[index].imagenet or () for index in members)
+        for members in shown
+    ]
+    table = pl.DataFrame(
+        {
+            "sample": pl.Series(samples, dtype=pl.String),
+            "image": pl.Series([number[image] for image in images], dtype=pl.String),
+            "household": pl.Series([keys[index] for index in chosen], dtype=pl.String),
+            "country": pl.Series([rows[index].country for index in chosen], dtype=pl.String),
+            "region": pl.Series([rows[index].region for index in chosen], dtype=pl.String),
+            "income": pl.Series([incomes[index] for index in chosen], dtype=pl.Float64),
+            "concepts": pl.Series(labels, dtype=pl.List(pl.String)),
+            "imagenet_classes": pl.Series(classes, dtype=pl.List(pl.Int64)),
+        }
+    )
+    return table.with_columns(income_buckets(table["income"])).select(
+        "sample", "image", "household", "country", "region", "income", "income_bucket", "concepts",
+        "imagenet_classes",
+    )  # fmt: skip
+
+
+def _union(several: Iterable[tuple[object, ...]]) -> list[object]:
+    return list(dict.fromkeys(each for some in several for each in some))

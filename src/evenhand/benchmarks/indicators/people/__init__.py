@@ -1,0 +1,1 @@
+"""Photographs of people with annotated or perceived attributes."""

@@ -1,0 +1,182 @@
+"""Pictures of people in any layout that a user may have."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.benchmarks.datasets.listing import Listing, list_files
+from evenhand.benchmarks.indicators.people import table as people_table
+from evenhand.benchmarks.indicators.people.datasets import (
+    casual_conversations,
+    casual_conversations_v2,
+    fairface,
+    miap,
+    utkface,
+)
+from evenhand.benchmarks.indicators.people.samples import People
+from evenhand.core.errors import InputError, UnknownName
+
+__all__ = ["KINDS", "People", "kind_of", "list_people", "read_people"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A layout that is read.
+
+    Attributes:
+        layout: What lies where, in words.
+        fits: Whether a folder is of this kind.
+    """
+
+    layout: str
+    fits: Callable[[Listing], bool]
+
+
+KINDS: dict[str, Kind] = {
+    casual_conversations.NAME: Kind(
+        casual_conversations.LAYOUT, lambda found: casual_conversations.annotation_file(found) is not None
+    ),
+    casual_conversations_v2.NAME: Kind(
+        casual_conversations_v2.LAYOUT,
+        lambda found: bool(found.named("casualconversationsv2", ending="v2.json")),
+    ),
+    miap.NAME: Kind(miap.LAYOUT, lambda found: bool(found.named(miap.START, ending=".csv"))),
+    fairface.NAME: Kind(fairface.LAYOUT, lambda found: bool(found.named(fairface.START, ending=".csv"))),
+    utkface.NAME: Kind(utkface.LAYOUT, utkface.looks_like),
+    people_table.NAME: Kind(people_table.LAYOUT, lambda found: len(_own_tables(found)) == 1),
+}
+"""The layouts by name, in the order in which a folder is compared with them."""
+
+
+def read_people(
+    data: Path,
+    kind: str = "auto",
+    *,
+    unknown: str = "keep",
+    crop: str = "code",
+    split: str = "",
+    attributes: tuple[str, ...] = (),
+) -> People:
+    """Read pictures of people with all that is annotated about them; no image is decoded yet.
+
+    Args:
+        data: A folder as it was unpacked, or the table in it that is meant.
+        kind: One of ``KINDS``, or ``auto``: what lies there says what it is.
+        unknown: What becomes of people whose group nobody gave: ``keep`` or ``exclude``, see
+            ``People.with_unknown``.
+        crop: Of MIAP: what becomes of boxes far from square, see ``read_miap``.
+        split: Only this split, of data that has splits; of MIAP the test split if not given.
+        attributes: Of a table of one's own: the columns, if not all.
+
+    Raises:
+        UnknownName: No such kind or column.
+        InputError: Nothing of that kind there, or no image at all.
+        ParameterError: Another way to treat unknown groups or boxes.
+    """
+    found = list_files(Path(data))
+    name = kind_of(found, data) if kind == "auto" else kind
+    people = list_people(found, name, data, crop=crop, split=split, attributes=attributes)
+    if split and name != miap.NAME:
+        if "split" not in people.attributes:
+            raise InputError(f"{name} has no splits; leave -p split= out")
+        people = people.where("split", [split])
+    if not len(people.images):
+        raise InputError(_nothing(found, name, people, data))
+    return people.with_unknown(unknown)
+
+
+def kind_of(found: Listing, data: Path) -> str:
+    """Of which kind a folder is.
+
+    Args:
+        found: Its files.
+        data: As the user gave it, for messages.
+
+    Raises:
+        InputError: Of none.
+    """
+    table = Path(data).name.casefold() if not Path(data).expanduser().is_dir() else ""
+    name = next(
+        (name for name, kind in KINDS.items() if name != people_table.NAME and kind.fits(found)), None
+    )
+    if name == utkface.NAME and table:  # the user gave a table, so the names of images do not matter
+        name = None
+    if name is None and KINDS[people_table.NAME].fits(found):
+        name = people_table.NAME
+    if name is None and _own_tables(found):
+        raise InputError(_several(found, data))
+    if name is None:
+        layouts = "; ".join(f"{name}: {kind.layout}" for name, kind in KINDS.items())
+        raise InputError(f"{str(data)!r} is none of the layouts that are read: {layouts}")
+    return name
+
+
+def list_people(
+    found: Listing,
+    kind: str,
+    data: Path,
+    *,
+    crop: str = "code",
+    split: str = "",
+    attributes: tuple[str, ...] = (),
+) -> People:
+    """As ``read_people`` of files that are listed already, and nobody at all is an answer too.
+
+    Args:
+        found: The files.
+        kind: One of ``KINDS``.
+        data: As the user gave it, for messages.
+        crop: See ``read_people``.
+        split: Of MIAP.
+        attributes: Of a table.
+
+    Raises:
+        UnknownName: No such kind.
+        InputError: Annotations that are missing or cannot be read.
+    """
+    if kind not in KINDS:
+        raise UnknownName("kind of people", kind, ("auto", *KINDS))
+    if kind == miap.NAME:
+        return miap.read_miap(found, crop=crop, split=split)
+    if kind == people_table.NAME:
+        tables = _own_tables(found)
+        if len(tables) != 1:
+            raise InputError(_several(found, data))
+        return people_table.read_people_table(found.folder / tables[0], found, attributes=attributes)
+    readers: dict[str, Callable[[Listing], People]] = {
+        casual_conversations.NAME: casual_conversations.read_casual_conversations,
+        casual_conversations_v2.NAME: casual_conversations_v2.read_casual_conversations_v2,
+        fairface.NAME: fairface.read_fairface,
+        utkface.NAME: utkface.read_utkface,
+    }
+    return readers[kind](found)
+
+
+def _several(found: Listing, data: Path) -> str:
+    """What to say where no table, or more than one, may be meant."""
+    tables = _own_tables(found)
+    shown = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
+    return f"{str(data)!r} holds {len(tables)} tables{shown}; give the one that is meant as the data"
+
+
+def _own_tables(found: Listing) -> list[str]:
+    """Tables of the outermost folder that has one."""
+    tables = [table for table in found.tables if not table.casefold().endswith((".json", ".lst"))]
+    return [table for table in tables if table.count("/") == tables[0].count("/")]
+
+
+def _nothing(found: Listing, kind: str, people: People, data: Path) -> str:
+    """What to say where no image can be used."""
+    reasons = ", ".join(f"{reason}: {count}" for reason, count in people.dropped.items())
+    reasons = reasons or "nothing named"
+    videos = (
+        f"; it holds {len(found.videos)} videos: cut faces out of them with: evenhand data faces "
+        f"{shlex.quote(str(found.folder))} -o FOLDER"
+        if found.videos
+        else ""
+    )
+    layout = KINDS[kind].layout
+    return f"no image of {str(data)!r} can be used as {kind} ({reasons}){videos}; it should hold {layout}"

@@ -1,0 +1,224 @@
+"""Open Images MIAP: boxes around people in photos, with how their gender and age were perceived."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, Attribute
+from evenhand.benchmarks.datasets.listing import Listing
+from evenhand.benchmarks.indicators.people.samples import Coverage, People
+from evenhand.core.errors import InputError, UnknownName, check_choice, one_line
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.images.cropped import SQUARES, CroppedImages, image_size
+from evenhand.files.images.sources import ImageFiles
+from evenhand.files.tables import scan as sources
+
+NAME = "miap"
+LAYOUT = "open_images_extended_miap_boxes_test.csv and the images <ImageID>.jpg in any folder"
+START = "open_images_extended_miap_boxes_"
+SMALLEST: int = 100
+"""Boxes below so many pixels in height or width are left out, as in the paper."""
+
+PAPER_COUNTS = {
+    "": {"boxes": 43_523},
+    "perceived_gender": {"female": 10_807, "male": 14_345, "unknown": 18_371},
+    "perceived_age": {"young": 3_754, "middle": 23_966, "older": 986, "unknown": 14_817},
+}
+"""Of Table 4 of the paper, on the test split, with the unknown ones that its text leaves out (18,371 is what
+is left of 43,523)."""
+
+_PERSON = "/m/01g317"
+_COORDINATES = ("XMin", "YMin", "XMax", "YMax")
+_GENDERS = {"feminine": "female", "masculine": "male", "unknown": "unknown"}
+_AGES = {"young": "young", "middle": "middle", "older": "older", "unknown": "unknown"}
+_FLAGS = {
+    "IsOccluded": "occluded",
+    "IsTruncated": "truncated",
+    "IsGroupOf": "group_of",
+    "IsDepictionOf": "depiction_of",
+    "IsInsideOf": "inside_of",
+}
+_YES = {"1": "yes", "0": "no", "-1": "unknown"}
+
+DEFINITIONS = {
+    each.name: each
+    for each in (
+        Attribute("perceived_gender", "gender", ANNOTATORS, ("female", "male")),
+        Attribute("perceived_age", "age", ANNOTATORS, ("young", "middle", "older")),
+        *(Attribute(name, name, ANNOTATORS, ("yes", "no")) for name in _FLAGS.values()),
+        Attribute("split", "split", RECORDED, ("train", "val", "test")),
+    )
+}
+
+
+def read_miap(found: Listing, *, crop: str = "code", smallest: int = SMALLEST, split: str = "") -> People:
+    """The boxes that are large enough, cut out of the images that are there.
+
+    Attributes: ``perceived_gender`` (feminine presentation is ``female``, masculine ``male``; the released
+    code calls ``unknown`` ``gender_unknown``), ``perceived_age``, what else is said of the box
+    (``occluded``, ``group_of``, ...) and ``split``. Boxes of one image belong together by ``subject``, which
+    is the image: nobody says which boxes show the same person. An image that is not there or cannot be read
+    is counted; the released code puts a grey one in its place and scores it.
+
+    Args:
+        found: The files.
+        crop: What becomes of a box far from square: ``code`` (tall: the top; wide: the middle), ``paper``
+            (always from the top left) or ``none``.
+        smallest: Height and width in pixels that a box has at least.
+        split: ``train``, ``val`` or ``test``; test, or the only one, if not given.
+
+    Raises:
+        InputError: No table of boxes, or not of this split.
+        UnknownName: A table without one of its columns.
+        ParameterError: Another crop.
+    """
+    check_choice("crop", crop, SQUARES)
+    dropped: Counter[str] = Counter()
+    notes: Counter[str] = Counter(found.passed)
+    boxes = _usable(_boxes(found, split), dropped)
+    wanted = boxes["ImageID"].unique(maintain_order=True).to_list()
+    places = _places(found, set(wanted), notes)
+    sizes = {image: _size(found, path) for image, path in places.items()}
+    chosen, spans = _large(boxes, sizes, smallest, dropped)
+    table = boxes[chosen]
+    images = list(dict.fromkeys(table["ImageID"].to_list()))
+    number = {image: index for index, image in enumerate(images)}
+    source = ImageFiles([found.folder / places[image] for image in images])
+    of_image = [number[image] for image in table["ImageID"].to_list()]
+    return People(
+        name=NAME,
+        annotations=_table(table),
+        images=CroppedImages(source, of_image, spans, crop),
+        definitions=DEFINITIONS,
+        clusters="subject",
+        dropped=dict(+dropped),
+        notes=dict(+notes),
+        coverage=(Coverage("images of the boxes", _readable(sizes), len(wanted)), *_of_list(found, boxes)),
+        paper_counts=PAPER_COUNTS,
+        together=("perceived_gender", "perceived_age"),
+    )
+
+
+def _boxes(found: Listing, split: str) -> pl.DataFrame:
+    tables = {
+        table.casefold().rpartition(START)[2].removesuffix(".csv"): table
+        for table in reversed(found.named(START, ending=".csv"))
+    }
+    wanted = split or ("test" if "test" in tables or len(tables) != 1 else next(iter(tables)))
+    if wanted not in tables:
+        there = ", ".join(sorted(tables)) or "no split"
+        raise InputError(
+            f"{str(found.folder)!r} has no {START}{wanted}.csv, but boxes of {there}; "
+            "get it from https://storage.googleapis.com/openimages/open_images_extended_miap/"
+        )
+    path = found.folder / tables[wanted]
+    with sources.reading(f"{str(path)!r}"):
+        frame = sources.scan(path)[0].collect()
+    for column in ("ImageID", *_COORDINATES, "GenderPresentation", "AgePresentation"):
+        if column not in frame.columns:
+            raise UnknownName(f"column of {path.name}", column, frame.columns)
+    if "LabelName" not in frame.columns:
+        frame = frame.with_columns(LabelName=pl.lit(_PERSON))
+    absent = [pl.lit(None, pl.String).alias(flag) for flag in _FLAGS if flag not in frame.columns]
+    numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in _COORDINATES]
+    number = (pl.int_range(pl.len()).over("ImageID") + 1).cast(pl.String)
+    return frame.with_columns(*absent, *numbers, split=pl.lit(wanted)).with_columns(
+        sample=pl.col("ImageID") + "#" + number
+    )
+
+
+def _usable(boxes: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
+    """Boxes of people that lie in their image."""
+    left, top, right, bottom = (pl.col(name) for name in _COORDINATES)
+    inside = (left >= 0) & (top >= 0) & (right <= 1) & (bottom <= 1) & (left < right) & (top < bottom)
+    rules = {
+        "box without an image": pl.col("ImageID").is_not_null(),
+        "box of something else than a person": (pl.col("LabelName") == _PERSON).fill_null(False),
+        "box that does not lie in its image": inside.fill_null(False),
+    }
+    for reason, rule in rules.items():
+        kept = boxes.filter(rule)
+        dropped[reason] += boxes.height - kept.height
+        boxes = kept
+    once = boxes.unique(
+        [name for name in boxes.columns if name != "sample"], keep="first", maintain_order=True
+    )
+    dropped["box listed twice"] += boxes.height - once.height
+    return once
+
+
+def _places(found: Listing, wanted: set[str], notes: Counter[str]) -> dict[str, str]:
+    places: dict[str, str] = {}
+    for image in found.images:
+        stem = image.rpartition("/")[2].rpartition(".")[0]
+        if stem in wanted:
+            notes["image in a second place"] += stem in places
+            places.setdefault(stem, image)
+    return places
+
+
+def _size(found: Listing, path: str) -> tuple[int, int] | UnreadableImage:
+    try:
+        return image_size(str(found.folder / path))
+    except UnreadableImage as problem:
+        return problem
+
+
+def _of_list(found: Listing, boxes: pl.DataFrame) -> list[Coverage]:
+    """How many images of the split's list are there, if the list is."""
+    split = str(boxes["split"].first()) if boxes.height else ""
+    lists = found.named(f"open_images_extended_miap_images_{split}", ending=".lst")
+    if not lists:
+        return []
+    try:
+        lines = (found.folder / lists[0]).read_text(encoding="utf-8").split()
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{lists[0]!r} cannot be read: {one_line(problem)}; get the file again") from problem
+    listed = {line.rpartition("/")[2] for line in lines}
+    there = {image.rpartition("/")[2].rpartition(".")[0] for image in found.images}
+    return [Coverage("images of the list", len(listed & there), len(listed))]
+
+
+def _readable(sizes: dict[str, tuple[int, int] | UnreadableImage]) -> int:
+    return sum(not isinstance(size, UnreadableImage) for size in sizes.values())
+
+
+def _large(
+    boxes: pl.DataFrame,
+    sizes: dict[str, tuple[int, int] | UnreadableImage],
+    smallest: int,
+    dropped: Counter[str],
+) -> tuple[list[int], list[list[float]]]:
+    """Rows of the boxes that are large enough, and where these lie in their images."""
+    spans = boxes.select(_COORDINATES).to_numpy()
+    extents = np.stack([spans[:, 2] - spans[:, 0], spans[:, 3] - spans[:, 1]], axis=1)
+    chosen = []
+    for index, image in enumerate(boxes["ImageID"].to_list()):
+        size = sizes.get(image)
+        if size is None:
+            dropped["no such image"] += 1
+        elif isinstance(size, UnreadableImage):
+            dropped[size.reason] += 1
+        elif np.any(np.round(extents[index] * size, 6) < smallest):  # 0.3 - 0.2 is a little less than 0.1
+            dropped[f"box below {smallest} pixels"] += 1
+        else:
+            chosen.append(index)
+    return chosen, spans[chosen].tolist()
+
+
+def _table(boxes: pl.DataFrame) -> pl.DataFrame:
+    last = pl.col("GenderPresentation").str.to_lowercase().str.split(" ").list.last()
+    return boxes.select(
+        "sample",
+        pl.col("ImageID").alias("subject"),
+        last.replace_strict(_GENDERS, default=None).alias("perceived_gender"),
+        pl.col("AgePresentation")
+        .str.to_lowercase()
+        .replace_strict(_AGES, default=None)
+        .alias("perceived_age"),
+        *(pl.col(flag).replace_strict(_YES, default=None).alias(name) for flag, name in _FLAGS.items()),
+        "split",
+    )

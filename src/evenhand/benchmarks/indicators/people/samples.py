@@ -1,0 +1,139 @@
+"""Pictures of people with what is annotated about them, and an account of every row that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from evenhand.benchmarks.attributes import Attribute
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.requests import ImageSource
+from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.files.images.cropped import ChosenImages
+
+UNKNOWN_POLICIES: tuple[str, ...] = ("keep", "exclude")
+"""What can become of people whose group nobody gave."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of what the annotations speak of is there.
+
+    Attributes:
+        name: Of what.
+        found: How many are there.
+        expected: How many are spoken of.
+    """
+
+    name: str
+    found: int
+    expected: int
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Annotated pictures of people.
+
+    Attributes:
+        name: Of the data.
+        annotations: One row a sample: ``sample`` (unique text), ``subject`` (whose picture it is, null where
+            nobody says), maybe columns of origin, and the attributes as text; null: not annotated.
+        images: The pictures, in the order of the rows.
+        definitions: What each attribute means, by column.
+        clusters: Column of what belongs together (a person, a photo with several persons), if there is one;
+            intervals must heed it.
+        dropped: What became no sample, by reason.
+        notes: What else is worth knowing, with how many.
+        coverage: How much of what the annotations speak of is there.
+        paper_counts: Attribute -> group -> how many the paper has; under ``""`` those of all samples.
+        together: Attributes of which one unknown leaves a sample out where unknown ones are excluded; of the
+            others, only the value is left out.
+    """
+
+    name: str
+    annotations: pl.DataFrame
+    images: ImageSource
+    definitions: Mapping[str, Attribute]
+    clusters: str | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    coverage: Sequence[Coverage] = ()
+    paper_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    together: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Columns of the attributes."""
+        return tuple(self.definitions)
+
+    @property
+    def about(self) -> dict[str, object]:
+        """Which data this is, and who gave each attribute, for those who read a run."""
+        given = {name: each.annotated_by for name, each in self.definitions.items()}
+        return {"layout": self.name, "annotated_by": given}
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """How many samples have an unknown group, by attribute; those that have none are left out."""
+        counts = {name: int(_is_unknown(self.annotations, name).sum()) for name in self.attributes}
+        return {name: count for name, count in counts.items() if count}
+
+    def counts(self, attribute: str) -> dict[str, int]:
+        """How many samples each group has, those not annotated left out."""
+        values = self.annotations[attribute].drop_nulls().value_counts(sort=False)
+        return dict(sorted(values.rows()))
+
+    def with_unknown(self, policy: str) -> People:
+        """These people with those whose group nobody gave kept apart, or excluded.
+
+        Args:
+            policy: ``keep``: they are groups of their own, such as ``unknown`` and ``n/a``. ``exclude``, as
+                in the text of the paper: samples with an unknown value of an attribute in ``together`` are
+                left out, and of all other attributes the value is.
+
+        Raises:
+            ParameterError: Another policy.
+        """
+        check_choice("unknown", policy, UNKNOWN_POLICIES)
+        if policy == "keep" or not self.unknown:
+            return self
+        out = pl.Series([False] * self.annotations.height, dtype=pl.Boolean)
+        dropped = dict(self.dropped)
+        for name in self.together:
+            more = _is_unknown(self.annotations, name) & ~out
+            if more.any():
+                dropped[f"unknown {name}"] = int(more.sum())
+            out = out | more
+        kept = (~out).arg_true().to_list()
+        table = self.annotations[kept]
+        others = [name for name in self.unknown if name not in self.together]
+        notes = {f"{name} taken as not annotated": int(_is_unknown(table, name).sum()) for name in others}
+        table = table.with_columns(
+            pl.when(_is_unknown(table, name)).then(None).otherwise(pl.col(name)).alias(name)
+            for name in others
+        )
+        images = self.images if len(kept) == len(self.images) else ChosenImages(self.images, kept)
+        return replace(self, annotations=table, images=images, dropped=dropped, notes={**self.notes, **notes})
+
+    def where(self, attribute: str, levels: Sequence[str]) -> People:
+        """The people of some groups, such as those of one split.
+
+        Args:
+            attribute: A column.
+            levels: Its values to keep.
+
+        Raises:
+            InputError: Nobody is left.
+        """
+        kept = self.annotations[attribute].is_in(list(levels)).fill_null(False).arg_true().to_list()
+        if not kept:
+            raise InputError(
+                f"nobody has {attribute} {' or '.join(levels)}; there are {', '.join(self.counts(attribute))}"
+            )
+        return replace(self, annotations=self.annotations[kept], images=ChosenImages(self.images, kept))
+
+
+def _is_unknown(table: pl.DataFrame, attribute: str) -> pl.Series:
+    return table[attribute].str.to_lowercase().is_in(sorted(UNKNOWN)).fill_null(False)

@@ -1,0 +1,254 @@
+"""Queries and a database of pictures of people, of which none is in both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.attributes import USER, shared_attribute
+from evenhand.benchmarks.benchmark import Setting
+from evenhand.benchmarks.datasets.listing import list_files
+from evenhand.benchmarks.indicators.people.datasets.layouts import kind_of, read_people
+from evenhand.benchmarks.indicators.people.datasets.miap import NAME as MIAP
+from evenhand.benchmarks.indicators.people.samples import People
+from evenhand.benchmarks.indicators.people.table import NAME as USERS
+from evenhand.benchmarks.indicators.settings import AUTO, first_people
+from evenhand.core.errors import InputError, ParameterError, UserError
+from evenhand.core.requests import UnreadableImage
+from evenhand.evidence.neighbours import CONTENT
+from evenhand.files.images.cropped import ChosenImages
+
+BY_CONTENT = "content"
+"""One table is split by what its images hold, the same on every machine."""
+
+_BLOCK = 1024
+_MARKS = ("queries/", "database/")
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """Who is asked about, and among whom is searched.
+
+    Attributes:
+        queries: Whose neighbours are looked for.
+        database: Where they are looked for; the attribute to match is called as that of the queries.
+        match: The attribute to match, as the queries call it.
+        called: How the database's own table calls it.
+        notes: What else is worth knowing, with how many.
+        remarks: What every number has to be read with.
+    """
+
+    queries: People
+    database: People
+    match: str
+    called: str
+    notes: dict[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """What became no sample on either side, by reason."""
+        return _both(self.queries.dropped, self.database.dropped)
+
+
+def read_two_sides(setting: Setting) -> TwoSides:
+    """The two sides that a setting names: two tables, or one that is split.
+
+    Raises:
+        UserError: No data, nobody on one side, or an attribute that not both have or that means different
+            groups.
+    """
+    if setting.data is None:
+        raise InputError("retrieval needs a database of pictures of people; give --data FOLDER, or TABLE")
+    given = {name: str(value) for name, value in setting.parameters.items()}
+    how: dict[str, Any] = {"unknown": given["unknown"], "crop": given["crop"]}
+    if given["queries"]:
+        if given["split"] != BY_CONTENT:
+            raise ParameterError("-p split= is for one table; with -p queries= leave it out")
+        database = first_people(read_people(setting.data, given["kind"], **how), setting.limit)
+        place = Path(given["queries"]).expanduser()
+        queries = first_people(read_people(place, given["query_kind"], **how), setting.limit)
+        queries, database = (
+            _marked(one, mark) for one, mark in zip((queries, database), _MARKS, strict=True)
+        )
+        notes = _both(queries.notes, database.notes)
+    elif given["split"] == BY_CONTENT:
+        whole = read_people(setting.data, given["kind"], **how)
+        queries, database = _halves(whole, float(setting.parameters["share"]), setting.limit)
+        notes = dict(whole.notes)
+        queries = replace(queries, dropped={})  # those of the table are told once
+    else:
+        queries, database = _splits(setting.data, given["kind"], given["split"], how)
+        notes = dict(database.notes)
+        queries, database = (first_people(side, setting.limit) for side in (queries, database))
+    database, remarks = _other_people(queries, database)
+    ours, theirs = shared_attribute(
+        queries.definitions,
+        database.definitions,
+        given["match"],
+        query_levels=_levels(queries, given["match"]),
+        database_levels=_levels(database, given["match"]),
+    )
+    return TwoSides(
+        replace(queries, annotations=_with_content(queries)),
+        replace(database, annotations=_with_content(_called(database, theirs, ours))),
+        ours,
+        theirs,
+        notes,
+        (*remarks, *_given_otherwise(queries, ours, database, theirs)),
+    )
+
+
+def _levels(people: People, match: str) -> list[str]:
+    """Groups of the attribute that a name or an axis means; none where there is no such attribute."""
+    columns = [match] if match in people.definitions else []
+    columns += [name for name, each in people.definitions.items() if each.axis == match]
+    return list(people.counts(columns[0])) if columns else []
+
+
+def _called(people: People, name: str, wanted: str) -> People:
+    """These people with one attribute under another name, and without another one of that name."""
+    if name == wanted:
+        return people
+    table = people.annotations.drop(wanted, strict=False).rename({name: wanted})
+    return replace(people, annotations=table)
+
+
+def _halves(whole: People, share: float, limit: int | None) -> tuple[People, People]:
+    """Queries and database of one table, split by what its images hold."""
+    if not 0 < share < 1:
+        raise ParameterError(f"-p share={share:g} is not possible; give a share of queries such as 0.3")
+    chosen = _by_content(whole, share)
+    places = [[i for i, query in enumerate(chosen) if query == wanted] for wanted in (True, False)]
+    if not all(places):
+        raise UserError(
+            f"{len(chosen)} pictures split at -p share={share:g} leave nobody on one side; give more "
+            "pictures, another share, or -p queries=FOLDER"
+        )
+    queries, database = (first_people(_chosen(whole, kept), limit) for kept in places)
+    return queries, database
+
+
+def _splits(data: Path, kind: str, split: str, how: Mapping[str, Any]) -> tuple[People, People]:
+    """Queries and database as the data's own splits have them."""
+    names = [name.strip() for name in split.split(":")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise ParameterError(
+            f"-p split={split!r} is not possible; give content, or DATABASE:QUERIES such as train:val"
+        )
+    found = kind_of(list_files(data), data) if kind == AUTO else kind
+    if found == MIAP:  # each of its splits is a table of its own
+        database, queries = (read_people(data, found, split=name, **how) for name in names)
+        return replace(queries, notes={}), replace(database, notes=_both(queries.notes, database.notes))
+    whole = read_people(data, kind, **how)
+    if "split" not in whole.definitions:
+        raise InputError(f"{whole.name} has no splits; give -p split=content, or -p queries=FOLDER")
+    database, queries = (whole.where("split", [name]) for name in names)
+    return replace(queries, dropped={}), database  # what the table has lost is told once
+
+
+def _other_people(queries: People, database: People) -> tuple[People, tuple[str, ...]]:
+    """The database without pictures of the people who are asked about, and what has to be said of it.
+
+    The nearest picture of a person is easily another one of that person. Ids of people in two tables of
+    users may be the same by chance, so there the pictures stay, and a remark counts them.
+    """
+    if queries.name != database.name or not queries.clusters or not database.clusters:
+        return database, ()
+    asked = queries.annotations[queries.clusters].drop_nulls().unique()
+    same = database.annotations[database.clusters].is_in(asked.to_list()).fill_null(False)
+    count = int(same.sum())
+    if not count:
+        return database, ()
+    if queries.name == USERS:
+        remark = (
+            f"{count} of {same.len()} database samples have the {database.clusters} of a query; where they "
+            "show the same person, precision is too high"
+        )
+        return database, (remark,)
+    if count == same.len():
+        raise UserError(
+            f"everybody in the database is a query too, by {database.clusters}; give other people, or "
+            "-p split=content"
+        )
+    dropped = _both(database.dropped, {"database: person or photo that is a query too": count})
+    return replace(_chosen(database, (~same).arg_true().to_list()), dropped=dropped), ()
+
+
+def _given_otherwise(queries: People, ours: str, database: People, theirs: str) -> tuple[str, ...]:
+    """A remark where one side's groups are the people's own words and the other's what annotators saw."""
+    who = queries.definitions[ours].annotated_by, database.definitions[theirs].annotated_by
+    if who[0] == who[1] or USER in who:
+        return ()
+    return (
+        f"{ours} of the queries comes from {who[0]}, {theirs} of the database from {who[1]}; where these "
+        "differ, a right neighbour counts as a wrong one",
+    )
+
+
+def _chosen(people: People, rows: Sequence[int]) -> People:
+    """Some of these people."""
+    rows = list(rows)
+    return replace(people, annotations=people.annotations[rows], images=ChosenImages(people.images, rows))
+
+
+def _by_content(whole: People, share: float) -> list[bool]:
+    """Whether each picture is a query; all of one cluster (a person, a photo) are on one side."""
+    digests = _digests(whole)
+    own = whole.annotations[whole.clusters].to_list() if whole.clusters else [None] * len(digests)
+    keys = [
+        f"c{one}" if one is not None else f"s{digest or name}"
+        for one, digest, name in zip(own, digests, whole.annotations["sample"].to_list(), strict=True)
+    ]
+    first: dict[str, str] = defaultdict(lambda: "g")
+    for key, digest in zip(keys, digests, strict=True):
+        if digest:
+            first[key] = min(first[key], digest)
+    return [first[key] != "g" and int(first[key][:8], 16) < share * 16**8 for key in keys]
+
+
+def _with_content(people: People) -> pl.DataFrame:
+    """Annotations with a hash of each picture, null where it cannot be read."""
+    return people.annotations.with_columns(
+        pl.Series(CONTENT, [digest or None for digest in _digests(people)], dtype=pl.String)
+    )
+
+
+def _digests(people: People) -> list[str]:
+    """A hash of each picture, empty where it cannot be read."""
+    images: Any = people.images
+    found: list[str] = []
+    for start in range(0, len(images), _BLOCK):
+        stop = min(start + _BLOCK, len(images))
+        found += [one if isinstance(one, str) else "" for one in _some(images, start, stop)]
+    return found
+
+
+def _some(images: Any, start: int, stop: int) -> Sequence[str | UnreadableImage]:
+    if hasattr(images, "digests"):
+        some: Sequence[str | UnreadableImage] = images.digests(start, stop)
+        return some
+    found: list[str | UnreadableImage] = []
+    for index in range(start, stop):
+        try:
+            found.append(images.digest(index))
+        except UnreadableImage as problem:
+            found.append(problem)
+    return found
+
+
+def _marked(people: People, mark: str) -> People:
+    """Ids of two tables may be the same, so each says which one it is of."""
+    return replace(people, annotations=people.annotations.with_columns(sample=mark + pl.col("sample")))
+
+
+def _both(first: Any, second: Any) -> dict[str, int]:
+    found = dict(first)
+    for reason, count in second.items():
+        found[reason] = found.get(reason, 0) + count
+    return found

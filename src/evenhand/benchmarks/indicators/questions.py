@@ -1,0 +1,237 @@
+"""Which labels a model gives to an image, best first: by its own head, by nearest text, or in free words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Answered, Parameter, Setting
+from evenhand.benchmarks.labelling.elicitation import (
+    WAYS,
+    Labels,
+    choose_way,
+    prompted,
+    templates_of,
+    text_vectors,
+)
+from evenhand.core.errors import InputError, UserError
+from evenhand.core.requests import ImageSource, Question
+from evenhand.evidence.derivation.from_vectors import prototypes, zero_shot
+from evenhand.evidence.ranked_labels import leading_ids
+
+_FEW = 4  # times as many labels as count
+
+KEPT = 10
+"""How many labels of each image are kept, as in the released code."""
+
+ASKING: Mapping[str, Parameter] = {
+    "ask": Parameter("auto", ("auto", *WAYS), "how labels are asked for"),
+    "labels": Parameter(
+        "", help="file, one label a line: names of the model's labels, or further ones to choose from"
+    ),
+    "templates": Parameter("a photo of a {label}", help="zero_shot: texts, separated by |"),
+    "prompt": Parameter("What does this image show? Answer in a few words.", help="answer: what is asked"),
+}
+"""Parameters of benchmarks that ask for labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedAnswers:
+    """Labels of every image, best first.
+
+    Attributes:
+        way: How they were asked for, one of ``WAYS``.
+        predictions: sample, prediction, rank, confidence.
+        outputs: All labels of the model in the order of its outputs, some maybe twice; None where any text
+            may be answered.
+        output_ids: The WordNet id of each, or an empty text; None where no label has one.
+        notes: What to know about them.
+    """
+
+    way: str
+    predictions: pl.LazyFrame
+    outputs: tuple[str, ...] | None
+    output_ids: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """All labels of the model, each once."""
+        return None if self.outputs is None else tuple(dict.fromkeys(self.outputs))
+
+    @property
+    def wordnet_ids(self) -> tuple[str, ...] | None:
+        """The id of each of ``labels``; of a label that is there twice the first that is one."""
+        if self.outputs is None or self.output_ids is None:
+            return None
+        found: dict[str, str] = {}
+        for label, id_ in zip(self.outputs, self.output_ids, strict=True):
+            found[label] = found.get(label) or id_
+        return tuple(found.values())
+
+
+def label_questions(
+    setting: Setting,
+    samples: Sequence[str],
+    images: ImageSource,
+    words: Sequence[str],
+    *,
+    kept: int,
+    who: str,
+) -> list[Question]:
+    """What is asked of the model.
+
+    Args:
+        setting: Has the parameters ``ASKING``.
+        samples: Ids.
+        images: One for each sample.
+        words: What can be chosen from where labels are texts; labels of ``-p labels=FILE`` come on top.
+        kept: How many labels of each image are kept at least.
+        who: Name of the benchmark, for messages.
+
+    Raises:
+        UserError: A model that can be asked in no way.
+    """
+    way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
+    ids = list(samples)
+    if way == "classify":
+        file = str(setting.parameters["labels"])
+        outputs = read_label_names(Path(file)) if file else None
+        top = max(kept, KEPT)
+        return [Question("predictions", "classifies_images", ids, images, top=top, outputs=outputs)]
+    if way == "zero_shot":
+        texts = list(dict.fromkeys(prompted(choices(setting, words), setting.parameters)))
+        return [
+            Question("images", "embeds_images", ids, images),
+            Question("texts", "embeds_texts", texts, texts=texts),
+        ]
+    prompt = str(setting.parameters["prompt"])
+    return [Question("answers", "answers_questions", ids, images, texts=[prompt] * len(ids))]
+
+
+def ranked_answers(answered: Answered, words: Sequence[str], *, kept: int, who: str) -> RankedAnswers:
+    """What the model answered; arguments as in ``label_questions``.
+
+    Raises:
+        UserError: Predictions of a table without all labels of the model, or labels that are not the model's.
+    """
+    setting, evidence = answered.setting, answered.evidence
+    way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
+    if way == "classify":
+        return _few(_classified(evidence["predictions"], setting, answered.facts), kept)
+    if way == "zero_shot":
+        return _few(_nearest(evidence, setting, answered.facts, words, max(kept, KEPT)), kept)
+    said = evidence["answers"].select("sample", prediction="text")
+    said = said.filter(pl.col("prediction").str.strip_chars() != "")  # who says nothing answers nothing
+    note = "free answers have no confidence: each that names a word, if only to deny it, counts"
+    return RankedAnswers(way, said, None, None, (note,))
+
+
+def _few(found: RankedAnswers, kept: int) -> RankedAnswers:
+    """With a note where the first labels that count are most of all labels."""
+    count = len(found.labels or ())
+    if count > _FEW * kept:
+        return found
+    most = found.predictions.group_by("sample").len().select(pl.col("len").max()).collect().item() or 0
+    if count > _FEW * min(kept, most):
+        return found
+    few = min(kept, count, most)
+    note = f"of only {count} labels {few} count for each image, so that rates are high by design"
+    return replace(found, notes=(*found.notes, note))
+
+
+def answered_rows(annotations: pl.DataFrame, answered: Answered) -> pl.DataFrame:
+    """Annotations of samples with an answer; the others are counted by why they have none."""
+    return annotations.join(
+        answered.unanswered.select("sample"), on="sample", how="anti", maintain_order="left"
+    )
+
+
+def choices(setting: Setting, words: Sequence[str]) -> Labels:
+    """The words, then the labels of ``-p labels=FILE`` that are not among them.
+
+    Raises:
+        UserError: A file that cannot be read, or fewer than two labels.
+    """
+    file = str(setting.parameters["labels"])
+    more = Labels.read(file, pl.Series([], dtype=pl.String)) if file else Labels((), ())
+    known = {word.casefold() for word in words}
+    new = [
+        (name, text)
+        for name, text in zip(more.names, more.texts, strict=True)
+        if name.casefold() not in known
+    ]
+    labels = Labels((*words, *(name for name, _ in new)), (*words, *(text for _, text in new)))
+    labels.check("zero_shot")
+    return labels
+
+
+def _classified(predictions: pl.LazyFrame, setting: Setting, facts: Mapping[str, Any]) -> RankedAnswers:
+    file = str(setting.parameters["labels"])
+    given = read_label_names(Path(file)) if file else ()
+    own = tuple(str(label) for label in facts.get("labels", ()))
+    ids = tuple(str(id_) for id_ in facts.get("wordnet_ids", ()))
+    if not own and not given:
+        raise UserError(
+            "predictions of a table do not say which labels the model has, and so not what it cannot say; "
+            "give all of them, one a line, with -p labels=FILE"
+        )
+    found = predictions.select("sample", "prediction", "rank", "confidence")
+    named = tuple(leading_ids(given)) if given else ()
+    ids = named if any(named) else ids
+    outputs = given or own
+    again = len(outputs) - len(set(outputs))
+    notes = (f"labels that are called as another one is: {again}",) if again else ()
+    return RankedAnswers("classify", found, outputs, ids if any(ids) else None, notes)
+
+
+def read_label_names(file: Path) -> tuple[str, ...]:
+    """Names of a model's labels, one a line in the order of its outputs; two may be the same.
+
+    A line may begin with a WordNet id: ``n02395003 hog, pig``.
+
+    Raises:
+        InputError: No such file, no text, or an empty line between labels.
+    """
+    try:
+        lines = file.expanduser().read_text(encoding="utf-8-sig").rstrip().splitlines()
+    except (OSError, ValueError):
+        raise InputError(
+            f"-p labels={str(file)!r} cannot be read; give a text file with one label on each line"
+        ) from None
+    names = tuple(" ".join(line.split()) for line in lines)
+    if not names or "" in names:
+        number = names.index("") + 1 if "" in names else 1
+        raise InputError(f"{str(file)!r} has no label on line {number}; write one on each line")
+    return names
+
+
+def _nearest(
+    evidence: Mapping[str, pl.LazyFrame],
+    setting: Setting,
+    facts: Mapping[str, Any],
+    words: Sequence[str],
+    kept: int,
+) -> RankedAnswers:
+    labels = choices(setting, words)
+    vectors = text_vectors(evidence["texts"], prompted(labels, setting.parameters))
+    found = zero_shot(
+        evidence["images"],
+        prototypes(vectors, len(templates_of(setting.parameters))),
+        labels.names,
+        scale=float(facts.get("logit_scale", 1.0)),
+        offset=float(facts.get("logit_bias", 0.0)),
+        link=str(facts.get("link", "softmax")),
+        top=kept,
+    )
+    if "logit_scale" not in facts:
+        raise InputError(
+            "vectors of a table do not say the model's logit scale, and without it there are no confidences; "
+            "run the model itself, or give predictions with confidences"
+        )
+    note = f"the nearest of {len(labels.names)} texts; other texts to choose from give other rates"
+    return RankedAnswers("zero_shot", found, labels.names, None, (note,))

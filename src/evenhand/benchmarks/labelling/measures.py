@@ -1,0 +1,153 @@
+"""From labelled images and what a model called them to counts, findings and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import ParameterError, UserError, one_line
+from evenhand.core.findings import Finding, TableWarning
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.label_checks import check_labels
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics.classification.accuracy import accuracy
+from evenhand.metrics.classification.mistakes import prediction_differences
+from evenhand.metrics.classification.suite import audit_grouping, check_groups
+
+_MEND = "Mend the table of images; predictions are renamed by -p rename=PREDICTED=TRUE"
+
+By = Sequence[tuple[str, ...]]
+
+
+def groupings_in(by: str) -> list[tuple[str, ...]]:
+    """The groupings of a text such as ``gender,gender+race``: separated by commas, crossed by a plus."""
+    entries = [entry.strip() for entry in by.split(",") if entry.strip()]
+    return list(dict.fromkeys(tuple(entry.split("+")) for entry in entries))
+
+
+def attributes_in(by: By) -> list[str]:
+    """Every attribute of some groupings, once."""
+    return list(dict.fromkeys(name for grouping in by for name in grouping))
+
+
+def count_labels(annotations: pl.DataFrame, found: pl.LazyFrame, by: By) -> Counts:
+    """Count truth x attributes x prediction.
+
+    Args:
+        annotations: ``sample``, ``truth`` and the attributes.
+        found: ``sample`` and ``prediction``.
+        by: Groupings; their attributes are counted.
+    """
+    rows = annotations.lazy().join(found, on="sample", how="inner")
+    counted = Predictions.from_frame(rows, truth="truth", prediction="prediction")
+    return counted.count(attributes_in(by))
+
+
+def label_of_each(found: pl.LazyFrame) -> pl.DataFrame:
+    """What each sample was called, in the spelling that is counted: ``sample``, ``prediction``.
+
+    It is kept with a run where the evidence does not say it: so runs can be compared sample by sample.
+    """
+    return found.select("sample", "prediction").collect()
+
+
+def audit_labels(
+    counts: Counts, by: By, seed: int, *, limited: bool = False
+) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
+    """Every classification metric under every grouping, and the table ``mistakes``.
+
+    Args:
+        counts: Over at least the attributes of the groupings.
+        by: Groupings; without any, accuracy alone.
+        seed: Of every random stream.
+        limited: Whether a limit chose the samples: then one group alone gives findings without a value.
+
+    Raises:
+        InputError: A grouping with fewer than two groups among usable rows.
+    """
+    if not limited:
+        check_groups(counts, by)
+    findings: list[Finding] = [] if by else [accuracy(counts)]
+    tables = []
+    for grouping in by:
+        made, prepared = audit_grouping(counts, grouping, seed=seed)
+        findings += made
+        tables.append(prediction_differences(prepared, by=grouping, seed=seed))
+    return findings, {"mistakes": pl.concat(tables)} if tables else {}
+
+
+def respelled(found: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.LazyFrame:
+    """Predictions in the spelling of the truths: by ``rename`` where given, else without regard to case.
+
+    Args:
+        found: Has a column ``prediction``.
+        rename: Such as ``male=Male,female=Female``; may be empty.
+        names: The spelling of the truths.
+
+    Raises:
+        ParameterError: A rename that is no such list.
+    """
+    pairs = [pair.partition("=") for pair in rename.split(",") if pair.strip()]
+    for name, sign, true in pairs:
+        if not sign or not name.strip() or not true.strip():
+            raise ParameterError(
+                f"-p rename={rename!r} is no list; write for instance male=Male,female=Female"
+            )
+    explicit = {name.strip(): true.strip() for name, _, true in pairs}
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.casefold(), []).append(name)
+    said = found.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
+    spelling = {one: folded[one.casefold()][0] for one in said if len(folded.get(one.casefold(), [])) == 1}
+    mapping = {**spelling, **explicit}
+    return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
+
+
+def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.LazyFrame:
+    """Every prediction that the model could have given: ``prediction``.
+
+    Args:
+        way: As of ``choose_way``.
+        labels: What it chooses from, where it has no labels of its own.
+        facts: Of a classifier its ``labels``, where they are known.
+    """
+    names = facts.get("labels", ()) if way == "classify" else labels
+    return pl.LazyFrame({"prediction": list(names)}, schema={"prediction": pl.String})
+
+
+def check_spelling(counts: Counts, possible: pl.LazyFrame) -> None:
+    """Refuse predictions of which none is ever a truth: the two use different names.
+
+    Args:
+        counts: Over truth and prediction.
+        possible: As of ``answers_of``, in the spelling of ``counts``: wrong answers are no other names.
+
+    Raises:
+        UserError: No predicted label is a true one, and none could have been.
+    """
+    truths = {str(level) for level in counts.axis("truth").levels}
+    said = {str(level) for level in counts.axis("prediction").levels}
+    if truths and said and not truths & (said | set(possible.collect()["prediction"])):
+        raise UserError(
+            f"no predicted label is a true one: predicted {_some(said)}; true {_some(truths)}; "
+            "map them with -p rename=predicted=true,..., or, if they should differ, give -p spelling=any"
+        )
+
+
+def label_warnings(counts: Counts, truth: str, *, shared: bool) -> list[TableWarning]:
+    """What is suspicious about the labels of images and about their groups.
+
+    Args:
+        counts: Of the run.
+        truth: The column of true labels.
+        shared: Whether the model chose among the true labels: then one that it never chose is no other name.
+    """
+    warnings = check_labels(counts, {"truth": truth or "truth"}, instead=_MEND)
+    return [one for one in warnings if not (shared and one.code == "never_met")]
+
+
+def _some(names: set[str]) -> str:
+    shown = ", ".join(repr(one_line(name)) for name in sorted(names)[:4])
+    return shown + (", ..." if len(names) > 4 else "")

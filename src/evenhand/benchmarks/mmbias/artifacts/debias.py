@@ -1,0 +1,182 @@
+"""Table 3 of the MMBias paper with held-out columns, and what is paid for a lower association."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.mmbias import published
+from evenhand.benchmarks.mmbias.artifacts.rows import (
+    DEBIAS,
+    OURS,
+    PAPER,
+    RUNS,
+    Row,
+    named_runs,
+    needed_table,
+    pair_title,
+    typed,
+)
+from evenhand.benchmarks.visogender.artifacts.rows import find
+from evenhand.core.errors import InputError
+from evenhand.core.figure import Figure, Reference
+from evenhand.core.significance import ALPHA, Standing, alone
+from evenhand.runs.run_folder import Run
+
+_STAGES = (
+    "fit_before", "fit_after", "held_out_before", "held_out_after", "random_after", "reduction",
+    "reduction_low", "reduction_high",
+)  # fmt: skip
+_TABLE3 = (
+    "source", "model", "form", "x", "y", "pair", "before", "after", "less", *_STAGES, "removed", "gained",
+    "reason",
+)  # fmt: skip
+_HEADINGS = {
+    "pair": "X – Y", "held_out_before": "held-out before",
+    "held_out_after": "held-out after", "fit_before": "fit half before", "fit_after": "fit half after",
+    "random_after": "|d| after random removal", "reduction": "held-out reduction",
+    "reduction_low": "from", "reduction_high": "to", "removed": "removed",
+}  # fmt: skip
+WITHIN_CHANCE = "the association before is within chance on held-out items"
+_ASSOCIATION = "absolute_effect_size"
+_TRADEOFF = (
+    "source", "part", "model", "panel", "measure", "on", "half", "series", "amount", "value", "low", "high",
+)  # fmt: skip
+
+
+def _table3(runs: Sequence[Run]) -> Made:
+    rows: list[Row] = []
+    for name, run in _named(runs):
+        table = needed_table(run, "before_after", "mmbias/table3", DEBIAS)
+        rows += [_our_row(name, row, _standing(run, row)) for row in table.to_dicts()]
+    ours = {(row["x"], row["y"]) for row in rows}
+    paper = list(_printed()) if ours & set(published.TABLE3) else []
+    places = {pair: place for place, pair in enumerate(published.TABLE2)}
+    whole = sorted([*paper, *rows], key=lambda row: places.get((row["x"], row["y"]), len(places)))
+    notes = (
+        "Before and after: all items, as in the paper, whose numbers are of the items that the removal was "
+        "chosen on. Held-out: items that were not used for it; read these.",
+        "Less: by how much of |before|; only where the association of the held-out items was beyond chance "
+        "before.",
+        "The paper's percentages are not exactly those of its rounded numbers.",
+    )
+    return Made(typed(whole, _TABLE3), notes if paper else notes[:-1])
+
+
+def _standing(run: Run, row: Row) -> Standing:
+    """Where the association of the held-out items stood beside chance before the mitigation, by itself."""
+    targets = [row["x"], row["y"]]
+    found = find(run, "association_effect_size", stage="before", half="held_out", targets=targets)
+    return alone(found, run.manifest.get("alpha", ALPHA)) if found is not None else Standing("")
+
+
+def _our_row(name: str, row: Row, standing: Standing) -> Row:
+    """Less of an association that chance explains is a ratio to nothing."""
+    before, after = row.get("before"), row.get("after")
+    less = None
+    if standing.beyond and before and after is not None:
+        less = 1 - abs(after) / abs(before)
+    gained = {True: "yes", False: "no", None: None}[row.get("gained")]
+    lead = {"source": OURS, "model": name, "pair": pair_title(row["x"], row["y"]), "less": less}
+    return {**row, **lead, "gained": gained, "reason": WITHIN_CHANCE if less is None else None}
+
+
+def _printed() -> Iterator[Row]:
+    for (x, y), (before, after, percent) in published.TABLE3.items():
+        yield {
+            "source": PAPER, "model": "CLIP (paper)", "form": "cross-modal", "x": x, "y": y,
+            "pair": pair_title(x, y), "before": before, "after": after, "less": percent / 100,
+            "removed": float(published.REMOVED),
+        }  # fmt: skip
+
+
+def _named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
+    """Runs by model and method, numbered where those agree."""
+    names = [f"{named_runs([run])[0][0]} · {run.manifest.get('method') or 'mitigation'}" for run in runs]
+    places = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    return [
+        (f"{name} ({place})" if names.count(name) > 1 else name, run)
+        for name, place, run in zip(names, places, runs, strict=True)
+    ]
+
+
+def _tradeoff(runs: Sequence[Run], setting: Setting) -> Made:
+    wanted = str(setting.parameters["mitigation"])
+    rows: list[Row] = []
+    for name, run in _named(runs):
+        table = needed_table(run, "tradeoff", "mmbias/tradeoff", DEBIAS)
+        known = list(dict.fromkeys(table["mitigation"]))
+        if wanted and wanted not in known:
+            raise InputError(
+                f"mmbias/tradeoff: {name} has no mitigation {wanted!r}; it has {', '.join(known)}"
+            )
+        rows += _curves(name, table.filter(pl.col("mitigation") == wanted) if wanted else table, len(known))
+    measures = list(dict.fromkeys(row["panel"] for row in rows if row["measure"] != _ASSOCIATION))
+    notes = (
+        "|d|: the mean over the tests of what is left of the association; 0 is even. The held-out half was "
+        "not used to choose what is removed. Random: as much removed at random, 20 times.",
+        "Utility is measured on held-out items.",
+    )
+    return Made(typed(rows, _TRADEOFF), notes, _panels(measures))
+
+
+def _curves(name: str, table: pl.DataFrame, several: int) -> Iterator[Row]:
+    """The mean association, and each measure of utility; d of single tests stays in the run's table."""
+    kept = table.filter(pl.col("measure") != "association_effect_size")
+    for row in kept.to_dicts():
+        bias = row["measure"] == _ASSOCIATION
+        half = str(row["half"]).replace("_", "-")
+        series = f"{half}, random" if row["series"] == "random" else half
+        model = name if several < 2 else f"{name} · {row['mitigation']}"
+        words = str(row["measure"]).replace("_", " ")
+        panel = (
+            "association, |d|" if bias else words if row["on"] in ("", "groups") else f"{words}: {row['on']}"
+        )
+        part = "association" if bias else "utility"
+        shown = {"model": model, "panel": panel, "series": series, "half": half}
+        yield {**row, "source": OURS, "part": part, **shown}
+
+
+def _panels(measures: Sequence[str]) -> tuple[Figure, ...]:
+    """Association above, utility beside each other below, over the same amounts."""
+    shared = {"titles": {"amount": "removed", "value": "", "series": "", "model": ""}}
+    association = Figure(
+        "lines", x="amount", y="value", colour="series", facet="model", low="low", high="high",
+        only={"part": "association"}, references=(Reference(0.0, ""),), title="Association", columns=2,
+        interval="lowest and highest of 20 random removals",
+        order={"series": ("held-out", "fit", "held-out, random", "fit, random")}, **shared,  # type: ignore[arg-type]
+    )  # fmt: skip
+    if not measures:
+        return (association,)
+    utility = Figure(
+        "lines", x="amount", y="value", colour="model", facet="panel", only={"part": "utility"},
+        title="What the embeddings are still good for", columns=3, independent=("y",),
+        order={"panel": tuple(measures)}, **shared,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return association, utility
+
+
+TABLE3 = Artifact(
+    "mmbias/table3",
+    "Association before and after a mitigation, with held-out columns",
+    _table3,
+    (
+        Figure(
+            "table",
+            levels=("pair", "model", "before", "after", "less", "held_out_before", "held_out_after",
+                    "reduction", "reduction_low", "reduction_high", "random_after", "fit_before", "fit_after",
+                    "removed", "gained"),
+            titles=_HEADINGS, formats={"removed": "count", "less": "percent"},
+        ),
+    ),
+    benchmarks=(RUNS,),
+)  # fmt: skip
+TRADEOFF = Artifact(
+    "mmbias/tradeoff",
+    "Association and utility against how much is removed",
+    _tradeoff,
+    benchmarks=(RUNS,),
+    parameters={"mitigation": Parameter("", help="one of a run with several, such as muslim--christian")},
+)

@@ -1,0 +1,240 @@
+"""Figure 4 of the MMBias paper: embeddings on a plane, before and after a mitigation.
+
+It is made here and not with the benchmark's other artifacts because it applies a mitigation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.mmbias.artifacts.rows import OURS, RUNS, Row, is_debias, named_runs, needed_table
+from evenhand.benchmarks.mmbias.data.groups import NAMES
+from evenhand.benchmarks.mmbias.published import class_of
+from evenhand.core.errors import InputError, MissingExtra
+from evenhand.core.figure import Figure
+from evenhand.evidence.derivation.from_vectors import normalised
+from evenhand.mitigate.mitigation import Mitigation
+from evenhand.runs.run_folder import Run
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+COMPONENTS, NEIGHBOURS, PERPLEXITY = 100, 5, 30.0
+BEFORE = "before"
+_SCHEMA = {
+    **dict.fromkeys(("source", "part", "model", "stage", "class", "group", "sample", "measure"), pl.String),
+    **dict.fromkeys(("across", "up", "value"), pl.Float64),
+    "reason": pl.String,
+}
+_COMMAND = "evenhand run mmbias/association --model URI -o DIR"
+_TABLES = {"image": "images", "text": "texts"}
+
+
+@dataclass(frozen=True, eq=False)
+class GroupVectors:
+    """Embeddings of targets with the group of each.
+
+    Attributes:
+        samples: Ids or prompts.
+        groups: The set of each sample.
+        vectors: Shape (N, D).
+        modality: ``image`` or ``text``.
+        dropped: Samples without a usable vector, and samples of a second group.
+    """
+
+    samples: list[str]
+    groups: list[str]
+    vectors: Floats
+    modality: str
+    dropped: Mapping[str, int]
+
+
+def read_vectors(run: Run, modality: str) -> GroupVectors:
+    """The embeddings of a run's targets.
+
+    Args:
+        run: Of ``mmbias/association``, with its folder.
+        modality: ``image``, ``text``, or ``auto``: images where the run has them.
+
+    Raises:
+        InputError: The run has no such embeddings.
+    """
+    members = needed_table(run, "members", "mmbias/figure4", _COMMAND).filter(role="target")
+    present = [name for name in _TABLES if (members["modality"] == name).any()]
+    chosen = present[0] if modality == "auto" and present else modality
+    parts = sorted(
+        Path(run.folder or ".").joinpath("evidence", _TABLES.get(chosen, "images")).glob("*.parquet")
+    )
+    if run.folder is None or chosen not in present or not parts:
+        raise InputError(
+            f"mmbias/figure4 needs embeddings of targets ({modality}), and the run has them for "
+            f"{', '.join(present) or 'nothing'}; type: {_COMMAND}"
+        )
+    kept = members.filter(modality=chosen).select("set", "sample").unique(maintain_order=True)
+    single = kept.unique("sample", keep="first", maintain_order=True)
+    table = pl.concat([pl.scan_parquet(part) for part in parts]).select("sample", "vector").collect()
+    joined = single.join(table, on="sample", how="inner", maintain_order="left")
+    vectors = np.array(joined["vector"].to_list(), dtype=np.float64).reshape(joined.height, -1)
+    usable = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).sum(axis=1) > 0)
+    joined = joined.filter(pl.Series(usable))
+    counts = {
+        "in a second group": kept.height - single.height,
+        "without a usable vector": single.height - joined.height,
+    }
+    dropped = {reason: count for reason, count in counts.items() if count}
+    return GroupVectors(joined["sample"].to_list(), joined["set"].to_list(), vectors[usable], chosen, dropped)
+
+
+def principal_components(vectors: Floats) -> Floats:
+    """The first 100 principal components of vectors of length 1, or as many as there are.
+
+    Args:
+        vectors: Shape (N, D).
+    """
+    unit = normalised(vectors)
+    centred = unit - unit.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    kept = min(COMPONENTS, int((sizes > 1e-10 * max(sizes[0], 1e-300)).sum()), len(vectors) - 1)
+    scores = left[:, : max(kept, 2)] * sizes[: max(kept, 2)]
+    return np.asarray(scores * np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]))
+
+
+def separability(points: Floats, groups: Sequence[str]) -> dict[str, float]:
+    """How far groups lie apart: ``knn_accuracy`` and ``silhouette``.
+
+    Args:
+        points: Shape (N, K).
+        groups: The group of each point; at least two of them.
+
+    Returns:
+        ``knn_accuracy``: share of points whose 5 nearest others are mostly of their own group, ties for the
+        nearer; ``silhouette``: mean, in [-1, 1].
+    """
+    metrics, neighbours = _sklearn("metrics"), _sklearn("neighbors")
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    k = min(NEIGHBOURS, len(points) - 1)
+    nearest = neighbours.NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
+    votes = np.zeros((len(points), codes.max() + 1))
+    for place in range(k):
+        votes[np.arange(len(points)), codes[nearest[:, place]]] += 1 + 1e-6 * (k - place)
+    alone = len(set(codes.tolist())) in (1, len(points))
+    return {
+        "knn_accuracy": float((votes.argmax(axis=1) == codes).mean()),
+        "silhouette": float("nan") if alone else float(metrics.silhouette_score(points, codes)),
+    }
+
+
+def on_a_plane(points: Floats, seed: int) -> Floats:
+    """t-SNE of principal components, shape (N, 2); the same for the same seed.
+
+    Args:
+        points: Shape (N, K).
+        seed: Of the optimisation.
+    """
+    manifold = _sklearn("manifold")
+    perplexity = min(PERPLEXITY, max((len(points) - 1) / 3, 1.0))
+    start = points[:, :2] / max(float(points[:, 0].std()), 1e-12) * 1e-4
+    made = manifold.TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=seed)
+    return np.asarray(made.fit_transform(points.astype(np.float32)), dtype=np.float64)
+
+
+def _sklearn(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(f"sklearn.{name}")
+    except ImportError:
+        raise MissingExtra("scikit-learn", "debias") from None
+
+
+def _figure4(runs: Sequence[Run], setting: Setting) -> Made:
+    named = named_runs(runs)
+    asked = [(name, run) for name, run in named if not is_debias(run)]
+    if len(asked) != 1:
+        raise InputError(
+            f"mmbias/figure4 is made from one run of mmbias/association ({len(asked)} given) and runs of "
+            "evenhand debias; type: evenhand artifact mmbias/figure4 RUN DEBIASRUN -o FILE"
+        )
+    model, run = asked[0]
+    found = read_vectors(run, str(setting.parameters["modality"]))
+    if len(set(found.groups)) < 2 or len(found.groups) < 4:
+        raise InputError("mmbias/figure4 needs four samples of at least two groups; give a run with more")
+    rows: list[Row] = []
+    stages = {BEFORE: found.vectors}
+    for stage, mitigation in _mitigations([one for _, one in named if is_debias(one)], setting):
+        stages[stage] = np.asarray(mitigation.transform(found.vectors, found.modality))
+    for stage, vectors in stages.items():
+        rows += _stage(found, vectors, {"source": OURS, "model": model, "stage": stage}, setting.seed)
+    largest = max(found.groups.count(group) for group in set(found.groups))
+    notes = [
+        "Distances between clusters mean little on such a plane; read the numbers. They are of all samples, "
+        "of which some may have served to fit the mitigation.",
+        f"Vectors of length 1, first {COMPONENTS} principal components, then t-SNE with seed {setting.seed}. "
+        f"Always naming the largest group would be right for {largest / len(found.groups):.3f}.",
+        *(f"{count} samples {reason} are left out." for reason, count in found.dropped.items()),
+    ]
+    return Made(pl.DataFrame(rows, schema=_SCHEMA), tuple(notes))
+
+
+def _mitigations(runs: Sequence[Run], setting: Setting) -> Iterator[tuple[str, Mitigation]]:
+    """From debias runs, and from the file given; each with a name of its own."""
+    files = [Path(run.folder or ".") / "mitigation.safetensors" for run in runs]
+    lacking = [file for file in files if not file.is_file()]
+    if lacking:
+        raise InputError(
+            f"{str(lacking[0].parent)!r} has a mitigation for each pair; choose one with "
+            "-p mitigation=DIR/mitigations/X--Y.safetensors"
+        )
+    given = str(setting.parameters["mitigation"])
+    files += [Path(given).expanduser()] if given else []
+    for number, file in enumerate(files, 1):
+        mitigation = Mitigation.load(file)
+        yield f"after {mitigation.name}{f' ({number})' if len(files) > 1 else ''}", mitigation
+
+
+def _stage(found: GroupVectors, vectors: Floats, lead: Row, seed: int) -> Iterator[Row]:
+    """Points of one panel, and the numbers on how far groups lie apart."""
+    points = principal_components(vectors)
+    plane = on_a_plane(points, seed)
+    for place, (sample, group) in enumerate(zip(found.samples, found.groups, strict=True)):
+        yield {
+            **lead, "part": "map", "class": class_of(group), "group": NAMES.get(group, group),
+            "sample": sample, "across": float(plane[place, 0]), "up": float(plane[place, 1]),
+        }  # fmt: skip
+    for where, space in (("components", points), ("plane", plane)):
+        for measure, value in separability(space, found.groups).items():
+            known = None if np.isnan(value) else value
+            words = f"{measure.replace('_', ' ').replace('knn', 'kNN')}, {where}"
+            yield {
+                **lead, "part": "separability", "measure": words, "value": known,
+                "reason": None if known is not None else "undefined",
+            }  # fmt: skip
+
+
+FIGURE4 = Artifact(
+    "mmbias/figure4",
+    "Embeddings of each group on a plane, before and after a mitigation",
+    _figure4,
+    (
+        Figure(
+            "scatter", x="across", y="up", colour="group", facet="stage", only={"part": "map"}, columns=2,
+            independent=("x", "y"), titles={"across": "", "up": "", "group": ""},
+        ),
+        Figure(
+            "table", x="stage", value="value", levels=("measure",), only={"part": "separability"},
+            titles={"measure": ""}, title="How far the groups lie apart",
+        ),
+    ),
+    benchmarks=(RUNS,),
+    parameters={
+        "modality": Parameter("auto", ("auto", "image", "text"), "auto: images where the run has them"),
+        "mitigation": Parameter("", help="a mitigation's file, beside those of debias runs"),
+    },
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Phrases, photographs and prompts of MMBias, as released and of your own."""

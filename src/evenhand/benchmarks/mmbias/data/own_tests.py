@@ -1,0 +1,141 @@
+"""A user's own association tests: WEAT and SEAT files, and sets of phrases and image folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.benchmarks.mmbias.data.collected import Gathered
+from evenhand.benchmarks.mmbias.data.images import ImageFile, folder_images
+from evenhand.benchmarks.mmbias.data.irregularities import Trap
+from evenhand.benchmarks.mmbias.data.pairs import Test
+from evenhand.benchmarks.mmbias.data.phrases import clean
+from evenhand.core.errors import InputError, UnknownName
+
+FORMS = (
+    'one or several {"targ1": {"category": NAME, "examples": [..]}, "targ2": ..., "attr1": .., "attr2": ..}, '
+    'or {"targets": {NAME: [phrases] or {"images": FOLDER}}, "attributes": ..., "tests": [[x, y, a, b], ...]}'
+)
+"""What a file of tests may look like, for messages."""
+
+_SEAT = ("targ1", "targ2", "attr1", "attr2")
+_KEYS = {"phrases", "images"}
+
+
+def parse_tests(found: Any, path: Path) -> Gathered:
+    """Tests from what a JSON file holds.
+
+    Args:
+        found: As ``json`` gives it.
+        path: Of the file; folders of images are meant from its folder on.
+
+    Raises:
+        InputError: Neither of the two forms, a key that is missing, an empty set, a folder without images.
+        UnknownName: A test names a set that is not there.
+    """
+    several = found if isinstance(found, list) else [found]
+    if isinstance(found, dict) and "targets" in found:
+        return _sets_and_tests(found, path)
+    if not several or not all(isinstance(each, dict) for each in several):
+        raise InputError(f"{str(path)!r} holds no tests; give {FORMS}")
+    own, tests = Gathered(), list[Test]()
+    for number, each in enumerate(several, 1):
+        where = f"test {number} in " if len(several) > 1 else ""
+        missing = [key for key in _SEAT if key not in each]
+        if missing:
+            raise InputError(f"{where}{str(path)!r} has no {missing[0]!r}; give {FORMS}")
+        name = path.stem if len(several) == 1 else f"{path.stem}#{number}"
+        tests.append(_seat(each, where, path, name, own))
+    own.tests = tests
+    return own
+
+
+def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: Gathered) -> Test:
+    """One test of WEAT or SEAT; a category that another test has with other phrases gets a number."""
+    names = []
+    for key in _SEAT:
+        entry = given[key]
+        if not isinstance(entry, dict) or "examples" not in entry:
+            raise InputError(f"{key!r} of {where}{str(path)!r} has no 'examples'; give {FORMS}")
+        sets = own.target_phrases if key.startswith("targ") else own.attribute_phrases
+        category = key if entry.get("category") is None else str(entry["category"])
+        traps: list[Trap] = []
+        phrases = clean(entry["examples"], category, path, traps)
+        choices = (category, *(f"{category} ({number})" for number in range(2, len(sets) + 3)))
+        chosen = next(each for each in choices if sets.get(each, phrases) == phrases)
+        if chosen not in sets:
+            sets[chosen] = phrases
+            own.traps += [
+                Trap(trap.kind, chosen, trap.item, trap.other and chosen, trap.detail) for trap in traps
+            ]
+        names.append(chosen)
+    _check_distinct(names, path)
+    return Test(names[0], names[1], names[2], names[3], name)
+
+
+def _sets_and_tests(found: Mapping[str, Any], path: Path) -> Gathered:
+    own = Gathered()
+    _add_sets(found["targets"], "targets", path, own, own.target_phrases, own.target_images)
+    _add_sets(found.get("attributes"), "attributes", path, own, own.attribute_phrases, own.attribute_images)
+    targets, attributes = own.targets, own.attributes
+    tests = found.get("tests")
+    if tests is None and len(targets) == len(attributes) == 2:
+        tests = [[*targets, *attributes]]
+    if not isinstance(tests, list) or not tests:
+        raise InputError(f"{str(path)!r} has no 'tests'; add a list such as [[x, y, a, b], ...] of its sets")
+    chosen: list[Test] = []
+    for each in tests:
+        if not isinstance(each, list) or len(each) not in (2, 4) or not all(isinstance(n, str) for n in each):
+            raise InputError(f"the test {each!r} in {str(path)!r} is not [x, y, a, b]")
+        if len(each) == 2 and len(attributes) != 2:
+            raise InputError(f"the test {each!r} in {str(path)!r} names no attributes; write [x, y, a, b]")
+        names = each if len(each) == 4 else [*each, *attributes]
+        for name, possible in zip(names, (targets, targets, attributes, attributes), strict=True):
+            if name not in possible:
+                raise UnknownName("set", name, possible, f"name sets of {str(path)!r}")
+        _check_distinct(names, path)
+        chosen.append(Test(*names))
+    own.tests = chosen
+    return own
+
+
+def _add_sets(
+    given: Any,
+    what: str,
+    path: Path,
+    own: Gathered,
+    phrases: dict[str, tuple[str, ...]],
+    images: dict[str, Sequence[ImageFile]],
+) -> None:
+    """Read the sets of one side."""
+    if not isinstance(given, dict) or len(given) < 2:
+        raise InputError(f"{what!r} in {str(path)!r} must be at least two sets by name; give {FORMS}")
+    for name, entry in given.items():
+        parts = {"phrases": entry} if isinstance(entry, list) else entry
+        if not isinstance(parts, dict) or not parts or not set(parts) <= _KEYS:
+            raise InputError(
+                f"the set {name!r} in {str(path)!r} must be a list of phrases, or an object with 'phrases', "
+                "'images' or both"
+            )
+        if "phrases" in parts:
+            phrases[name] = clean(parts["phrases"], name, path, own.traps)
+        if "images" in parts:
+            images[name] = _images(parts["images"], name, path, own)
+
+
+def _images(given: Any, name: str, path: Path, own: Gathered) -> Sequence[ImageFile]:
+    if not isinstance(given, str) or not given or "\x00" in given:
+        raise InputError(f"'images' of the set {name!r} in {str(path)!r} must be a folder's path")
+    files, notes = folder_images(path.parent / os.path.expanduser(given))
+    own.notes += notes
+    return files
+
+
+def _check_distinct(names: Sequence[str], path: Path) -> None:
+    if names[0] == names[1] or names[2] == names[3]:
+        raise InputError(
+            f"a test in {str(path)!r} compares {names[0]!r} with {names[1]!r} on {names[2]!r} and "
+            f"{names[3]!r}; name two different sets each time"
+        )

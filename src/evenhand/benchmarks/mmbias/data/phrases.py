@@ -1,0 +1,162 @@
+"""The phrase file of MMBias: words of each group, and unpleasant and pleasant words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.benchmarks.mmbias.data.groups import names_by_alias, plain
+from evenhand.benchmarks.mmbias.data.irregularities import BLANKS, REPEATED, Trap
+from evenhand.core.errors import InputError, one_line
+
+NAMES = frozenset({"textual_phrases.txt", "textual_phrases.json"})
+"""What the file is called, in lower case."""
+
+_ATTRIBUTES = {"unpleasant": "unpleasant_phrases", "pleasant": "pleasant_phrases"}
+_GROUPS = "category_phrases"
+_LARGEST = 64 * 2**20  # bytes of a JSON file
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Phrases by set, and what was unusual.
+
+    Attributes:
+        targets: Set -> phrases, in the order of the file.
+        attributes: ``unpleasant`` and ``pleasant``, in this order.
+        traps: Blanks that were removed, and repeated phrases.
+    """
+
+    targets: Mapping[str, tuple[str, ...]]
+    attributes: Mapping[str, tuple[str, ...]]
+    traps: tuple[Trap, ...]
+
+
+def read_phrases(path: Path) -> Phrases:
+    """Read a phrase file.
+
+    Args:
+        path: One JSON object with ``unpleasant_phrases``, ``pleasant_phrases`` and ``category_phrases``.
+
+    Returns:
+        The sets under evenhand's names; groups that MMBias does not have keep their own.
+
+    Raises:
+        InputError: Not such a file, an empty set, a phrase that is no text, or one group under two names.
+    """
+    return parse_phrases(read_json(path), path)
+
+
+def parse_phrases(found: Any, path: Path) -> Phrases:
+    """The phrases in what a JSON file holds; as ``read_phrases``.
+
+    Args:
+        found: As ``json`` gives it.
+        path: Of the file, for messages.
+
+    Raises:
+        InputError: As ``read_phrases``.
+    """
+    wanted = (*_ATTRIBUTES.values(), _GROUPS)
+    missing = [key for key in wanted if not isinstance(found, dict) or key not in found]
+    if missing:
+        raise InputError(
+            f"{str(path)!r} has no {missing[0]!r}; a phrase file of MMBias is one JSON object with the keys "
+            f"{', '.join(wanted)}"
+        )
+    groups = found[_GROUPS]
+    if not isinstance(groups, dict) or not groups:
+        raise InputError(f"{_GROUPS!r} in {str(path)!r} must be groups with lists of phrases")
+    traps: list[Trap] = []
+    attributes = {name: clean(found[key], name, path, traps) for name, key in _ATTRIBUTES.items()}
+    known = names_by_alias()
+    targets: dict[str, tuple[str, ...]] = {}
+    for key, phrases in groups.items():
+        name = known.get(plain(key)) or str(key)
+        if name in targets or name in attributes:
+            raise InputError(f"{str(path)!r} has the group {name!r} twice, the second time as {key!r}")
+        targets[name] = clean(phrases, name, path, traps)
+    return Phrases(targets, attributes, tuple(traps))
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds; of JSON lines, the list of them.
+
+    Raises:
+        InputError: It cannot be read, or is no JSON.
+    """
+    try:
+        if not path.is_file():  # a pipe would be waited for
+            raise InputError(f"{str(path)!r} is not a file; give a JSON file")
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{str(path)!r} has more than {_LARGEST:,} bytes; sets of phrases are smaller")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"{str(path)!r} cannot be read as text: {one_line(problem)}") from problem
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines):
+            return _lines(path, lines)
+        raise InputError(f"{str(path)!r} is not JSON: {one_line(problem)}") from problem
+
+
+def _lines(path: Path, lines: Iterable[str]) -> list[Any]:
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(json.loads(line))
+        except (ValueError, RecursionError) as problem:
+            raise InputError(
+                f"line {number} of {str(path)!r} is not JSON: {one_line(problem)}; give one JSON object, or "
+                "one on each line"
+            ) from problem
+    return found
+
+
+def clean(phrases: object, name: str, path: Path, traps: list[Trap]) -> tuple[str, ...]:
+    """The phrases of a set without blanks around them, each once.
+
+    Args:
+        phrases: As they stand in the file.
+        name: Of the set.
+        path: Of the file, for messages.
+        traps: What was unusual is added.
+
+    Raises:
+        InputError: Not a list, an empty one, or something in it that is no text.
+    """
+    if not isinstance(phrases, list) or not phrases:
+        what = "is empty" if phrases == [] else "is no list of phrases"
+        raise InputError(f"the set {name!r} in {str(path)!r} {what}; give at least one phrase")
+    kept: dict[str, None] = {}
+    for each in phrases:
+        if not isinstance(each, str) or not each.strip() or not is_text(name + each):
+            raise InputError(
+                f"the set {name!r} in {str(path)!r} holds {repr(each)[:60]}; each phrase must be a text "
+                "that is not empty"
+            )
+        phrase = each.strip()
+        if phrase != each:
+            traps.append(Trap(BLANKS, name, phrase, "", f"written {each!r}; the blanks were removed"))
+        if phrase in kept:
+            traps.append(Trap(REPEATED, name, phrase, name, "counted once"))
+        kept[phrase] = None
+    return tuple(kept)
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written: JSON, and names of files, may hold what is no character.
+
+    Args:
+        text: Any.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

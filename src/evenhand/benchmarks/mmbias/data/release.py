@@ -1,0 +1,107 @@
+"""MMBias as it lies on disk: what is in the user's folder, and for the rest what was fetched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.benchmarks.datasets.download_source import default_folder
+from evenhand.benchmarks.mmbias.data.collected import Gathered
+from evenhand.benchmarks.mmbias.data.groups import ATTRIBUTES, TARGETS
+from evenhand.benchmarks.mmbias.data.images import (
+    DIFFERENT,
+    NESTED,
+    UNNAMED,
+    ImageFile,
+    Layout,
+    groups_of,
+    read_layout,
+)
+from evenhand.benchmarks.mmbias.data.phrases import Phrases, read_phrases
+from evenhand.benchmarks.mmbias.data.urls import read_urls
+from evenhand.core.errors import InputError
+
+FURTHER = "further phrase file or URL list, not read"
+FETCHED = "taken from the fetched data"
+
+
+def gather_release(place: Path, phrases: Phrases | None = None) -> Gathered:
+    """Sets of MMBias; what a user's folder lacks is taken from where ``evenhand data fetch`` puts it.
+
+    Args:
+        place: A folder, a zip file, or the phrase file itself.
+        phrases: What the phrase file holds, if ``place`` is one.
+
+    Raises:
+        InputError: Nothing of MMBias there, or something that cannot be used.
+    """
+    layouts = [] if phrases is not None else [read_layout(place)]
+    fetched = default_folder("mmbias")
+    if phrases is None and fetched.is_dir() and fetched.resolve() != place.resolve():
+        layouts.append(read_layout(fetched))
+    gathered = Gathered(layout=layouts[0] if layouts else None)
+    if phrases is None:
+        phrases = _first_phrases(layouts, gathered)
+    if phrases is not None:
+        gathered.target_phrases = dict(phrases.targets)
+        gathered.attribute_phrases = dict(phrases.attributes)
+        gathered.traps += phrases.traps
+    _add_urls(layouts, gathered)
+    _add_images(layouts, gathered)
+    if not gathered.targets and not gathered.attributes:
+        raise InputError(
+            f"{str(place)!r} holds nothing of MMBias: no textual_phrases.txt, and {_seen(layouts)}; type: "
+            "evenhand data fetch mmbias, or give --data FOLDER with its files"
+        )
+    return gathered
+
+
+def _first_phrases(layouts: Sequence[Layout], gathered: Gathered) -> Phrases | None:
+    for number, layout in enumerate(layouts):
+        if layout.phrases:
+            gathered.files.append(layout.phrases[0])
+            gathered.notes[f"phrase file {FETCHED}"] += number > 0
+            gathered.notes[FURTHER] += len(layout.phrases) - 1
+            return read_phrases(layout.phrases[0])
+    return None
+
+
+def _add_urls(layouts: Sequence[Layout], gathered: Gathered) -> None:
+    for layout in layouts:
+        if layout.urls:
+            gathered.files.append(layout.urls[0])
+            gathered.photos = read_urls(layout.urls[0])
+            gathered.traps += gathered.photos.traps
+            gathered.notes[FURTHER] += len(layout.urls) - 1
+            return
+
+
+def _add_images(layouts: Sequence[Layout], gathered: Gathered) -> None:
+    """Images of each group, from the first place that has some."""
+    extra = [name for name in gathered.target_phrases if name not in {group.name for group in TARGETS}]
+    attributes = [group.name for group in ATTRIBUTES]
+    found: dict[str, Sequence[ImageFile]] = {}
+    for number, layout in enumerate(layouts):
+        groups, left = groups_of(layout, extra)
+        new = {name: files for name, files in groups.items() if name not in found}
+        found |= new
+        if number == 0:
+            for reason in (UNNAMED, DIFFERENT):
+                gathered.dropped[reason] += left.pop(reason, 0)
+            gathered.notes += Counter(layout.notes) + left
+        else:
+            gathered.notes[f"images {FETCHED}"] += sum(map(len, new.values()))
+    order = [*(group.name for group in TARGETS), *extra]
+    gathered.target_images = {name: found[name] for name in order if name in found}
+    gathered.attribute_images = {name: found[name] for name in attributes if name in found}
+    gathered.dropped, gathered.notes = +gathered.dropped, +gathered.notes
+
+
+def _seen(layouts: Sequence[Layout]) -> str:
+    folders = [repr(Path(folder).name) for layout in layouts for folder in layout.images][:6]
+    if any(layout.notes.get(NESTED) for layout in layouts):
+        return "zips inside of zips, which are not opened: unpack them once"
+    if not folders:
+        return "no images"
+    return f"images only in folders that name no group ({', '.join(folders)})"

@@ -1,0 +1,83 @@
+"""The URL list of MMBias: the page and the owner of each photo."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.mmbias.data.groups import names_by_alias, plain
+from evenhand.benchmarks.mmbias.data.irregularities import QUOTES, SHARED_PHOTO, Trap
+from evenhand.benchmarks.mmbias.data.phrases import read_json
+from evenhand.core.errors import InputError
+
+NAMES = frozenset({"urls.txt", "urls.json"})
+"""What the file is called, in lower case."""
+
+_SCHEMA = {"sample": pl.String, "set": pl.String, "url": pl.String, "owner": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class Photos:
+    """Where photos come from.
+
+    Attributes:
+        frame: One row a photo: ``sample`` (such as ``muslim/12``), ``set``, ``url`` (a page, not an image
+            file) and ``owner``.
+        traps: Photos that stand in two sets, and quotes that were taken off.
+    """
+
+    frame: pl.DataFrame
+    traps: tuple[Trap, ...]
+
+
+NO_PHOTOS = Photos(pl.DataFrame(schema=_SCHEMA), ())
+"""Where there is no list."""
+
+
+def read_urls(path: Path) -> Photos:
+    """Read a URL list.
+
+    Args:
+        path: One JSON object: group -> number of the photo -> ``URL`` and ``Owner``. The number is taken for
+            the name of the photo's file.
+
+    Raises:
+        InputError: Not such a file.
+    """
+    found = read_json(path)
+    if not isinstance(found, dict) or not all(isinstance(photos, dict) for photos in found.values()):
+        raise InputError(f"{str(path)!r} is not a URL list: group -> number -> {{'URL': ..., 'Owner': ...}}")
+    known, rows, quoted = names_by_alias(), [], 0
+    for key, photos in found.items():
+        name = known.get(plain(key)) or str(key)
+        for number, photo in photos.items():
+            if not isinstance(photo, dict) or not isinstance(photo.get("URL"), str):
+                raise InputError(f"photo {number!r} of {key!r} in {str(path)!r} has no text 'URL'")
+            url, owner = photo["URL"], str(photo.get("Owner", ""))
+            quoted += '"' in url or '"' in owner
+            rows.append((f"{name}/{number}", name, _bare(url), _bare(owner)))
+    traps = _shared(rows)
+    if quoted:
+        traps.append(Trap(QUOTES, "", path.name, "", f"{quoted} photos; the quotes were taken off"))
+    return Photos(pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(traps))
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip('"').strip()
+
+
+def _shared(rows: list[tuple[str, str, str, str]]) -> list[Trap]:
+    """Photos that two sets have, by their URL."""
+    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for sample, name, url, _ in rows:
+        places[url].append((name, sample))
+    return [
+        Trap(SHARED_PHOTO, one, item, other, f"{url}; left out where the two sets are compared")
+        for url, alike in places.items()
+        for (one, item), (two, other) in combinations(alike, 2)
+        if one != two
+    ]

@@ -1,0 +1,135 @@
+"""The three forms of an association test: which modality the targets and the attributes have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from evenhand.benchmarks.mmbias.data.sets import AssociationData, Test
+from evenhand.core.errors import ParameterError, UserError, check_choice
+
+Items = Mapping[str, tuple[str, ...]]
+_NEEDED = {"image": "embeds_images", "text": "embeds_texts"}
+_CALLED = {"image": "images", "text": "phrases"}
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of the test.
+
+    Attributes:
+        name: ``cross-modal``, ``textual`` or ``visual``.
+        targets: Modality of the targets, ``image`` or ``text``.
+        attributes: Modality of the attributes.
+    """
+
+    name: str
+    targets: str
+    attributes: str
+
+    def modality(self, role: str) -> str:
+        """The modality of a role, ``target`` or ``attribute``."""
+        return self.targets if role == "target" else self.attributes
+
+    def items(self, data: AssociationData, role: str) -> Items:
+        """Set to the items it has in this form."""
+        return {
+            ("target", "image"): data.target_images,
+            ("target", "text"): data.target_phrases,
+            ("attribute", "image"): data.attribute_images,
+            ("attribute", "text"): data.attribute_phrases,
+        }[role, self.modality(role)]
+
+    def lacking(self, data: AssociationData, test: Test) -> str | None:
+        """Why a test cannot be made in this form: the sets it has nothing of; None: it can."""
+        reasons = []
+        for role, names in (("target", (test.x, test.y)), ("attribute", (test.a, test.b))):
+            items = self.items(data, role)
+            missing = [repr(name) for name in names if not items.get(name)]
+            if missing:
+                reasons.append(f"no {_CALLED[self.modality(role)]} of {' and '.join(missing)}")
+        return "; ".join(reasons) or None
+
+
+FORMS: Mapping[str, Form] = {
+    one.name: one
+    for one in (
+        Form("cross-modal", "image", "text"),
+        Form("textual", "text", "text"),
+        Form("visual", "image", "image"),
+    )
+}
+
+
+def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData) -> list[Form]:
+    """The forms asked for, or with ``auto`` all that the model and the data allow.
+
+    Args:
+        asked: ``auto``, or names separated by commas.
+        capabilities: What the model can do.
+        data: Sets and tests.
+
+    Raises:
+        ParameterError: No such form.
+        UserError: A form that the model or the data do not allow; or ``auto`` and none is.
+    """
+    names = [name.strip() for name in asked.split(",") if name.strip()]
+    if not names:
+        raise ParameterError(f"-p form={asked!r} names no form; choose from auto, {', '.join(FORMS)}")
+    for name in names:
+        check_choice("form", name, ("auto", *FORMS))
+    if "auto" in names:
+        reasons = {name: _impossible(form, capabilities, data) for name, form in FORMS.items()}
+        possible = [FORMS[name] for name, reason in reasons.items() if reason is None]
+        if not possible:
+            told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+            raise UserError(f"no form of association can be tested: {told}; give another --model or --data")
+        return possible
+    chosen = [form for name, form in FORMS.items() if name in names]
+    for form in chosen:
+        reason = _impossible(form, capabilities, data)
+        if reason is not None:
+            _require_images(form, capabilities, data)
+            raise UserError(
+                f"-p form={form.name} cannot be tested: {reason}; type -p form=auto for what is possible"
+            )
+    return chosen
+
+
+def _require_images(form: Form, capabilities: Sequence[str], data: AssociationData) -> None:
+    """Where images alone are missing, say which folders were looked for."""
+    needed = {_NEEDED[kind] for kind in (form.targets, form.attributes)}
+    if needed <= set(capabilities):
+        names: list[str] = []
+        for test in data.pairs:
+            names += (test.x, test.y) if form.targets == "image" else ()
+            names += (test.a, test.b) if form.attributes == "image" else ()
+        data.require_images(list(dict.fromkeys(names)))
+
+
+def _impossible(form: Form, capabilities: Sequence[str], data: AssociationData) -> str | None:
+    needed = dict.fromkeys(_NEEDED[kind] for kind in (form.targets, form.attributes))
+    missing = [name for name in needed if name not in capabilities]
+    if missing:
+        return f"the model lacks {' and '.join(missing)}"
+    reasons = [form.lacking(data, test) for test in data.pairs]
+    if reasons and all(reasons):
+        more = f" (and {len(reasons) - 1} tests more)" if len(reasons) > 1 else ""
+        return f"the data have {reasons[0]}{more}"
+    return None if reasons else "the data hold no test"
+
+
+def limited(data: AssociationData, limit: int | None) -> AssociationData:
+    """The data with the first so many images of each set; words and phrases stay whole.
+
+    Args:
+        data: Sets and tests.
+        limit: None: all images.
+    """
+    if limit is None:
+        return data
+    return replace(
+        data,
+        target_images={name: ids[:limit] for name, ids in data.target_images.items()},
+        attribute_images={name: ids[:limit] for name, ids in data.attribute_images.items()},
+    )

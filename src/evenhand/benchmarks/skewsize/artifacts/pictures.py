@@ -1,0 +1,96 @@
+"""Small copies of a run's own images, found through its annotations, for those who ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.skewsize.artifacts.views import RAW, Row, View
+from evenhand.core.errors import InputError
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.images.sources import ImageFiles
+from evenhand.files.images.thumbnails import thumbnail
+
+_PLACES = ("image", "path", "sample")  # columns that may say where an image lies
+
+
+def picture_rows(view: View, rows: Sequence[Row], of_each: int, data: Path | None) -> list[Row]:
+    """Images behind the predictions of a figure, a few each.
+
+    Args:
+        view: The run; its folder holds annotations and answers.
+        rows: With ``class``, ``group`` and ``prediction``; those of other runs are left out.
+        of_each: Images of each group and prediction at most.
+        data: Where relative paths begin; else they begin where the command is typed.
+
+    Returns:
+        A row an image: that of the prediction with ``part`` = ``pictures``, ``sample`` and ``picture``, or
+        ``reason`` for an image that cannot be read.
+
+    Raises:
+        InputError: The run keeps no annotations or answers, or no image is where they say.
+    """
+    table = _samples(view)
+    found: list[Row] = []
+    for row in rows:
+        if row["model"] == view.model and row.get("prediction") is not None:
+            found += _of_prediction(view, table, row, of_each, data)
+    if not any(row.get("picture") for row in found):
+        raise InputError(
+            "skewsize/figure3: no image is where the run's annotations say; add --data FOLDER, where their "
+            "paths begin, or leave out -p images=yes"
+        )
+    return found
+
+
+def _samples(view: View) -> pl.DataFrame:
+    """The run's samples with truth, attributes, what was predicted, and where the image lies."""
+    annotations, predicted = view.run.annotations, _predicted(view)
+    lacking = [name for name in ("truth", *view.by) if annotations is None or name not in annotations.columns]
+    if annotations is None or predicted is None or lacking:
+        raise InputError(
+            "skewsize/figure3: the run keeps no samples beside its counts (an audit never does), so no image "
+            "can be found; leave out -p images=yes"
+        )
+    where = next(name for name in _PLACES if name in annotations.columns)
+    columns = [pl.col("sample", "truth", *view.by).cast(pl.String), pl.col(where).alias("place")]
+    return annotations.select(columns).join(predicted, on="sample", how="inner")
+
+
+def _predicted(view: View) -> pl.DataFrame | None:
+    """Sample to prediction: of answers in words as they were counted, else as the model named a label."""
+    answers = view.run.tables.get("answers")
+    said = "raw" if view.answers == RAW else "prediction"
+    if answers is not None and {"sample", said} <= set(answers.columns):
+        return answers.select(pl.col("sample").cast(pl.String), prediction=pl.col(said).cast(pl.String))
+    folder = view.run.folder / "evidence" / "predictions" if view.run.folder is not None else None
+    parts = sorted(folder.glob("part-*.parquet")) if folder is not None else []
+    if not parts:
+        return None
+    table = pl.concat([pl.read_parquet(part) for part in parts], how="diagonal_relaxed")
+    if "rank" in table.columns:
+        table = table.filter(pl.col("rank").is_null() | (pl.col("rank") == 1))
+    return table.select(pl.col("sample", "prediction").cast(pl.String))
+
+
+def _of_prediction(
+    view: View, table: pl.DataFrame, row: Row, of_each: int, data: Path | None
+) -> Iterator[Row]:
+    group = pl.concat_str([pl.col(name) for name in view.by], separator=" · ")
+    # a benchmark may write predictions in the spelling of its truths
+    same = pl.col("prediction").str.to_lowercase() == str(row["prediction"]).lower()
+    mine = table.filter((pl.col("truth") == row["class"]) & (group == row["group"]) & same)
+    for sample, place in mine.sort("sample").select("sample", "place").head(of_each).iter_rows():
+        heading = f"{row['class']}, {row['group']} ({view.model})"
+        yield {**row, "part": "pictures", "sample": sample, "heading": heading, **_copy(str(place), data)}
+
+
+def _copy(place: str, data: Path | None) -> Row:
+    folder = data if data is None or data.is_dir() else data.parent
+    path = Path(place) if folder is None else folder / place
+    try:
+        return {"picture": thumbnail(ImageFiles([path]).load(0), 96)}
+    except UnreadableImage as problem:
+        return {"reason": problem.reason}

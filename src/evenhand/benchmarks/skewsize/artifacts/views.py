@@ -1,0 +1,329 @@
+"""What the artifacts of SkewSize see of a run: its counts under one grouping, its name and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Parameter, Setting
+from evenhand.benchmarks.indicators.artifacts.rows import named, number_of, tags_of
+from evenhand.benchmarks.tidy import table_of
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.findings import Finding
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.prepared import Prepared
+from evenhand.runs.run_folder import Run
+
+Row = dict[str, Any]
+
+OURS, PAPER = "ours", "paper"
+NORMALISED, RAW = "normalised", "raw"
+COUNTS = {NORMALISED: "predictions", RAW: "predictions_raw"}
+"""Answers to the name of the counts that a run keeps of them."""
+
+AUDIT = "evenhand audit TABLE --truth COL --prediction COL --by COL -o DIR"
+IN_WORDS = "evenhand run skewsize/occupations --model URI --data FOLDER -p ask=answer -o DIR"
+
+BY = Parameter("", help="grouping, A+B crosses; several with commas: the first that a run has")
+ORDER = Parameter("", help="tag by which runs are put in order; else as given")
+ANSWERS = Parameter(NORMALISED, (NORMALISED, RAW), "answers in words: normalised labels or raw texts")
+MEV = Parameter("", help="minimum expected value of a predicted label; else as the run was made")
+RULE = Parameter("", ("", "min", "mean", "max"), "which of a label's expected values must reach it")
+INFERENCE = Parameter("auto", ("auto", "none"), "none: values without intervals, faster")
+
+LEAD = ("source", "model", "benchmark", "by", "panel", "tags")
+"""The first columns of every table."""
+
+_TEXTS = frozenset(
+    {*LEAD, "answers", "setting", "mev_rule", "class", "band", "reason", "measure", "group", "prediction"}
+    | {"part", "series", "facet", "right", "sample", "picture", "colour", "column", "heading"}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One run's counts under one grouping.
+
+    Attributes:
+        model: What it is called, apart from the other runs.
+        run: The run.
+        by: The grouping.
+        counts: Predictions by truth and the attributes of ``by``.
+        answers: ``normalised``, or ``raw`` for texts as the model gave them.
+        seed: Of what is computed anew.
+    """
+
+    model: str
+    run: Run
+    by: tuple[str, ...]
+    counts: Counts
+    answers: str = NORMALISED
+    seed: int = 0
+    memo: dict[Any, Finding] = field(default_factory=dict)
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark without its folder; ``audit`` for tables of the user."""
+        name = str(self.run.manifest.get("benchmark") or "audit")
+        return name.removeprefix("skewsize/")
+
+    @property
+    def grouping(self) -> str:
+        """The grouping in words."""
+        return " × ".join(name.replace("_", " ") for name in self.by)
+
+    @property
+    def lead(self) -> Row:
+        """What all rows of the run have."""
+        tags = ", ".join(f"{key}={value}" for key, value in sorted(tags_of(self.run).items()))
+        return {
+            "source": OURS,
+            "model": self.model,
+            "benchmark": self.benchmark,
+            "by": "+".join(self.by),
+            "panel": panel(self.benchmark, self.grouping),
+            "tags": tags or None,
+        }
+
+    @property
+    def mode(self) -> str:
+        """``paper`` or ``default``, as the run was made."""
+        return "paper" if self.run.manifest.get("mode") == "paper" else "default"
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The counts, bound to the grouping."""
+        return Prepared.of(self.counts, self.by, self.seed)
+
+    def raw(self) -> View:
+        """The same run and grouping, with answers in words as the model gave them."""
+        return View(self.model, self.run, self.by, self.run.counts[COUNTS[RAW]], RAW, self.seed)
+
+    def own(self, name: str) -> Any:
+        """A setting of the run: of an audit, or a parameter of its benchmark."""
+        parameters = self.run.manifest.get("parameters")
+        inside = parameters.get(name) if isinstance(parameters, dict) else None
+        return self.run.manifest.get(name, inside)
+
+    def options(self, mev: str | float = "", rule: str = "", inference: str = "auto") -> dict[str, Any]:
+        """How effect sizes are measured: as the run was, but for what is given.
+
+        Raises:
+            ParameterError: ``mev`` is no number of 0 or more.
+        """
+        chosen = expected_value(mev) if mev != "" else float(self.own("mev") or 0.0)
+        how = rule or str(self.own("mev_rule") or "min")
+        rare = str(self.own("rare") or "drop")
+        found = {"mode": self.mode, "mev": chosen, "mev_rule": how, "rare": rare, "inference": inference}
+        EffectOptions.make("separation", found)
+        return found
+
+    def told(self, options: Mapping[str, Any]) -> str:
+        """How effect sizes were measured, and whether of raw answers."""
+        return in_words(options, "raw answers" if self.answers == RAW else "")
+
+    def effect(self, name: str, **options: Any) -> Finding:
+        """A finding on effect sizes: the run's own if it has one of these options, else computed anew.
+
+        Args:
+            name: ``skewsize``, ``cramers_v_mean`` and the like.
+            options: As ``options`` gives them.
+        """
+        return self.finding(name, EffectOptions.make("separation", options).changed, _METRICS[name], options)
+
+    def finding(
+        self, name: str, params: Mapping[str, Any], metric: Callable[..., Finding], options: Mapping[str, Any]
+    ) -> Finding:
+        """The run's own finding of these parameters, else what the metric says of the counts.
+
+        Args:
+            name: Of the finding.
+            params: Its parameters, all of them.
+            metric: Called with the counts where the run has none.
+            options: For the metric.
+        """
+        key = (name, *sorted((one, str(value)) for one, value in options.items()))
+        if key not in self.memo:
+            wanted = {**params, **({"answers": RAW} if self.answers == RAW else {})}
+            own = (
+                one
+                for one in self.run.findings.findings
+                if one.name == name and tuple(one.by) == self.by and one.params == wanted
+            )
+            found = next(own, None)
+            self.memo[key] = found or metric(self.counts, by=self.by, seed=self.seed, **options)
+        return self.memo[key]
+
+
+_METRICS: Mapping[str, Callable[..., Finding]] = {
+    "skewsize": effect_size.skewsize,
+    "cramers_v_mean": effect_size.cramers_v_mean,
+    "cramers_v_median": effect_size.cramers_v_median,
+    "cramers_v_max": effect_size.cramers_v_max,
+}
+
+
+def views(runs: Sequence[Run], setting: Setting, artifact: str) -> list[View]:
+    """The runs under their groupings, in order.
+
+    Args:
+        runs: Runs with counts of predictions.
+        setting: Its parameters ``by``, ``order`` and ``answers`` are looked at, where declared.
+        artifact: For messages.
+
+    Raises:
+        InputError: A run without such counts.
+        UnknownName: No run has the grouping, or none has the tag.
+    """
+    given = setting.parameters
+    which = str(given.get("answers", NORMALISED))
+    found = []
+    for model, run in _ordered(named([_with_model(run) for run in runs]), str(given.get("order", ""))):
+        counts = _counts(run, which, artifact)
+        by = _grouping(run, counts, str(given.get("by", "")), artifact)
+        found.append(View(model, run, by, counts, which, setting.seed))
+    return found
+
+
+def has_raw(run: Run) -> bool:
+    """Whether a run keeps answers in words as they were given."""
+    return COUNTS[RAW] in run.counts
+
+
+def _with_model(run: Run) -> Run:
+    """Audits know no model: what their folder is called stands for it."""
+    if run.manifest.get("model"):
+        return run
+    source = run.manifest.get("source")
+    table = str(source.get("path") or "") if isinstance(source, dict) else ""
+    name = run.folder.name if run.folder is not None else table.replace("\\", "/").rpartition("/")[2]
+    return replace(run, manifest={**run.manifest, "model": name or "audit"})
+
+
+def _ordered(pairs: list[tuple[str, Run]], tag: str) -> list[tuple[str, Run]]:
+    if not tag:
+        return pairs
+    tags = [tags_of(run) for _, run in pairs]
+    if not any(tag in each for each in tags):
+        raise UnknownName("tag of these runs", tag, {name for each in tags for name in each})
+
+    def place(pair: tuple[str, Run]) -> tuple[bool, float, str]:
+        text = tags_of(pair[1]).get(tag)
+        value = number_of(text)
+        return text is None, float("inf") if value is None else value, text or ""
+
+    return sorted(pairs, key=place)
+
+
+def _counts(run: Run, answers: str, artifact: str) -> Counts:
+    counts = run.counts.get(COUNTS[answers])
+    if counts is None:
+        where = repr(str(run.folder)) if run.folder is not None else "the run given"
+        what = "raw answers in words" if answers == RAW else "predictions"
+        command = IN_WORDS if answers == RAW else AUDIT
+        raise InputError(f"{artifact} is made from counts of {what}, which {where} has not; type: {command}")
+    return counts
+
+
+def _grouping(run: Run, counts: Counts, wanted: str, artifact: str) -> tuple[str, ...]:
+    have = counts.attributes
+    if not have:
+        raise InputError(f"{artifact} compares groups, and a run given was made without any; type: {AUDIT}")
+    for entry in filter(None, map(str.strip, wanted.split(","))):
+        names = (entry,) if entry in have else tuple(map(str.strip, entry.split("+")))
+        if set(names) <= set(have):
+            return names
+    if wanted:
+        raise UnknownName("attribute of these counts", wanted, have)
+    own = (tuple(one.by) for one in run.findings.findings if one.by and set(one.by) <= set(have))
+    return next(own, have[:1])
+
+
+def panel(benchmark: str, grouping: str) -> str:
+    """A benchmark and what is compared in it, such as ``occupations by gender``."""
+    return f"{benchmark} by {grouping}"
+
+
+def expected_value(text: str | float) -> float:
+    """A minimum expected value.
+
+    Raises:
+        ParameterError: No number of 0 or more.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ParameterError(f"-p mev={text!r} is not possible; give a number of 0 (keep all labels) or more")
+    return value
+
+
+def chosen_names(text: str, known: Mapping[str, str], what: str) -> list[str]:
+    """What a user names, separated by commas; a name may hold commas itself.
+
+    Spelled exactly, or in another case where that fits one name alone; of several ways to read the commas,
+    the longest name counts.
+
+    Args:
+        text: As the user gave it.
+        known: What can be named, to what is meant.
+        what: The kind of thing, for the message.
+
+    Raises:
+        UnknownName: A name that is not known, or that fits several in another case.
+    """
+    folds: dict[str, list[str]] = {}
+    for name in known:
+        folds.setdefault(name.casefold(), []).append(name)
+    found: list[str] = []
+    pieces = text.split(",")
+    while pieces:
+        reads = [",".join(pieces[:size]).strip() for size in range(len(pieces), 0, -1)]
+        fits = [[one] if one in known else folds.get(one.casefold(), []) for one in reads]
+        place = next((place for place, fit in enumerate(fits) if len(fit) == 1), len(reads) - 1)
+        if len(fits[place]) == 1:
+            found.append(known[fits[place][0]])
+        elif reads[place]:
+            raise UnknownName(what, reads[place], known)
+        del pieces[: len(reads) - place]
+    return list(dict.fromkeys(found))
+
+
+def chosen_options(view: View, setting: Setting) -> dict[str, Any]:
+    """``View.options`` with what the user gave as ``mev``, ``mev_rule`` and ``inference``."""
+    given = setting.parameters
+    return view.options(
+        str(given.get("mev", "")), str(given.get("mev_rule", "")), str(given.get("inference", "auto"))
+    )
+
+
+def in_words(options: Mapping[str, Any], answers: str = "") -> str:
+    """How effect sizes were measured, in a few words."""
+    mev = f"MEV {options['mev']:g} ({options['mev_rule']})" if options["mev"] else "all labels"
+    pooled = ", rare pooled" if options["mev"] and options["rare"] == "pool" else ""
+    mode = ", paper mode" if options["mode"] == "paper" else ""
+    return f"{mev}{pooled}{mode}{f', {answers}' if answers else ''}"
+
+
+def ends(finding: Finding) -> Row:
+    """Interval, null band and p of a finding, or why it has no value."""
+    return {
+        "low": finding.interval.low if finding.interval else None,
+        "high": finding.interval.high if finding.interval else None,
+        "null_low": finding.null.low if finding.null else None,
+        "null_high": finding.null.high if finding.null else None,
+        "p": finding.p_value,
+        "reason": finding.reason,
+    }
+
+
+def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
+    """A tidy table; columns of text by their name, all others hold numbers."""
+    return table_of(rows, columns, texts=_TEXTS)

@@ -1,0 +1,127 @@
+"""The benchmark ``skewsize/celeba``: hair colour and perceived gender of celebrities, in WILDS' layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.benchmarks.attributes import ANNOTATORS
+from evenhand.benchmarks.benchmark import Parameter, Setting
+from evenhand.benchmarks.labelling.elicitation import Labels
+from evenhand.benchmarks.labelling.measures import attributes_in, groupings_in
+from evenhand.benchmarks.skewsize.data.samples import Material, files_below, in_turn, require_folder
+from evenhand.benchmarks.skewsize.data.wilds_tables import (
+    CHOICES,
+    Rows,
+    find_table,
+    in_split,
+    read_rows,
+    split_codes,
+)
+from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
+from evenhand.benchmarks.skewsize.yes_no import NO, YES
+from evenhand.core.errors import ParameterError
+
+LAYOUT = (
+    "list_attr_celeba, list_eval_partition (each .csv, or .txt as the authors write them) and the folder "
+    "img_align_celeba"
+)
+ATTRIBUTES, PARTITION, IMAGES = "list_attr_celeba.csv", "list_eval_partition.csv", "img_align_celeba"
+GENDER, MALE, HAIR = "perceived_gender", "Male", "Blond_Hair"
+UNPLACED = "image without a split"
+_COLUMNS = f"-p truth= and -p by= take columns of CelebA, and -p by={GENDER} is {MALE}"
+_LOOKED_FOR = 20  # images, to see in which folder they lie
+_QUESTION = {
+    HAIR: "Does this person have blond hair? Answer yes or no.",
+    MALE: "Is this person male or female?",
+}
+
+
+def read_celeba(
+    folder: Path, split: str = "test", *, truth: str = HAIR, attributes: Sequence[str] = (GENDER,)
+) -> Material:
+    """The faces of a split.
+
+    Args:
+        folder: Holds the two tables and the images, or one folder that does.
+        split: ``test``, ``val``, ``train`` or ``all``.
+        truth: One of the table's 40 attributes; the classes are that it is said of somebody, or not.
+        attributes: ``perceived_gender`` (of the column ``Male``) or others of the 40.
+
+    Raises:
+        InputError: No such tables, or no row that can be used.
+        UnknownName: An attribute that the table lacks.
+    """
+    columns = {name: MALE if name == GENDER else name for name in attributes}
+    if truth in columns.values():
+        raise ParameterError(f"-p truth={truth} is the attribute too; choose another -p truth= or -p by=")
+    file = find_table(folder, ATTRIBUTES, LAYOUT)
+    said, unsaid = words_of(truth)
+    codes = {name: _codes(name) for name in (truth, *columns.values())}
+    rows = read_rows(file, "image_id", codes, hint=_COLUMNS)
+    named = ("image_id", "partition")
+    placed = read_rows(find_table(folder, PARTITION, LAYOUT), named[0], {named[1]: split_codes()}, named)
+    both = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
+    dropped = {**rows.dropped, UNPLACED: len(rows.table) - len(both)}
+    dropped = {reason: count for reason, count in dropped.items() if count}
+    table = in_split(Rows(both, dropped, rows.odd or placed.odd), split, file)
+    table = table.rename({"image_id": "sample", truth: "truth", **{old: new for new, old in columns.items()}})
+    table = in_turn(table, attributes)
+    samples = table["sample"].to_list()
+    return Material(
+        annotations=table.select("sample", "truth", *attributes, "split"),
+        images=files_below(_images_folder((file.parent, folder), samples), samples),
+        attribute=attributes[0],
+        labels=Labels((said, unsaid), (said, unsaid)),
+        question=_QUESTION.get(truth, f"Would you say of this person: {said}? Answer yes or no."),
+        synonyms={} if truth == MALE else dict.fromkeys(YES, said) | dict.fromkeys(NO, unsaid),
+        two_way=True,
+        about={"layout": "celeba", "annotated_by": dict.fromkeys(attributes, ANNOTATORS)},
+        dropped=dropped,
+    )
+
+
+def _images_folder(near: Sequence[Path], samples: Sequence[str]) -> Path:
+    """Where the images lie: beside the tables, in a folder of the same name (Kaggle), or a folder further."""
+    inner = [one for place in near for depth in ("", "*/") for one in sorted(place.glob(depth + IMAGES))]
+    possible = dict.fromkeys(one for place in inner for one in (place, place / IMAGES))
+    first = samples[:_LOOKED_FOR]
+    found = {place: sum((place / name).is_file() for name in first) for place in possible}
+    return max(found, key=found.__getitem__, default=near[0] / IMAGES)
+
+
+def words_of(name: str) -> tuple[str, str]:
+    """What an attribute says where it is so, and where it is not.
+
+    Args:
+        name: One of the 40, such as ``Blond_Hair``.
+    """
+    if name == MALE:
+        return "male", "female"
+    said = name.replace("_", " ").lower()
+    return said, f"not {said}"
+
+
+def _codes(name: str) -> dict[str, str]:
+    said, unsaid = words_of(name)
+    return {"1": said, "-1": unsaid, "0": unsaid}
+
+
+def _read(setting: Setting) -> Material:
+    given = {key: str(value) for key, value in setting.parameters.items()}
+    attributes = attributes_in(groupings_in(given["by"])) or [GENDER]
+    folder = require_folder(setting.data, LAYOUT)
+    return read_celeba(folder, given["split"], truth=given["truth"], attributes=attributes)
+
+
+CELEBA = PictureBenchmark(
+    name="skewsize/celeba",
+    card_file="celeba.md",
+    reads=_read,
+    own={
+        "split": Parameter("test", CHOICES, "which split of the table"),
+        "truth": Parameter(HAIR, help="one of the table's attributes: what is to be said of a face"),
+    },
+    templates="a photo of a person, {label}",
+    synonyms="faces",
+)

@@ -1,0 +1,136 @@
+"""A user's own images in folders: a class in a group, or, as ImageNet* is released, a group of classes."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.listing import Listing, list_files
+from evenhand.benchmarks.skewsize.data.samples import (
+    OUTSIDE_CLASSES,
+    OUTSIDE_GROUPS,
+    Material,
+    files_below,
+    from_definition,
+    in_turn,
+)
+from evenhand.core.errors import InputError, one_line
+
+LAYOUT = "FOLDER/CLASS/GROUP/*.jpg (or FOLDER/GROUP/CLASS/*.jpg)"
+FOLDER_NAMES = "the folders' names"
+NO_CELL = "image that lies in no class and group folder"
+
+
+def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -> Material:
+    """Images whose class and group are the names of their folders.
+
+    Folders may be called by the definition's names (with ``_`` for a space, in any case) or by WordNet ids.
+    Which of the two levels holds the groups is seen from the names.
+
+    Args:
+        folder: Holds the outer folders.
+        definition: Classes and groups.
+        outside: ``keep`` or ``exclude`` images of classes and groups that it does not have.
+
+    Raises:
+        InputError: No image in such folders, or no folder of such a name.
+    """
+    groups = {plain_name(one.name): one.name for one in definition.groups}
+    classes = classes_by_folder(definition)
+    listed = unwrapped(list_files(folder), {**groups, **classes})
+    dropped = Counter(listed.passed)
+    parts = [place.split("/") for place in listed.images]
+    deep = [place for place in parts if len(place) > 2]
+    dropped[NO_CELL] += len(parts) - len(deep)
+    level = _group_level(deep, groups, classes)
+    if deep and level is None:
+        raise InputError(
+            f"no folder in {str(folder)!r}, such as {one_line(deep[0][0])!r}, is called as a class or group "
+            f"of {definition.name!r}, such as {definition.classes[0].name!r} or "
+            f"{definition.groups[0].name!r}; "
+            f"rename them, or give -p definition=FILE.yaml; it should hold {LAYOUT}"
+        )
+    level = 1 if level is None else level
+    table = pl.DataFrame(
+        {
+            "sample": ["/".join(place) for place in deep],
+            "truth": _named([place[1 - level] for place in deep], classes),
+            definition.attribute: _named([place[level] for place in deep], groups),
+        },
+        schema={"sample": pl.String, "truth": pl.String, definition.attribute: pl.String},
+    )
+    if outside == "exclude":
+        for column, names, reason in (
+            (definition.attribute, groups, OUTSIDE_GROUPS),
+            ("truth", classes, OUTSIDE_CLASSES),
+        ):
+            known = table[column].is_in(sorted(set(names.values())))
+            dropped[reason] += len(table) - int(known.sum())
+            table = table.filter(known)
+    if not len(table):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in (+dropped).items()) or "no image"
+        raise InputError(f"no image in {str(folder)!r} can be used ({reasons}); it should hold {LAYOUT}")
+    table = in_turn(table, [definition.attribute])
+    images = files_below(listed.folder, table["sample"].to_list())
+    about = {"layout": "folders", "annotated_by": {definition.attribute: FOLDER_NAMES}}
+    return from_definition(definition, table, images, +dropped, about=about)
+
+
+def _group_level(
+    places: Sequence[Sequence[str]], groups: Container[str], classes: Container[str]
+) -> int | None:
+    """Which of two levels of folders is of groups, by the names on both; None where none is known."""
+    fits = Counter(
+        level
+        for place in places
+        for level in (0, 1)
+        for name, known in ((place[level], groups), (place[1 - level], classes))
+        if plain_name(name) in known
+    )
+    return None if not fits else 0 if fits[0] > fits[1] else 1
+
+
+def unwrapped(listed: Listing, names: Container[str]) -> Listing:
+    """What lies in a folder, without the folders around everything that archives may unpack to.
+
+    Args:
+        listed: Of the folder that the user gave.
+        names: What folders of classes and groups are called, plain.
+
+    Returns:
+        The same; or what lies in the only folder that has no such name, if two levels in it do.
+    """
+    folders = [place.split("/")[:-1] for place in listed.images]
+    ends = zip(min(folders, default=[]), max(folders, default=[]), strict=False)
+    shared = takewhile(lambda pair: pair[0] == pair[1] and plain_name(pair[0]) not in names, ends)
+    around = [name for name, _ in shared]
+    pairs = [place[len(around) :][:2] for place in folders]
+    named = [pair for pair in pairs if len(pair) == 2 and all(plain_name(name) in names for name in pair)]
+    if not around or not named:
+        return listed
+    return list_files(listed.folder.joinpath(*around))
+
+
+def classes_by_folder(definition: Definition) -> dict[str, str]:
+    """What folders of a class may be called, plain, and the class."""
+    named = {plain_name(one.name): one.name for one in definition.classes}
+    texts = {plain_name(one.text): one.name for one in definition.classes}
+    ids = {one.wordnet_id: one.name for one in definition.classes if one.wordnet_id}
+    return {**texts, **named, **ids}
+
+
+def plain_name(name: str) -> str:
+    """A folder's name without regard to case, with spaces for ``_``."""
+    return " ".join(unicodedata.normalize("NFC", name).casefold().replace("_", " ").split())
+
+
+def _named(folders: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """As the definition spells them; what it does not have stays as it is."""
+    found = {folder: names.get(plain_name(folder), folder) for folder in set(folders)}
+    return [found[folder] for folder in folders]

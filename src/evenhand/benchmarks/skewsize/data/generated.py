@@ -1,0 +1,129 @@
+"""Folders that ``evenhand generate`` wrote: a definition, a table of annotations, and images."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.generation.definitions import FLAGGED, Definition
+from evenhand.benchmarks.skewsize.data.samples import (
+    INCOMPLETE,
+    OUTSIDE_FOLDER,
+    REPEATED,
+    Material,
+    files_below,
+    from_definition,
+    leaves,
+)
+from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.files.tables import scan as sources
+
+DEFINITION, ANNOTATIONS, MANIFEST = "definition.yaml", "annotations.parquet", "manifest.json"
+PROMPT = "the prompt"
+"""Who gave a generated image its group."""
+BY_GATE = "flagged by the quality gate or the generator"
+_ORIGIN = ("template", "prompt", "seed", "index", "model")
+
+
+def is_generated(folder: Path) -> bool:
+    """Whether ``evenhand generate`` wrote a folder, or began to."""
+    return (folder / DEFINITION).is_file()
+
+
+def read_generated(folder: Path, *, flagged: str = "keep") -> Material:
+    """The images of a generated folder, in the order of its table.
+
+    Images that the definition asks for and that are not in the table are dropped samples: those that the
+    generator refused, by reason and group, and those that were not made, by group.
+
+    Args:
+        folder: As ``evenhand generate -o`` wrote it.
+        flagged: ``keep`` or ``exclude`` images that the quality gate or the generator's own safety checker
+            flagged; how many they are is told either way.
+
+    Raises:
+        InputError: A file that cannot be read, or no row that can be used.
+        UnknownName: A column that its table lacks.
+    """
+    definition = Definition.parse((folder / DEFINITION).read_bytes(), str(folder / DEFINITION))
+    path, attribute = folder / ANNOTATIONS, definition.attribute
+    if not path.is_file():
+        raise InputError(
+            f"{str(folder)!r} has a {DEFINITION} and no {ANNOTATIONS}: its images are not all made; type the "
+            "same evenhand generate again"
+        )
+    with sources.reading(f"{str(path)!r}"):
+        table = pl.read_parquet(path)
+    for name in ("sample", "image", "truth", attribute):
+        if name not in table.columns:
+            raise UnknownName("column", name, table.columns, f"{str(path)!r} is not as evenhand wrote it")
+    texts = [pl.col(name).cast(pl.String, strict=False) for name in ("sample", "image", "truth", attribute)]
+    flags = _flagged(table)
+    table = table.with_columns(*texts, flags.alias(FLAGGED))
+    dropped = _lost(folder, definition, table)
+    table = _kept(table, dropped, attribute)
+    notes = {BY_GATE: int((table[FLAGGED] == "yes").sum())}
+    if flagged == "exclude":
+        dropped[BY_GATE] += notes.pop(BY_GATE)
+        table = table.filter(pl.col(FLAGGED) == "no")
+    if not len(table):
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in (+dropped).items()) or "no row"
+        raise InputError(f"no image of {str(folder)!r} can be used ({reasons}); see docs/generate.md")
+    origin = [name for name in _ORIGIN if name in table.columns and name != attribute]
+    annotations = table.select("sample", "truth", attribute, "image", *origin, FLAGGED)
+    images = files_below(folder, table["image"].to_list())
+    told = {note: count for note, count in notes.items() if count}
+    about: dict[str, Any] = {"layout": "generated", "annotated_by": {attribute: PROMPT}}
+    if "model" in origin:
+        about["generator"] = sorted(set(annotations["model"].cast(pl.String).drop_nulls().to_list()))
+    return from_definition(definition, annotations, images, +dropped, told, about)
+
+
+def _lost(folder: Path, definition: Definition, table: pl.DataFrame) -> Counter[str]:
+    """Images of the definition that are no row of the table; none are told where there is no manifest."""
+    lost: Counter[str] = Counter()
+    path = folder / MANIFEST
+    if not path.is_file():
+        return lost
+    wanted = len(definition.classes) * definition.images_per_cell
+    try:
+        refused = json.loads(path.read_text(encoding="utf-8")).get("refused", [])
+        rows = [(str(one["reason"]), str(one["group"]), int(one["count"])) for one in refused]
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise InputError(f"{str(path)!r} is not as evenhand wrote it: {one_line(problem)}") from None
+    left = dict.fromkeys((group.name for group in definition.groups), wanted)
+    for group, made in table[definition.attribute].value_counts().iter_rows():
+        left[group] = left.get(group, 0) - made
+    for reason, group, count in rows:
+        lost[f"image refused for group {group} ({reason})"] += count
+        left[group] = left.get(group, 0) - count
+    lost.update({f"image not made for group {group}": n for group, n in left.items() if n > 0})
+    return lost
+
+
+def _flagged(table: pl.DataFrame) -> pl.Series:
+    """``yes`` or ``no`` for each row."""
+    found = pl.Series([False] * len(table), dtype=pl.Boolean)
+    if "flags" in table.columns and isinstance(table.schema["flags"], pl.List):
+        found = found | (table["flags"].list.len().fill_null(0) > 0)
+    if table.schema.get("flagged_by_model") == pl.Boolean:
+        found = found | table["flagged_by_model"].fill_null(False)
+    return found.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
+
+
+def _kept(table: pl.DataFrame, dropped: Counter[str], attribute: str) -> pl.DataFrame:
+    """Rows that are whole, stay in the folder and come once."""
+    whole = pl.all_horizontal(pl.col("sample", "image", "truth", attribute).str.len_bytes().fill_null(0) > 0)
+    outside = pl.Series([leaves(place or "") for place in table["image"].to_list()], dtype=pl.Boolean)
+    checked = table.with_columns(whole.alias("\0whole"), outside.alias("\0outside"))
+    dropped[INCOMPLETE] += int((~checked["\0whole"]).sum())
+    left = checked.filter(pl.col("\0whole"))
+    dropped[OUTSIDE_FOLDER] += int(left["\0outside"].sum())
+    left = left.filter(~pl.col("\0outside"))
+    once = left.unique("sample", keep="first", maintain_order=True)
+    dropped[REPEATED] += len(left) - len(once)
+    return once.drop("\0whole", "\0outside")

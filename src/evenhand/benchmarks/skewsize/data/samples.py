@@ -1,0 +1,157 @@
+"""Labelled images with an attribute, as every benchmark here reads them from its own layout."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.labelling.elicitation import Labels
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.requests import ImageSource
+from evenhand.files.images.cropped import ChosenImages
+from evenhand.files.images.sources import ImageFiles
+
+REPEATED = "sample on an earlier row"
+OUTSIDE_FOLDER = "image path that leaves the folder"
+INCOMPLETE = "row without image, class or group"
+OUTSIDE_CLASSES = "class that the definition does not have"
+OUTSIDE_GROUPS = "group that the definition does not have"
+_GIVEN = ("sample", "truth")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Labelled images with an attribute.
+
+    Attributes:
+        annotations: One row a sample: ``sample`` (unique text), ``truth``, the attributes, and maybe where an
+            image came from; null where not annotated.
+        images: The images, in the order of the rows.
+        attribute: The column that findings are made for unless the user asks for another.
+        labels: What can be predicted, with the words that a prompt says.
+        question: Asked of models that answer in words.
+        wordnet_ids: WordNet id to class, for classifiers whose labels are such ids.
+        synonyms: Other words for a class that an answer may say.
+        two_way: Whether the question has two answers, so that denying one class says the other.
+        frames: What the prompts of generated images say before and behind a class.
+        dropped: What became no sample, by reason.
+        notes: What else is worth knowing, with how many.
+        about: What the samples are, for the manifest: ``layout``, ``annotated_by`` for each attribute, and of
+            generated images ``definition`` and ``generator``.
+    """
+
+    annotations: pl.DataFrame
+    images: ImageSource
+    attribute: str
+    labels: Labels
+    question: str
+    wordnet_ids: Mapping[str, str] = field(default_factory=dict)
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    two_way: bool = False
+    frames: Sequence[tuple[str, str]] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.annotations)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse attributes that nobody annotated.
+
+        Raises:
+            UnknownName: A column that is not there.
+        """
+        possible = [name for name in self.annotations.columns if name not in _GIVEN]
+        for name in names:
+            if name not in possible:
+                raise UnknownName("attribute", name, possible)
+
+    def without(self, left_out: pl.Series, reason: str) -> Material:
+        """The rows that are not left out; the others are counted under the reason."""
+        if not left_out.any():
+            return self
+        kept = (~left_out).arg_true().to_list()
+        dropped = Counter(self.dropped) + Counter({reason: len(left_out) - len(kept)})
+        images = ChosenImages(self.images, kept)
+        return replace(self, annotations=self.annotations[kept], images=images, dropped=dropped)
+
+
+def from_definition(
+    definition: Definition,
+    annotations: pl.DataFrame,
+    images: ImageSource,
+    dropped: Mapping[str, int],
+    notes: Mapping[str, int] | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Material:
+    """Images of a definition: its classes are the labels, with those of the images that it does not have.
+
+    Args:
+        definition: Classes, groups and question.
+        annotations: As of ``Material``.
+        images: As of ``Material``.
+        dropped: What became no sample, by reason.
+        notes: What else is worth knowing.
+        about: As of ``Material``.
+    """
+    said = {one.name: one.text for one in definition.classes}
+    there = set(annotations["truth"].drop_nulls().unique().to_list())
+    own = dict.fromkeys(sorted(there - set(said)))
+    told = dict(notes or {})
+    missing = len(set(said) - there)
+    if missing:
+        told["classes of the definition without an image"] = missing
+    return Material(
+        annotations=annotations,
+        images=images,
+        attribute=definition.attribute,
+        labels=Labels((*said, *own), (*said.values(), *own)),
+        question=definition.question,
+        wordnet_ids={one.wordnet_id: one.name for one in definition.classes if one.wordnet_id},
+        synonyms={text: name for name, text in said.items()},
+        frames=definition.around(),
+        dropped=dropped,
+        notes=told,
+        about={"definition": definition.name, **(about or {})},
+    )
+
+
+def files_below(folder: Path, places: Sequence[str]) -> ImageFiles:
+    """Images by their paths below a folder."""
+    return ImageFiles([folder / place for place in places])
+
+
+def in_turn(table: pl.DataFrame, attributes: Sequence[str]) -> pl.DataFrame:
+    """The rows in turn from every truth and group, so that the first so many are of all of them."""
+    turn = pl.int_range(pl.len()).over("truth", *attributes).alias("\0turn")
+    return table.with_columns(turn).sort("\0turn", "truth", *attributes, "sample").drop("\0turn")
+
+
+def leaves(place: str) -> bool:
+    """Whether a path of a table is absolute or climbs out of its folder."""
+    path = PurePosixPath(place.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or "\0" in place
+
+
+def require_folder(data: Path | None, what: str) -> Path:
+    """The folder of the data.
+
+    Args:
+        data: As the user gave it.
+        what: What should lie there, for the message.
+
+    Raises:
+        InputError: None was given, or there is none.
+    """
+    if data is None:
+        raise InputError(f"there is no data; give --data FOLDER with {what}")
+    if not data.is_dir():
+        raise InputError(f"there is no folder {str(data)!r}; give --data FOLDER with {what}")
+    return data

@@ -1,0 +1,164 @@
+"""Tables of the WILDS layouts: read with every malformed row counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_FOLDER, REPEATED, leaves
+from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.files.download.downloads import SUFFIXES
+from evenhand.files.tables import scan as sources
+
+SPLITS: tuple[str, ...] = ("train", "val", "test")
+"""By their number in the tables."""
+
+CHOICES: tuple[str, ...] = ("test", "val", "train", "all")
+"""Of ``-p split=``."""
+
+MALFORMED = "row with a value that cannot be"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a table.
+
+    Attributes:
+        table: The columns asked for, as text; the path and every coded column is whole.
+        dropped: Rows that are not there, by reason.
+        odd: The first value that cannot be, for messages; empty if there is none.
+    """
+
+    table: pl.DataFrame
+    dropped: Mapping[str, int]
+    odd: str = ""
+
+
+def find_table(folder: Path, name: str, layout: str) -> Path:
+    """A table of a folder, or of the one folder below it that archives unpack to.
+
+    Args:
+        folder: As the user gave it.
+        name: Of the table; ``.csv``, or else ``.txt``.
+        layout: What should lie there, for the message.
+
+    Raises:
+        InputError: It is not there, or there are several.
+    """
+    names = (name, f"{Path(name).stem}.txt")
+    places = [[folder / each] for each in names] + [sorted(folder.glob(f"*/{each}")) for each in names]
+    there = next((files for found in places if (files := [one for one in found if one.is_file()])), [])
+    if len(there) == 1:
+        return there[0]
+    several = f"{len(there)} of it, such as {str(there[0])!r}" if there else "none"
+    raise InputError(f"{str(folder)!r} needs one {name} and has {several}; it should hold {layout}")
+
+
+def read_rows(
+    file: Path,
+    path: str,
+    coded: Mapping[str, Mapping[str, str]],
+    headless: tuple[str, ...] = (),
+    hint: str = "",
+) -> Rows:
+    """Columns of a table with numbers for words.
+
+    Args:
+        file: The table: CSV, or columns separated by blanks as CelebA's authors write them.
+        path: Column of image paths; of columns separated by blanks the first, if it has no name.
+        coded: Column to number, as it is written (or with ``.0``), to word. A row with another value is
+            dropped.
+        headless: What the columns are called where the first line is a row already.
+        hint: What to type where a coded column is not there.
+
+    Raises:
+        InputError: It cannot be read.
+        UnknownName: A column that it lacks.
+    """
+    with sources.reading(f"{str(file)!r}"):
+        lazy = _blank_separated(file, path, headless)
+        if lazy is None:
+            lazy, _ = sources.scan(file)
+        columns = lazy.collect_schema().names()
+        for name in (path, *coded):
+            if name not in columns:
+                told = f"{str(file)!r} is another table"
+                raise UnknownName("column", name, columns, hint if hint and path in columns else told)
+        table = lazy.select(path, *coded).collect()
+    dropped: Counter[str] = Counter()
+    said = table
+    table = table.with_columns(
+        pl.col(name)
+        .str.strip_chars()
+        .str.replace(r"^(-?\d+)\.0+$", "$1")
+        .replace_strict(dict(words), default=None, return_dtype=pl.String)
+        for name, words in coded.items()
+    )
+    whole = table.drop_nulls()
+    dropped[MALFORMED] += len(table) - len(whole)
+    outside = pl.Series([leaves(place) or not place.strip() for place in whole[path]], dtype=pl.Boolean)
+    inside = whole.filter(~outside)
+    dropped[OUTSIDE_FOLDER] += len(whole) - len(inside)
+    once = inside.unique(path, keep="first", maintain_order=True)
+    dropped[REPEATED] += len(inside) - len(once)
+    return Rows(once, +dropped, _first_odd(said, table, coded))
+
+
+def _blank_separated(file: Path, path: str, headless: tuple[str, ...]) -> pl.LazyFrame | None:
+    """A table whose columns blanks separate, as text; None if it is none. A count on top is passed over."""
+    with file.open(encoding="utf-8-sig") as opened:
+        lines = filter(str.strip, opened)
+        first = next(lines, "")
+        if set(first) & set(",\t") or (len(first.split()) < 2 and not first.strip().isdigit()):
+            return None
+        head = (next(lines, "") if first.strip().isdigit() else first).split()
+        rows = [line.split() for line in lines]
+    if head and head[0].lower().endswith(SUFFIXES):
+        rows, head = [head, *rows], list(headless)
+    elif rows and len(rows[0]) == len(head) + 1:
+        head = [path, *head]
+    wide = len(head)
+    kept = [(*row, *[None] * (wide - len(row)))[:wide] for row in rows]
+    return pl.LazyFrame(kept, schema=dict.fromkeys(head, pl.String), orient="row")
+
+
+def _first_odd(said: pl.DataFrame, found: pl.DataFrame, coded: Mapping[str, Mapping[str, str]]) -> str:
+    """The first value that stands for no word, with those that do."""
+    for name, words in coded.items():
+        odd = said[name].filter(found[name].is_null())
+        if len(odd):
+            value = "nothing" if odd[0] is None else repr(one_line(odd[0])[:40])
+            return f"such as {value} in {name!r}, where {', '.join(words)} can be"
+    return ""
+
+
+def split_codes() -> dict[str, str]:
+    """How tables number the splits."""
+    return {str(number): name for number, name in enumerate(SPLITS)}
+
+
+def in_split(rows: Rows, split: str, file: Path) -> pl.DataFrame:
+    """The rows of a split.
+
+    Args:
+        rows: With the column ``split``.
+        split: Of ``CHOICES``.
+        file: The table, for the message.
+
+    Raises:
+        InputError: There is none.
+    """
+    table = rows.table
+    kept = table if split == "all" else table.filter(pl.col("split") == split)
+    if len(kept):
+        return kept
+    counts = Counter(table["split"].to_list())
+    there = ", ".join(f"{name}: {counts[name]:,}" for name in SPLITS if counts[name]) or "no row"
+    lost = ", ".join(f"{reason}: {count:,}" for reason, count in rows.dropped.items())
+    lost = f" (left out: {lost}{', ' + rows.odd if rows.odd else ''})" if lost else ""
+    do = "choose another -p split=" if counts else "mend the table"
+    raise InputError(f"{str(file)!r} has no usable row of the split {split!r}, but {there}{lost}; {do}")

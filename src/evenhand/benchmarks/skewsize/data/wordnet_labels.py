@@ -1,0 +1,53 @@
+"""What a classifier calls its classes, and what the benchmark calls them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.skewsize.data.samples import Material
+
+_ID = re.compile(r"n\d{8}")
+
+
+def called(found: pl.LazyFrame, facts: Mapping[str, Any], material: Material) -> pl.LazyFrame:
+    """Predictions of a classifier by the benchmark's names.
+
+    A label goes by its WordNet id, where the model has ids, else by its first word (``goldfish, Carassius
+    auratus``), with regard to case: ``cardigan`` is a garment and ``Cardigan`` a dog. What the benchmark
+    does not have stays as the model calls it.
+
+    Args:
+        found: Has a column ``prediction``.
+        facts: ``labels`` and maybe ``wordnet_ids`` of the model.
+        material: Classes and their ids.
+    """
+    if not material.wordnet_ids:
+        return found
+    mapping = label_names(facts.get("labels", ()), facts.get("wordnet_ids", ()), material)
+    return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
+
+
+def label_names(labels: Sequence[str], ids: Sequence[str], material: Material) -> dict[str, str]:
+    """The benchmark's name of each label that it has.
+
+    Args:
+        labels: Of the model.
+        ids: Their WordNet ids; empty where it has none.
+        material: Classes and their ids.
+    """
+    names = set(material.labels.names)
+    made: dict[str, str] = {}
+    for number, label in enumerate(labels):
+        own = ids[number] if number < len(ids) else ""
+        leading = _ID.match(label)
+        key = own or (leading[0] if leading else "")
+        first = label.split(",")[0].strip().replace("_", " ")
+        known = key if key in names else None
+        name = material.wordnet_ids.get(key, known) if key else first if first in names else None
+        if name is not None and name != label:
+            made[label] = name
+    return made

@@ -1,0 +1,134 @@
+"""What all benchmarks here share: labelled images in, every classification metric by attribute out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.datasets.labelled_images import Samples
+from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
+from evenhand.benchmarks.labelling.measures import (
+    answers_of,
+    attributes_in,
+    audit_labels,
+    check_spelling,
+    count_labels,
+    groupings_in,
+    label_of_each,
+    respelled,
+)
+from evenhand.benchmarks.labelling.open_labels import PARAMETERS
+from evenhand.benchmarks.skewsize.data.samples import Material
+from evenhand.benchmarks.skewsize.data.wordnet_labels import called
+from evenhand.benchmarks.skewsize.open_answers import check_answers, measure_answers
+from evenhand.files.images.sources import FirstImages
+from evenhand.metrics.families import AUDIT
+
+_SHARED: Mapping[str, Parameter] = {
+    "by": Parameter("", help="attributes, A+B crosses, separated by commas; else the benchmark's own"),
+    "ask": Parameter("auto", ("auto", *WAYS), "how a label is asked for"),
+    "question": Parameter("", help="answer: what is asked; else the definition's question"),
+    **PARAMETERS,
+    "labels": Parameter("", help="zero_shot: file of labels, one a line, or label<TAB>text; else classes"),
+    "rename": Parameter("", help="classify: predicted=true, separated by commas, where spellings differ"),
+    "spelling": Parameter("check", ("check", "any"), "any: predictions need never be a truth"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Planned(Plan):
+    """A plan that remembers what it was made from."""
+
+    material: Material | None = None
+    labels: Labels = field(default_factory=lambda: Labels((), ()))
+
+
+@dataclass(frozen=True, eq=False)
+class PictureBenchmark:
+    """Labelled images with an attribute, and any model that can be brought to name a label.
+
+    Attributes:
+        name: Of the benchmark.
+        card_file: Its card, a file beside this one.
+        reads: From the setting to the images.
+        own: Parameters beyond those that all share.
+        templates: Prompts for zero-shot, separated by ``|``.
+        synonyms: Shipped file of synonyms for answers in words, if there is one that fits.
+        artifacts: Tables and figures that one run can fill.
+        primaries: Metrics whose tests are corrected together.
+    """
+
+    name: str
+    card_file: str
+    reads: Callable[[Setting], Material]
+    own: Mapping[str, Parameter]
+    templates: str = "a photo of a {label}"
+    synonyms: str = ""
+    artifacts: tuple[str, ...] = ()
+    primaries: tuple[str, ...] = AUDIT
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """What ``-p key=value`` can set."""
+        templates = Parameter(self.templates, help="zero_shot: texts, separated by |")
+        synonyms = replace(PARAMETERS["synonyms"], default=self.synonyms)
+        return {**self.own, **_SHARED, "synonyms": synonyms, "templates": templates}
+
+    def plan(self, setting: Setting) -> Plan:
+        """Read the images and choose how to ask."""
+        given = {name: str(value) for name, value in setting.parameters.items()}
+        material = self.reads(setting)
+        by = groupings_in(given["by"]) or [(material.attribute,)]
+        material.check_columns(attributes_in(by))
+        way = choose_way(given["ask"], setting.capabilities, self.name)
+        labels = material.labels
+        if given["labels"]:
+            labels = Labels.read(given["labels"], material.annotations["truth"])
+        if way == "zero_shot":
+            labels.check(way)
+        if way == "answer":
+            check_answers(material, given)
+        table, images = material.annotations, material.images
+        if setting.limit is not None and setting.limit < len(table):
+            table, images = table.head(setting.limit), FirstImages(images, setting.limit)
+        prompt = {**given, "prompt": given["question"] or material.question}
+        asked = questions(way, Samples(table, images), labels, prompt)
+        asked = [replace(one, names="labels") for one in asked]
+        dropped, notes = material.dropped, material.notes
+        return _Planned(
+            table, asked, by, dropped, notes, about=material.about, material=material, labels=labels
+        )
+
+    def measure(self, answered: Answered) -> Measured:
+        """Every classification metric under every grouping; of answers in words also the raw ones."""
+        plan = answered.plan
+        if not isinstance(plan, _Planned) or plan.material is None:
+            return self.measure(replace(answered, plan=self.plan(answered.setting)))
+        given, seed = answered.setting.parameters, answered.setting.seed
+        way = choose_way(str(given["ask"]), answered.setting.capabilities, self.name)
+        if way == "answer":
+            return measure_answers(answered, plan.material)
+        found, unusable = predictions(way, answered.evidence, plan.labels, given, answered.facts)
+        possible = answers_of(way, plan.labels.names, answered.facts)
+        if way == "classify":
+            found, possible = (called(one, answered.facts, plan.material) for one in (found, possible))
+        found, possible = (
+            respelled(one, str(given["rename"]), plan.labels.names) for one in (found, possible)
+        )
+        counts = count_labels(plan.annotations, found, plan.by)
+        if given["spelling"] == "check":
+            check_spelling(counts, possible)
+        limited = answered.setting.limit is not None
+        findings, tables = audit_labels(counts, plan.by, seed, limited=limited)
+        tables["predictions"] = label_of_each(found)
+        if way == "zero_shot":
+            tables["labels"] = pl.DataFrame({"label": plan.labels.names, "text": plan.labels.texts})
+        return Measured(findings, {"predictions": counts}, tables, unusable)
+
+    def card(self) -> str:
+        """What this can and cannot show."""
+        return files(__package__).joinpath("cards", self.card_file).read_text(encoding="utf-8")

@@ -1,0 +1,122 @@
+"""Answers in words: labels from free text, and the same metrics on the words as they were said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Answered, Measured
+from evenhand.benchmarks.labelling.measures import audit_labels, count_labels
+from evenhand.benchmarks.labelling.open_labels import check_given, open_labels
+from evenhand.benchmarks.skewsize.data.samples import Material
+from evenhand.benchmarks.skewsize.yes_no import TwoWay
+from evenhand.core.bound import BoundMetric
+from evenhand.core.findings import Finding
+from evenhand.evidence.grouping import Grouped
+from evenhand.evidence.open_answers.normalise import EMPTY
+from evenhand.evidence.open_answers.vocabulary import Vocabulary
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.classification.accuracy import accuracy
+from evenhand.metrics.prepared import Prepared
+
+
+def measure_answers(answered: Answered, material: Material) -> Measured:
+    """Every metric on normalised answers; SkewSize, V and accuracy also on the raw ones.
+
+    Args:
+        answered: With the evidence ``answers``.
+        material: Classes and their other names.
+    """
+    given, seed, by = answered.setting.parameters, answered.setting.seed, answered.plan.by
+    vocabulary = vocabulary_of(material, given)
+    if material.two_way:
+        said = answered.evidence["answers"].select(pl.col("text").drop_nulls().unique(maintain_order=True))
+        reader = TwoWay(vocabulary, polar="yes" in material.synonyms)
+        vocabulary = vocabulary.with_texts(reader.spellings(said.collect()["text"].to_list()))
+    opened = open_labels(answered, vocabulary, given)
+    annotations = answered.plan.annotations
+    counts = count_labels(annotations, opened.predictions, by)
+    raw = count_labels(annotations, opened.table.lazy().select("sample", prediction=as_said()), by)
+    limited = answered.setting.limit is not None
+    findings, tables = audit_labels(counts, by, seed, limited=limited)
+    return Measured(
+        [*findings, *raw_findings(raw, by, seed)],
+        {"predictions": counts, "predictions_raw": raw},
+        {**tables, **opened.tables},
+        exports=opened.exports,
+    )
+
+
+def check_answers(material: Material, given: Mapping[str, Any]) -> None:
+    """Refuse what answers could not be brought to labels with, before anything is asked.
+
+    Args:
+        material: Classes and their other names.
+        given: The parameters about answers.
+
+    Raises:
+        UserError: A file that cannot be used, or classes that no answer can tell apart.
+    """
+    check_given(vocabulary_of(material, given), given)
+
+
+def vocabulary_of(material: Material, given: Mapping[str, Any]) -> Vocabulary:
+    """The classes with the synonyms of a file and with the words that prompts say.
+
+    Args:
+        material: Classes and their other names.
+        given: The parameters ``synonyms`` and ``gendered``.
+
+    Raises:
+        UserError: A file that cannot be used, or classes that no answer can tell apart.
+    """
+    file, folded = str(given["synonyms"]) or None, given["gendered"] == "fold"
+    found = Vocabulary.read(material.labels.names, file, gendered=folded).with_texts(material.synonyms)
+    if material.two_way:
+        own = {spelling: name for spelling, name in found.synonyms.items() if name in found.names}
+        found = replace(found, synonyms=own)
+    return found.with_frames(material.frames)
+
+
+def as_said() -> pl.Expr:
+    """The answer as it was given; of an empty one, the label of empty answers."""
+    return pl.when(pl.col("raw").str.strip_chars() == "").then(pl.lit(EMPTY)).otherwise("raw")
+
+
+def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> list[Finding]:
+    """SkewSize, V and accuracy of answers as they were said; a parameter, ``answers=raw``, says so.
+
+    Args:
+        counts: Of raw answers.
+        by: Groupings.
+        seed: Of every random stream.
+    """
+    made = []
+    for grouping in by:
+        prepared = Prepared(Grouped.bind(counts, grouping), seed)
+        made += [
+            metric(prepared, by=grouping, seed=seed)
+            for metric in (
+                effect_size.skewsize,
+                effect_size.cramers_v_mean,
+                effect_size.cramers_v_median,
+                effect_size.cramers_v_max,
+            )
+        ]
+        made.append(accuracy(prepared, by=grouping, seed=seed))
+    return [_as_raw(one) for one in made]
+
+
+def _as_raw(finding: Finding) -> Finding:
+    params = {**finding.params, "answers": "raw"}
+    printed = BoundMetric.make(finding.name, tuple(finding.by), _shown(finding) | {"answers": "raw"})
+    return finding.model_copy(update={"params": params, "metric": str(printed)})
+
+
+def _shown(finding: Finding) -> dict[str, object]:
+    """The parameters that the finding's name prints."""
+    return {name: value for name, value in finding.params.items() if f"{name}={value}" in finding.metric}

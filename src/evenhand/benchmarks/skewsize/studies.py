@@ -1,0 +1,132 @@
+"""Images of a definition, generated or the user's own: what occupations, sports and backgrounds share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.attributes import USER
+from evenhand.benchmarks.benchmark import Parameter, Setting
+from evenhand.benchmarks.datasets.generation.definitions import Definition, shipped
+from evenhand.benchmarks.datasets.labelled_images import read_samples
+from evenhand.benchmarks.labelling.measures import attributes_in, groupings_in
+from evenhand.benchmarks.skewsize.data.class_group_folders import (
+    LAYOUT,
+    classes_by_folder,
+    plain_name,
+    read_cells,
+)
+from evenhand.benchmarks.skewsize.data.generated import is_generated, read_generated
+from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_CLASSES, Material, from_definition
+from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
+from evenhand.core.errors import InputError, UnknownName, UserError
+
+_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".feather", ".ipc")
+
+
+def study(
+    name: str, *, synonyms: str, outside: str = "keep", templates: str = "a photo of a {label}"
+) -> PictureBenchmark:
+    """The benchmark ``skewsize/NAME`` on images of a definition.
+
+    Args:
+        name: Of the benchmark, of its card and of the shipped definition.
+        synonyms: Shipped file of synonyms for answers in words.
+        outside: What becomes of classes and groups that the definition does not have, unless the user says.
+        templates: Prompts for zero-shot.
+    """
+    own = {
+        "definition": Parameter("", help=f"of your own images: {name} or another name, or FILE.yaml"),
+        "outside": Parameter(outside, ("keep", "exclude"), "own images of classes it does not have"),
+        "flagged": Parameter("keep", ("keep", "exclude"), "images that the generator or its gate flagged"),
+        "image": Parameter("", help="of a table of yours: column of image paths"),
+        "truth": Parameter("class", help="of a table of yours: column of classes"),
+        "id": Parameter("", help="of a table of yours: column of sample ids; else the path, else the row"),
+    }
+    return PictureBenchmark(
+        name=f"skewsize/{name}",
+        card_file=f"{name}.md",
+        reads=partial(read_study, name=name),
+        own=own,
+        templates=templates,
+        synonyms=synonyms,
+    )
+
+
+def read_study(setting: Setting, *, name: str) -> Material:
+    """The images that a setting names: a generated folder, a folder of one's own, or a table.
+
+    Args:
+        setting: Data and parameters.
+        name: Of the shipped definition.
+
+    Raises:
+        UserError: No data, none that can be used, or data of another study.
+    """
+    data = setting.data
+    if data is None or (not data.exists() and not _is_glob(data)):
+        there = f"there is nothing at {str(data)!r}" if data is not None else "there is no data"
+        raise InputError(
+            f"{there}; make images with: evenhand generate {name} --model URI -o FOLDER, "
+            f"or give your own: --data {LAYOUT}, or a table"
+        )
+    given = {key: str(value) for key, value in setting.parameters.items()}
+    if data.is_dir() and is_generated(data):
+        if given["definition"]:
+            raise UserError(f"{str(data)!r} has a definition of its own; leave -p definition= out")
+        material = read_generated(data, flagged=given["flagged"])
+        _check_study(data, name)
+        return material
+    definition = Definition.read(given["definition"] or name)
+    if data.is_dir() and not _one_table(data):
+        return read_cells(data, definition, outside=given["outside"])
+    return _from_table(data, definition, given)
+
+
+def _check_study(folder: Path, name: str) -> None:
+    """Refuse a folder that was made for another study."""
+    found = Definition.read(folder / "definition.yaml").class_axis
+    axes = {Definition.read(each).class_axis: each for each in shipped() if "_" not in each}
+    if axes.get(found, name) != name:
+        raise UserError(f"{str(folder)!r} shows each {found}; type: evenhand run skewsize/{axes[found]} ...")
+
+
+def _from_table(data: Path, definition: Definition, given: Mapping[str, str]) -> Material:
+    by = groupings_in(given["by"]) or [(definition.attribute,)]
+    attributes = attributes_in(by)
+    image, id_ = given["image"] or None, given["id"] or None
+    try:
+        samples = read_samples(data, image=image, truth=given["truth"], by=attributes, id=id_)
+    except UnknownName as problem:
+        raise UserError(f"{problem}; name the columns of {str(data)!r}: --image, --truth, --by") from None
+    classes = classes_by_folder(definition)
+    groups = {plain_name(one.name): one.name for one in definition.groups}
+    table = samples.annotations.with_columns(_spelled("truth", samples.annotations, classes))
+    if definition.attribute in attributes:
+        table = table.with_columns(_spelled(definition.attribute, table, groups))
+    notes = {"rows whose id stands on an earlier row": samples.repeated} if samples.repeated else {}
+    about = {"layout": "table", "annotated_by": dict.fromkeys(attributes, USER)}
+    made = from_definition(definition, table, samples.images, samples.dropped, notes, about)
+    if given["outside"] == "exclude":
+        unknown = ~table["truth"].is_in(sorted(set(classes.values()))).fill_null(True)
+        made = made.without(unknown, OUTSIDE_CLASSES)
+    return made
+
+
+def _spelled(column: str, table: pl.DataFrame, names: Mapping[str, str]) -> pl.Series:
+    """Values as the definition spells them; what it does not have stays as it is."""
+    values = table[column].to_list()
+    found = [value if value is None else names.get(plain_name(value), value) for value in values]
+    return pl.Series(column, found, dtype=pl.String)
+
+
+def _one_table(folder: Path) -> bool:
+    """Whether a folder holds a table beside its images, rather than classes and groups."""
+    return sum(path.suffix.lower() in _TABLES for path in folder.iterdir() if path.is_file()) == 1
+
+
+def _is_glob(data: Path) -> bool:
+    return any(sign in str(data) for sign in "*?[")

@@ -1,0 +1,124 @@
+"""The benchmark ``sprites``: does the audit find the bias that was planted, and only that?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.sprites.factors import (
+    COLOURS,
+    LEFT_IN_PAPER,
+    SHAPES,
+    Factors,
+    left_fraction,
+    plant,
+    train_test_split,
+)
+from evenhand.benchmarks.sprites.presets import PRESETS, preset
+from evenhand.benchmarks.sprites.render import render
+from evenhand.core.capabilities import Pixels
+from evenhand.core.requests import Question
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics.classification.accuracy import accuracy
+from evenhand.metrics.classification.mistakes import prediction_differences
+from evenhand.metrics.classification.suite import audit_grouping
+from evenhand.metrics.families import AUDIT
+
+LIKE_TRAINING = "like_training"
+RENDERING = "sprites/1"  # changes when the same factors would give other pixels
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedSprites:
+    """Sprites as images, drawn when they are asked for."""
+
+    sprites: Factors
+
+    def __len__(self) -> int:
+        return len(self.sprites)
+
+    def digest(self, index: int) -> str:
+        """The factors that the sprite is drawn from."""
+        return self.digests(index, index + 1)[0]
+
+    def digests(self, start: int, stop: int) -> list[str]:
+        """Those of several sprites."""
+        return [f"{RENDERING}/{place}" for place in self.sprites.take(slice(start, stop)).index().tolist()]
+
+    def load(self, index: int) -> Pixels:
+        """One sprite, uint8 RGB, shape (64, 64, 3)."""
+        return np.asarray(render(self.sprites.take(slice(index, index + 1)))[0])
+
+
+class Sprites:
+    """Test sprites of every shape in every colour; truth is the shape, the attribute is the colour."""
+
+    name = "sprites"
+    primaries = AUDIT
+    parameters: Mapping[str, Parameter] = {
+        "preset": Parameter("quick", tuple(PRESETS), "size of the test set, as in training"),
+        "removed": Parameter("none", (*SHAPES, "none"), "shape whose green sprites training lacked"),
+        "strength": Parameter("strong", tuple(LEFT_IN_PAPER), "how many of them it lacked"),
+    }
+    artifacts = ("skewsize/table1", "skewsize/table2", "skewsize/table5")
+
+    def plan(self, setting: Setting) -> Plan:
+        """Unmanipulated test sprites; those that a set biased like the training set would keep are marked."""
+        size = preset(str(setting.parameters["preset"])).n_test
+        _, test = train_test_split(setting.seed, 0, size)
+        kept = _kept(test, str(setting.parameters["removed"]), str(setting.parameters["strength"]))
+        annotations = pl.DataFrame(
+            {
+                "sample": [f"sprite-{index:07d}" for index in test.index().tolist()],
+                "truth": [SHAPES[code] for code in test.shape.tolist()],
+                "colour": [COLOURS[code] for code in test.colour.tolist()],
+                LIKE_TRAINING: kept,
+            }
+        ).head(len(test) if setting.limit is None else setting.limit)
+        asked = Question(
+            name="predictions",
+            capability="classifies_images",
+            samples=annotations["sample"].to_list(),
+            images=RenderedSprites(test),
+            truth=annotations["truth"].to_list(),
+        )
+        return Plan(annotations, [asked], by=[("colour",)])
+
+    def measure(self, answered: Answered) -> Measured:
+        """The audit by colour, and the accuracy on a test set biased like the training set."""
+        seed = answered.setting.seed
+        annotations = answered.plan.annotations.drop("truth")
+        predictions = answered.evidence["predictions"].join(annotations.lazy(), on="sample")
+        evidence = Predictions.from_frame(predictions, truth="truth", prediction="prediction")
+        counts = evidence.count(["colour", LIKE_TRAINING])
+        findings, prepared = audit_grouping(counts.project(["colour"]), ["colour"], seed=seed)
+        alike = accuracy(counts.where(LIKE_TRAINING, True))
+        params = {"samples": "like training"}
+        findings.append(
+            alike.model_copy(update={"params": params, "metric": "accuracy(samples=like training)"})
+        )
+        return Measured(
+            findings,
+            {"predictions": counts},
+            {"mistakes": prediction_differences(prepared, by=["colour"], seed=seed)},
+        )
+
+    def card(self) -> str:
+        """Source, licence and limits."""
+        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
+
+
+def _kept(test: Factors, removed: str, strength: str) -> list[bool]:
+    if removed == "none":
+        return [True] * len(test)
+    kept = plant(test, removed=removed, left=left_fraction(strength))
+    marks: list[bool] = np.isin(test.index(), kept.index()).tolist()
+    return marks
+
+
+SPRITES = Sprites()

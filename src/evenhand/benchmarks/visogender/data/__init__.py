@@ -1,0 +1,1 @@
+"""Images, captions and occupations of VisoGender, with the corrections of its release."""

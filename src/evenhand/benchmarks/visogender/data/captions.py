@@ -1,0 +1,100 @@
+"""Captions and prefixes: one sentence for each sample, template and pronoun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, NEUTRAL, SINGLE
+from evenhand.core.errors import ParameterError
+
+PRONOUNS: Mapping[str, str] = {"his": MASCULINE, "her": FEMININE, "their": NEUTRAL}
+"""Pronouns of the paper, in the order that decides ties in its code, with the gender each stands for."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Template:
+    """Who stands first and owns the pronoun.
+
+    Attributes:
+        name: ``occ_first``, or ``par_first`` with the two persons exchanged.
+        subject: Column of the perceived gender that the pronoun should agree with.
+        first: Column of the noun before the pronoun.
+    """
+
+    name: str
+    subject: str
+    first: str
+
+    def fits(self, row: Row) -> bool:
+        """Whether a sample has both nouns: a single person stands beside an object, which owns nothing."""
+        return self.name == "occ_first" or row["context"] != SINGLE
+
+    def caption(self, row: Row, pronoun: str) -> str:
+        """Such as ``The doctor and her patient``."""
+        return f"{self.prefix(row)} {pronoun} {self._second(row)}"
+
+    def prefix(self, row: Row) -> str:
+        """The caption before the pronoun, without the space."""
+        return f"The {row[self.first]} and"
+
+    def _second(self, row: Row) -> str:
+        if self.name == "par_first":
+            return str(row["occupation"])
+        return str(row["object_written" if row["context"] == SINGLE else "participant"])
+
+
+OCC_FIRST = Template("occ_first", "occupation_perceived_gender", "occupation")
+PAR_FIRST = Template("par_first", "participant_perceived_gender", "participant")
+TEMPLATES: Mapping[str, Template] = {one.name: one for one in (OCC_FIRST, PAR_FIRST)}
+
+
+def parse_candidates(text: str) -> dict[str, str]:
+    """Pronouns with what each stands for, from ``his,her`` or ``his=masculine,xyr=neutral``.
+
+    Raises:
+        ParameterError: Fewer than two, or one whose gender is not known and not said.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        pronoun, _, meaning = (piece.strip() for piece in part.partition("="))
+        meant = meaning or PRONOUNS.get(pronoun, "")
+        if not pronoun or not meant:
+            raise ParameterError(
+                f"-p candidates={text!r}: what does {pronoun!r} stand for? write for instance "
+                "his=masculine,her=feminine,xyr=neutral"
+            )
+        found[pronoun] = meant
+    if not {MASCULINE, FEMININE} <= set(found.values()):
+        raise ParameterError(
+            f"-p candidates={text!r} needs a masculine and a feminine pronoun at least; the paper's are "
+            "his,her,their"
+        )
+    return found
+
+
+def parse_templates(text: str) -> list[Template]:
+    """Templates by name, separated by commas.
+
+    Raises:
+        ParameterError: A name that is no template.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names or not set(names) <= set(TEMPLATES):
+        raise ParameterError(f"-p templates={text!r} is not possible; choose from {', '.join(TEMPLATES)}")
+    return [TEMPLATES[name] for name in names]
+
+
+def unique_captions(rows: Sequence[Row], templates: Sequence[Template], pronouns: Sequence[str]) -> list[str]:
+    """Every different caption, in the order of the samples."""
+    found = {
+        template.caption(row, pronoun): None
+        for row in rows
+        for template in templates
+        if template.fits(row)
+        for pronoun in pronouns
+    }
+    return list(found)

@@ -1,0 +1,88 @@
+"""What both benchmarks of VisoGender read: samples, images and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Parameter, Setting
+from evenhand.benchmarks.datasets.download_source import default_folder
+from evenhand.benchmarks.visogender.data.captions import Row
+from evenhand.benchmarks.visogender.data.samples import Samples, count_cells, find_images, read_samples
+from evenhand.core.bound import BoundMetric
+from evenhand.core.errors import InputError
+from evenhand.core.findings import Finding
+from evenhand.core.requests import ImageSource
+
+DATA_PARAMETERS: Mapping[str, Parameter] = {
+    "images": Parameter("", help="folder of images called by their ids; else --data"),
+    "single": Parameter("", help="which table of single persons, where --data holds several"),
+    "two": Parameter("", help="which table of two persons, where --data holds several"),
+    "exclude": Parameter("", help="file of ids to leave out, one a line"),
+    "amend": Parameter("", help="file of corrections: id, column, value"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Samples with their images, in one order.
+
+    Attributes:
+        samples: What was read, and what became of every row.
+        images: One for each sample.
+    """
+
+    samples: Samples
+    images: ImageSource
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The samples as mappings."""
+        return self.samples.frame.to_dicts()
+
+
+def read_material(setting: Setting) -> Material:
+    """Read the tables and find the images.
+
+    Raises:
+        InputError: No data, or no table in it.
+    """
+    given = setting.parameters
+    place = setting.data or default_folder("visogender")
+    if not place.exists():
+        raise InputError(
+            "VisoGender needs its tables and images; type: evenhand data fetch visogender, or give "
+            "--data FOLDER"
+        )
+    samples = read_samples(
+        place,
+        exclude=_path(given["exclude"]),
+        amend=_path(given["amend"]),
+        single=str(given["single"]) or None,
+        two=str(given["two"]) or None,
+    )
+    if setting.limit is not None:
+        samples = Samples(samples.frame.head(setting.limit), samples.rows, samples.dropped)
+    folder = _path(given["images"]) or (place if place.is_dir() else place.parent)
+    return Material(samples, find_images(folder, samples.frame["sample"].to_list()).images)
+
+
+def _path(text: Any) -> Path | None:
+    return Path(str(text)).expanduser() if text else None
+
+
+def coverage(samples: pl.DataFrame, answered: Sequence[str]) -> pl.DataFrame:
+    """How many samples of each cell the findings rest on."""
+    return count_cells(samples, answered)
+
+
+def bound(finding: Finding, **params: object) -> Finding:
+    """The finding with further parameters in its name, which tell it from its like."""
+    kept = {name: value for name, value in params.items() if value is not None}
+    merged = {**finding.params, **kept}
+    name = str(BoundMetric.make(finding.name, tuple(finding.by), merged))
+    return finding.model_copy(update={"params": merged, "metric": name})

@@ -1,0 +1,1 @@
+"""Files and conventions of the code that the VisoGender paper came with."""

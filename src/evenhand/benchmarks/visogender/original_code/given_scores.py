@@ -1,0 +1,198 @@
+"""Scores that were made elsewhere: files of the original code, or tables of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Setting
+from evenhand.benchmarks.visogender.data.captions import OCC_FIRST
+from evenhand.benchmarks.visogender.data.study_data import read_material
+from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.files.tables import scan as sources
+
+_RETRIEVAL = re.compile(r"retrieval_bias_(?P<model>.+)_(?:occ|par)_first_Context(?:OP|OO)\.json")
+_RESULTS = "benchmark_results_"
+_TABLES = {
+    "scores": ("sample", "candidate", "score"),
+    "rankings": ("query", "sample", "score"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenScores:
+    """Scores of pronouns.
+
+    Attributes:
+        samples: The samples, as those of the benchmark.
+        scores: sample, template, candidate, score.
+        candidates: In the order that decides ties in the original code; empty if the files have none.
+        experiment: ``CLIP`` or ``CAPTIONING``; empty if the files do not say.
+        model: Likewise.
+        retrieval: What stands beside them, if anything does.
+        dropped: Rows of the data that became no sample, by reason.
+    """
+
+    samples: pl.DataFrame
+    scores: pl.DataFrame
+    candidates: Sequence[str] = ()
+    experiment: str = ""
+    model: str = ""
+    retrieval: Sequence[upstream.Retrieval] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRankings:
+    """Scores of images for neutral captions, a table for each context and template.
+
+    Attributes:
+        tables: Context, template, and query, sample, score with attributes.
+        model: Empty if the files do not say.
+        dropped: What became no ranking, by reason.
+    """
+
+    tables: Sequence[tuple[str, str, pl.DataFrame]]
+    model: str = ""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
+    """Read scores of pronouns.
+
+    Args:
+        places: Files or folders: model outputs of the original code, or one table of sample, candidate, score
+            (and template), such as ``tables/scores.parquet`` of a run.
+        setting: Where the samples of a table are read.
+
+    Raises:
+        UserError: No such file.
+    """
+    files = _files(places, "scores")
+    outputs = [file for file in files if not _is_retrieval(file) and file.suffix == ".json"]
+    if not outputs:
+        table = _one_table(files, places, "scores")
+        material = read_material(setting)
+        if "template" not in table.columns:
+            table = table.with_columns(template=pl.lit(OCC_FIRST.name))
+        scores = table.select(
+            pl.col("sample", "template", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64)
+        )
+        return GivenScores(material.samples.frame, scores, dropped=material.samples.dropped)
+    found = upstream.read_resolution(*outputs)
+    beside = [upstream.read_retrieval(file) for file in files if _is_retrieval(file, found.model)]
+    return GivenScores(found.samples, found.scores, found.candidates, found.experiment, found.model, beside)
+
+
+def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
+    """Read scores of images for neutral captions.
+
+    Args:
+        places: Files or folders: ``retrieval_bias_*.json`` of the original code, or one table of query,
+            sample, score (and context, template), such as ``tables/rankings.parquet`` of a run.
+        setting: Where the samples of a table are read.
+
+    Raises:
+        UserError: No such file, or files of several models.
+    """
+    files = _files(places, "rankings")
+    outputs = [file for file in files if file.suffix == ".json" and not file.name.startswith(_RESULTS)]
+    if len(files) > 1 or not outputs:  # one file may be called as its owner likes
+        outputs = [file for file in outputs if _is_retrieval(file)]
+    if not outputs:
+        return _ranking_table(_one_table(files, places, "rankings"), setting)
+    models = sorted({found["model"] for file in outputs if (found := _RETRIEVAL.fullmatch(file.name))})
+    if len(models) > 1:
+        raise InputError(f"there is retrieval of {', '.join(map(repr, models))}; give files of one model")
+    read = [upstream.read_retrieval(file) for file in outputs]
+    dropped: dict[str, int] = {}
+    for one in read:
+        for reason, count in one.dropped.items():
+            dropped[f"occupation: {reason}"] = dropped.get(f"occupation: {reason}", 0) + count
+    tables = [(one.context, one.template, one.table) for one in read]
+    return GivenRankings(tables, models[0] if models else "", dropped)
+
+
+def _ranking_table(table: pl.DataFrame, setting: Setting) -> GivenRankings:
+    material = read_material(setting)
+    if "template" not in table.columns:
+        table = table.with_columns(template=pl.lit(OCC_FIRST.name))
+    chosen = table.select(
+        pl.col("query", "sample", "template").cast(pl.String), pl.col("score").cast(pl.Float64)
+    )
+    # in the order of the samples, which decides ties in paper mode
+    joined = material.samples.frame.join(chosen, on="sample", how="inner", maintain_order="left")
+    unknown = chosen.join(material.samples.frame, on="sample", how="anti")
+    dropped = dict(material.samples.dropped)
+    if len(unknown):
+        dropped["scored, but not among the samples"] = unknown["sample"].n_unique()
+    parts = [
+        (str(context), str(template), part)
+        for (context, template), part in joined.group_by("context", "template", maintain_order=True)
+    ]
+    if not parts:
+        raise InputError("no sample of the table is one of VisoGender (OO_1, OP_1, ...); check column sample")
+    return GivenRankings(parts, dropped=dropped)
+
+
+def _is_retrieval(file: Path, model: str | None = None) -> bool:
+    found = _RETRIEVAL.fullmatch(file.name)
+    return found is not None and model in (None, found["model"])
+
+
+def _files(places: Sequence[Path], kind: str) -> list[Path]:
+    """Files that may hold scores; of a run folder, its table."""
+    files: list[Path] = []
+    for given in places:
+        place = given.expanduser()
+        if not place.exists():
+            raise InputError(f"there is no {str(given)!r}; give a file or a folder with --evidence")
+        kept = place / "tables" / f"{kind}.parquet"
+        if place.is_file():
+            files.append(place)
+        elif kept.is_file():
+            files.append(kept)
+        else:
+            names = sorted(place.iterdir())
+            known = [each for each in names if each.suffix == ".json" or sources.is_table(each)]
+            files += [each for each in known if not each.name.startswith(_RESULTS)]
+    return files
+
+
+def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.DataFrame:
+    """The table among the files that has the columns of a kind."""
+    needed = _TABLES[kind]
+    found: list[tuple[Path, pl.LazyFrame]] = []
+    seen: list[str] = []
+    for file in files:
+        if not sources.is_table(file):
+            continue
+        with sources.reading(f"{str(file)!r}"):
+            lazy, _ = sources.scan(file)
+            columns = lazy.collect_schema().names()
+        seen += columns
+        if set(needed) <= set(columns):
+            found.append((file, lazy))
+    if len(found) == 1:
+        file, lazy = found[0]
+        with sources.reading(f"{str(file)!r}"):
+            table = lazy.collect()
+            return table.with_columns(pl.col("score").cast(pl.Float64))
+    if found:
+        listed = ", ".join(repr(file.name) for file, _ in found)
+        raise InputError(f"several tables hold {kind}: {listed}; give one of them with --evidence")
+    if seen:
+        missing = next(name for name in needed if name not in seen)
+        raise UnknownName(f"column of {kind}", missing, sorted(set(seen)), f"needed: {', '.join(needed)}")
+    what = (
+        "clip_MODEL_ContextOP.json" if kind == "scores" else "retrieval_bias_MODEL_occ_first_ContextOP.json"
+    )
+    raise InputError(
+        f"{', '.join(repr(str(place)) for place in places)} holds no {kind}; give a table with columns "
+        f"{', '.join(needed)}, or {what} and the like"
+    )

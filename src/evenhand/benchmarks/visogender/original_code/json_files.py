@@ -1,0 +1,363 @@
+"""The JSON files of the original code, read as evidence and written from it: resolution and retrieval."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST, TEMPLATES
+from evenhand.benchmarks.visogender.data.samples import SCHEMA
+from evenhand.benchmarks.visogender.data.taxonomy import (
+    FEMININE,
+    MASCULINE,
+    NEUTRAL,
+    PREFIXES,
+    SINGLE,
+    TWO,
+    gender_of,
+    noun_of,
+)
+from evenhand.core.errors import InputError, one_line
+
+Record = dict[str, Any]
+
+EXPERIMENTS = ("CLIP", "CAPTIONING")
+_MEANT = (MASCULINE, FEMININE, NEUTRAL)
+_LISTS = {
+    SINGLE: {OCC_FIRST.name: "logits_list_obj"},
+    TWO: {OCC_FIRST.name: "logits_list_occ_first", PAR_FIRST.name: "logits_list_par_first"},
+}
+_NOT_UPSTREAM = ("url", "licence", "errors", "annotator")  # columns of the tables that results do not repeat
+_SAMPLES = {name: kind for name, kind in SCHEMA.items() if name not in _NOT_UPSTREAM}
+_SCORES = {"sample": pl.String, "template": pl.String, "candidate": pl.String, "score": pl.Float64}
+_RANKED = {
+    "query": pl.String,
+    "sample": pl.String,
+    "score": pl.Float64,
+    "context": pl.String,
+    "sector": pl.String,
+    "specialisation": pl.String,
+    "occupation_perceived_gender": pl.String,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """Pronoun scores made by the original code.
+
+    Attributes:
+        samples: One row a sample, columns as those of the benchmark's samples.
+        scores: sample, template, candidate, score; null where the file has no number.
+        candidates: In the order of the files, which decides ties in the original code.
+        experiment: ``CLIP`` or ``CAPTIONING``.
+        model: The model's name in the files.
+    """
+
+    samples: pl.DataFrame
+    scores: pl.DataFrame
+    candidates: tuple[str, ...]
+    experiment: str
+    model: str
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """Scores of images for neutral captions made by the original code, which keeps no ids of images.
+
+    Attributes:
+        table: query (the occupation), sample (``occupation/position``), score, and attributes; in file order.
+        context: ``single`` or ``two_person``.
+        template: ``occ_first`` or ``par_first``.
+        dropped: Occupations without a ranking, by reason.
+    """
+
+    table: pl.DataFrame
+    context: str
+    template: str
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_resolution(*paths: str | Path) -> Resolution:
+    """Read model outputs (or preliminary results) of one or both contexts.
+
+    Labels may be ``masculine`` or ``man`` and the like, also mixed. A record without a number for some
+    candidate keeps its other scores.
+
+    Args:
+        paths: ``clip_NAME_ContextOP.json``, ``clip_NAME_ContextOO.json``, or the like.
+
+    Raises:
+        InputError: Not such a file; a record that lacks something; candidates in different orders; files of
+            different models.
+    """
+    samples: list[tuple[Any, ...]] = []
+    scores: list[tuple[Any, ...]] = []
+    named: dict[tuple[str, str], str] = {}
+    orders: dict[tuple[str, ...], str] = {}
+    for path in paths:
+        for sample, record in _records(path):
+            where = f"{str(path)!r}, {one_line(sample)}"
+            context = SINGLE if "logits_list_obj" in record else TWO
+            samples.append(_sample(sample, record, context, where))
+            experiment = _experiment(_text(record, "experiment", where), where)
+            named[experiment, _text(record, "model_name", where)] = where
+            for template, key in _LISTS[context].items():
+                given = _scores_of(record, key, where)
+                orders.setdefault(tuple(given), where)
+                scores += [(sample, template, candidate, score) for candidate, score in given.items()]
+    if not samples:
+        raise InputError(f"{', '.join(map(repr, map(str, paths)))}: no record; give the model outputs")
+    if len(named) > 1:
+        (one, first), (other, second) = list(named.items())[:2]
+        told = f"{first} is of {' '.join(one)}, {second} of {' '.join(other)}"
+        raise InputError(f"{told}; give files of one model")
+    ids = [row[0] for row in samples]
+    if len(set(ids)) < len(ids):
+        twice = next(one for one in ids if ids.count(one) > 1)
+        raise InputError(f"{one_line(twice)} stands in several files; give each sample once")
+    return Resolution(
+        pl.DataFrame(samples, schema=_SAMPLES, orient="row"),
+        pl.DataFrame(scores, schema=_SCORES, orient="row"),
+        _one_order(orders),
+        *next(iter(named)),
+    )
+
+
+def read_retrieval(path: str | Path) -> Retrieval:
+    """Read one file of retrieval scores.
+
+    Occupations with ``error`` have no scores and are counted. The template is told by the file's name.
+
+    Raises:
+        InputError: Not such a file, or a record whose lists do not fit each other.
+    """
+    rows: list[tuple[Any, ...]] = []
+    contexts, errors = set(), 0
+    for name, record in _records(path):
+        where = f"{str(path)!r}, {one_line(name)}"
+        context = SINGLE if "obj" in record else TWO
+        contexts.add(context)
+        if record.get("error", False):
+            errors += 1
+            continue
+        labels, logits = _list(record, "occ_genders", where), _list(record, "logits_list", where)
+        if len(labels) != len(logits):
+            raise InputError(
+                f"{where}: {len(labels)} occ_genders but {len(logits)} logits_list; one an image"
+            )
+        shared = (context, _text(record, "sector", where), _text(record, "specialisation", where))
+        for position, (label, logit) in enumerate(zip(labels, logits, strict=True), 1):
+            score = _number(logit, f"{where}, logits_list")
+            rows.append((name, f"{name}/{position}", score, *shared, _gender(label, where)))
+    if len(contexts) != 1:
+        raise InputError(
+            f"{str(path)!r} holds no retrieval scores of one context; give retrieval_bias_*.json"
+        )
+    template = PAR_FIRST.name if PAR_FIRST.name in Path(path).name else OCC_FIRST.name
+    dropped = {"error in the original run": errors} if errors else {}
+    return Retrieval(pl.DataFrame(rows, schema=_RANKED, orient="row"), contexts.pop(), template, dropped)
+
+
+def resolution_name(experiment: str, model: str, context: str) -> str:
+    """The name that the original code gives to model outputs."""
+    return f"{experiment.lower()}_{model}_Context{PREFIXES[context]}.json"
+
+
+def retrieval_name(model: str, template: str, context: str) -> str:
+    """The name that the original code gives to retrieval scores."""
+    return f"retrieval_bias_{model}_{template}_Context{PREFIXES[context]}.json"
+
+
+def resolution_records(resolution: Resolution, context: str, *, flags: bool = False) -> dict[str, Record]:
+    """Model outputs of one context as the original code writes them; incomplete samples are left out.
+
+    Args:
+        resolution: Samples and scores.
+        context: ``single`` or ``two_person``.
+        flags: Also what its preliminary results add: whether the choice matches the truth or is neutral.
+    """
+    given: dict[str, dict[str, dict[str, float]]] = {}
+    for sample, template, candidate, score in resolution.scores.iter_rows():
+        if score is not None:
+            given.setdefault(sample, {}).setdefault(template, {})[candidate] = score
+    found = {}
+    for row in resolution.samples.filter(pl.col("context") == context).iter_rows(named=True):
+        lists = {
+            template: {one: values[one] for one in resolution.candidates if one in values}
+            for template, values in given.get(row["sample"], {}).items()
+        }
+        whole = all(len(lists.get(name, {})) == len(resolution.candidates) for name in _LISTS[context])
+        if whole:
+            found[row["sample"]] = _record(row, lists, resolution, flags)
+    return found
+
+
+def retrieval_records(table: pl.DataFrame, samples: pl.DataFrame, context: str) -> dict[str, Record]:
+    """Retrieval scores of one context as the original code writes them; images in the order of the samples.
+
+    An occupation of which an image has no score has ``error``, as in the original.
+
+    Args:
+        table: query (the occupation), sample, score.
+        samples: The samples of the benchmark.
+        context: ``single`` or ``two_person``.
+    """
+    scored = samples.filter(pl.col("context") == context).join(
+        table.select("sample", "score"), on="sample", how="left", maintain_order="left"
+    )
+    found: dict[str, Record] = {}
+    for (occupation,), pool in scored.group_by("occupation", maintain_order=True):
+        first = pool.row(0, named=True)
+        noun = {"obj": first["object_written"]} if context == SINGLE else {"par": first["participant"]}
+        missing = pool["score"].null_count() > 0
+        found[str(occupation)] = {
+            "sector": first["sector"],
+            "specialisation": first["specialisation"],
+            "occ": occupation,
+            "occ_genders": pool["occupation_perceived_gender"].to_list(),
+            **noun,
+            "error": missing,
+            **({} if missing else {"logits_list": pool["score"].to_list()}),
+        }
+    return found
+
+
+def dump(content: Mapping[str, Any]) -> bytes:
+    """The bytes that the original code writes: four spaces, no final newline."""
+    return json.dumps(content, indent=4).encode()
+
+
+def _record(
+    row: Mapping[str, Any], lists: Mapping[str, Mapping[str, float]], resolution: Resolution, flags: bool
+) -> Record:
+    single = row["context"] == SINGLE
+    noun = (
+        {"obj": row["object_written"]}
+        if single
+        else {"par": row["participant"], "par_gender": row["participant_perceived_gender"]}
+    )
+    record: Record = {
+        "sector": row["sector"],
+        "specialisation": row["specialisation"],
+        "occ": row["occupation"],
+        "occ_gender": row["occupation_perceived_gender"],
+        **noun,
+        **{key: dict(lists[template]) for template, key in _LISTS[row["context"]].items()},
+        "experiment": resolution.experiment,
+        "model_name": resolution.model,
+        "context": f"context_{PREFIXES[row['context']]}",
+    }
+    if flags:
+        for template in _LISTS[row["context"]]:
+            record |= _flags(lists[template], template, row[TEMPLATES[template].subject])
+    return record
+
+
+def _flags(scores: Mapping[str, float], template: str, truth: str) -> Record:
+    """The first of the highest scores is the choice; positions mean masculine, feminine and neutral."""
+    choice = list(scores.values()).index(max(scores.values()))
+    meant = _MEANT[choice] if choice < len(_MEANT) else ""
+    return {f"neutral_check_{template}": meant == NEUTRAL, f"match_truth_{template}": meant == truth}
+
+
+def _records(path: str | Path) -> Iterator[tuple[str, Record]]:
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_unique)
+    except OSError as problem:
+        raise InputError(f"{str(path)!r} cannot be read: {problem.strerror}; give a JSON file") from None
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{str(path)!r} is no whole JSON file: {one_line(problem)}; make it again") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{str(path)!r} is no JSON object of records; give a file of the original code")
+    for key, record in content.items():
+        if not isinstance(record, dict):
+            raise InputError(f"{str(path)!r}, {one_line(key)}: not a record; give model outputs or retrieval")
+        yield key, record
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return found
+
+
+def _sample(sample: str, record: Record, context: str, where: str) -> tuple[Any, ...]:
+    occupation = _gender(_text(record, "occ_gender", where), where)
+    single = context == SINGLE
+    participant = None if single else _gender(_text(record, "par_gender", where), where)
+    noun = _text(record, "obj" if single else "par", where)
+    return (
+        sample,
+        context,
+        _text(record, "sector", where),
+        _text(record, "specialisation", where),
+        _text(record, "occ", where),
+        noun_of(noun) if single else None,
+        noun if single else None,
+        None if single else noun_of(noun),
+        occupation,
+        participant,
+        occupation[0] + (participant or "")[:1],
+    )
+
+
+def _scores_of(record: Record, key: str, where: str) -> dict[str, float | None]:
+    given = record.get(key)
+    if not isinstance(given, dict) or not given:
+        raise InputError(f"{where}: no {key}; it holds a number for each of his, her, their")
+    return {name: _number(value, f"{where}, {key}, {one_line(name)}") for name, value in given.items()}
+
+
+def _number(value: Any, where: str) -> float | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{where}: {one_line(value)!r} is no number; scores are numbers or null")
+    return float(value)
+
+
+def _text(record: Record, key: str, where: str) -> str:
+    value = record.get(key)
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where}: no {key}; records of the original code have it")
+    return value
+
+
+def _list(record: Record, key: str, where: str) -> list[Any]:
+    value = record.get(key)
+    if not isinstance(value, list):
+        raise InputError(f"{where}: no {key}; records of the original code have a list there")
+    return value
+
+
+def _gender(label: Any, where: str) -> str:
+    found = gender_of(label) if isinstance(label, str) else None
+    if found is None:
+        raise InputError(f"{where}: {one_line(label)!r} is no known label; write masculine or feminine")
+    return found
+
+
+def _experiment(given: str, where: str) -> str:
+    if given.upper() not in EXPERIMENTS:
+        raise InputError(f"{where}: experiment {one_line(given)!r} is not known; write CLIP or CAPTIONING")
+    return given.upper()
+
+
+def _one_order(orders: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:
+    """The order of candidates that all records follow; the longest list has them all."""
+    longest = max(orders, key=len)
+    for order, where in orders.items():
+        if tuple(name for name in longest if name in order) != order:
+            raise InputError(
+                f"{where} lists {', '.join(order)}, {orders[longest]} lists {', '.join(longest)}: the order "
+                "decides ties in the original code; bring all records into one"
+            )
+    return longest

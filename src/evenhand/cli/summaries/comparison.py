@@ -1,0 +1,261 @@
+"""What a person sees on stdout after a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenhand.cli.summaries.seeds import print_drift, print_seeds
+from evenhand.cli.summaries.text import clean, probability, span
+from evenhand.core.findings import Finding
+from evenhand.core.significance import is_beyond
+from evenhand.workflows.outputs.result import Run
+
+_WIDTH = 160
+_MEASURES = {
+    "skewsize": "SkewSize",
+    "cramers_v_mean": "mean V",
+    "accuracy": "accuracy",
+    "worst_group_accuracy": "WG",
+    "accuracy_gap": "gap",
+}
+_MOST_PAIRS = 20
+_LONG = 76  # letters of a measure with its parameters
+_PAIR = ("model", "reference")
+
+
+def print_comparison(run: Run, out: Path | None) -> None:
+    """What stands behind differences, the ranking, the pairs beyond chance, and the order's stability."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    for warning in run.manifest["warnings"]:
+        console.print(f"note: {clean(warning, 400)}")
+    if "values" in run.tables:
+        console.print(_wide(run.tables["values"]))
+        _print_answers(console, run)
+    else:
+        _print_pairing(console, run.tables["pairing"])
+        for grouping in run.manifest["by"]:
+            _print_grouping(console, run, grouping)
+        _print_dropped(console, run.findings.findings)
+    print_seeds(console, run)
+    print_drift(console, run)
+    console.print("Associations, not causes; which of them harm is a question of context.")
+    if out is not None:
+        console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def _print_pairing(console: Console, pairing: pl.DataFrame) -> None:
+    """How many pairs were compared on the same samples, and why others were not."""
+    joined = pairing.filter(pl.col("samples").is_not_null())
+    if joined.height:
+        low, *_, high = sorted([*joined["samples"].to_list()] * 2)
+        many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        console.print(f"{joined.height} of {pairing.height} pairs on the same samples ({many})")
+    apart = pairing.filter(pl.col("samples").is_null())
+    if apart.height:
+        reasons = apart["reason"].unique(maintain_order=True).to_list()
+        console.print(
+            f"{apart.height} of {pairing.height} pairs not paired, compared as independent samples, which is "
+            f"cautious where the samples are the same: {clean('; '.join(reasons[:3]), 300)}"
+        )
+
+
+def _print_grouping(console: Console, run: Run, grouping: str) -> None:
+    ranking = run.tables["ranking"].filter(pl.col("by") == grouping)
+    n = ranking["n"].unique().to_list()
+    rows = f"{n[0]:,.0f} rows of each" if len(n) == 1 else "rows of their own"
+    console.print(f"\nby {clean(grouping)}, on {rows} ({run.manifest['ranked_on']})", style="bold")
+    numbers = {name: place for place, name in enumerate(run.manifest["models"], 1)}
+    console.print(_ranked(ranking, numbers))
+    within = pl.col("value").is_between("low", "high")
+    if ranking.filter(~within).height:  # rows without an interval are neither
+        console.print("V may lie outside its interval: it contains noise, which the interval leaves out")
+    _print_differences(console, run, grouping, numbers)
+    _print_stability(console, run, grouping, numbers)
+
+
+def _ranked(ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
+    """One row a model, by SkewSize as the papers rank, then by mean V."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", justify="right")
+    table.add_column("model", overflow="fold")
+    for title in _MEASURES.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    places = {
+        metric: dict(ranking.filter(pl.col("metric") == metric).select("model", "rank").iter_rows())
+        for metric in ("skewsize", "cramers_v_mean")
+    }
+    last = ranking.height
+
+    def place(model: str) -> tuple[int, int]:
+        return (places["skewsize"].get(model) or last, places["cramers_v_mean"].get(model) or last)
+
+    for model in sorted(ranking["model"].unique(maintain_order=True), key=place):
+        own = {row["metric"]: row for row in ranking.filter(pl.col("model") == model).iter_rows(named=True)}
+        table.add_row(str(numbers[model]), clean(model, 200), *(_cell(own[metric]) for metric in _MEASURES))
+    return table
+
+
+def _cell(row: dict[str, float | None]) -> str:
+    if row["value"] is None:
+        return "–"
+    ends = f" [{row['low']:z.3f}, {row['high']:z.3f}]" if row["low"] is not None else ""
+    return escape(f"{row['value']:z.3f}{ends}")
+
+
+def _print_answers(console: Console, run: Run) -> None:
+    """Differences of findings that are not of predictions: those beyond chance, then what was left out."""
+    found = [one for one in run.findings.findings if one.reference is not None]
+    if not found:
+        return
+    console.print()
+    _print_pairing(console, run.tables["pairing"])
+    numbers = {name: place for place, name in enumerate(run.manifest["models"], 1)}
+    for name, place in numbers.items():
+        console.print(f"{place} {clean(name)}")
+    tested = [one for one in found if one.p_adjusted is not None]
+    beyond = _beyond(tested, float(run.manifest["alpha"]))
+    varied = _varied(found)
+    console.print(_said(beyond, tested, float(run.manifest["alpha"]), varied))
+    _print_pairs(console, beyond, numbers, varied)
+    _print_dropped(console, found)
+
+
+def _varied(found: Sequence[Finding]) -> list[str]:
+    """Parameters in which the findings of some metric differ; the others need not be printed."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for one in found:
+        for key, value in one.params.items():
+            if key not in _PAIR and not (key == "where" and "setting" in one.params):
+                values.setdefault((one.name, key), set()).add(str(value))
+    return list(dict.fromkeys(key for (_, key), several in values.items() if len(several) > 1))
+
+
+def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
+    return [one for one in tested if is_beyond(one, alpha)]
+
+
+def _said(
+    beyond: Sequence[Finding], tested: Sequence[Finding], alpha: float, varied: Sequence[str] = ()
+) -> str:
+    """Which measures differ; no count, since measures of one table overlap."""
+    rule = f"(Holm-adjusted p at most {alpha:g} within each measure)"
+    if not tested:
+        return "no difference was tested"
+    if not beyond:
+        return f"no difference is beyond chance {rule}"
+    measures = list(dict.fromkeys(_measure(one, varied) for one in beyond))
+    more = f" and {len(measures) - _MOST_PAIRS} measures more" if len(measures) > _MOST_PAIRS else ""
+    return f"beyond chance: {', '.join(measures[:_MOST_PAIRS])}{more} {rule}"
+
+
+def _print_differences(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
+    alpha = float(run.manifest["alpha"])
+    found = [one for one in run.findings.findings if one.grouping == grouping and one.reference is not None]
+    tested = [one for one in found if one.p_adjusted is not None]
+    beyond = _beyond(tested, alpha)
+    if found:
+        console.print(_said(beyond, tested, alpha))
+    _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else found, numbers)
+
+
+def _print_pairs(
+    console: Console, shown: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str] = ()
+) -> None:
+    """Some differences, the surest first."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj."):
+        table.add_column(name, justify="left" if name in ("pair", "measure") else "right", no_wrap=True)
+    ordered = sorted(shown, key=lambda one: one.p_adjusted if one.p_adjusted is not None else 2.0)
+    for one in ordered[:_MOST_PAIRS]:
+        pair = f"{numbers[str(one.model)]} – {numbers[str(one.reference)]}"
+        table.add_row(pair, *_difference(one, varied))
+    if shown:
+        console.print(table)
+    if any(one.corrected is not None for one in ordered[:_MOST_PAIRS]):
+        console.print("in brackets: the difference without noise, which interval and p are of")
+    for reason in dict.fromkeys(one.reason for one in shown if one.reason):
+        console.print(f"  {clean(reason, 200)}")
+    if len(shown) > _MOST_PAIRS:
+        console.print(f"{len(shown) - _MOST_PAIRS} more stand in the report and findings.json (-o DIR)")
+
+
+def _difference(one: Finding, varied: Sequence[str]) -> tuple[str, ...]:
+    measure = _measure(one, varied)
+    if one.value is None:
+        return (measure, "–", "", "", "", "")
+    told = (span(one.interval), span(one.null), probability(one.p_value), probability(one.p_adjusted))
+    without_noise = "" if one.corrected is None else f" ({one.corrected:+z.3f})"
+    return (measure, f"{one.value:+z.3f}{without_noise}", *told)
+
+
+def _measure(one: Finding, varied: Sequence[str]) -> str:
+    """What the difference is of; where it is of answers, with grouping and what tells it from others."""
+    name = one.name.removesuffix("_difference")
+    if "unit" not in one.details:
+        return name
+    given = [one.params[key] for key in varied if key in one.params]
+    texts = ["/".join(map(str, value)) if isinstance(value, list) else str(value) for value in given]
+    return clean(" ".join([name, *([f"by {one.grouping}"] if one.by else []), *texts]), _LONG)
+
+
+def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
+    """Ranks by SkewSize over minimum expected values, and shares of first ranks in replicates."""
+    mev = run.tables["mev_ranks"].filter(pl.col("by") == grouping)
+    shares = run.tables["rank_shares"].filter((pl.col("by") == grouping) & (pl.col("rank") == 1))
+    table = Table(box=None, pad_edge=False, title="rank stability", title_justify="left")
+    table.add_column("", justify="right")
+    levels = mev["mev"].unique(maintain_order=True).to_list()
+    table.add_column(f"rank by SkewSize at MEV {', '.join(f'{one:g}' for one in levels)}")
+    table.add_column("first in replicates: " + ", ".join(_MEASURES.values()))
+    models = mev["model"].unique(maintain_order=True)
+    among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
+    for model in models:
+        ranks = mev.filter(pl.col("model") == model)["rank"].to_list()
+        own = dict(shares.filter(pl.col("model") == model).select("metric", "share").iter_rows())
+        table.add_row(
+            str(numbers[model]),
+            ", ".join(_rank(rank, of, len(models)) for rank, of in zip(ranks, among, strict=True)),
+            ", ".join(f"{100 * own[m]:.0f} %" if m in own else "–" for m in _MEASURES),
+        )
+    console.print(table)
+
+
+def _rank(rank: int | None, among: int, models: int) -> str:
+    """A rank, and of how many models where some have no value."""
+    if rank is None:
+        return "–"
+    return str(rank) if among == models else f"{rank} of {among}"
+
+
+def _print_dropped(console: Console, findings: Sequence[Finding]) -> None:
+    """Samples and rows left out of a pair, once each."""
+    told = {
+        (one.model, one.reference, lost.reason, lost.count): None for one in findings for lost in one.dropped
+    }
+    for first, second, reason, count in list(told)[:_MOST_PAIRS]:
+        console.print(
+            f"left out of {clean(str(first))} – {clean(str(second))}: {count:,.0f} {clean(reason, 100)}"
+        )
+
+
+def _wide(values: pl.DataFrame) -> Table:
+    """Findings side by side: one row for each metric and grouping, one column for each run."""
+    models = values["model"].unique(maintain_order=True).to_list()
+    table = Table(box=None, pad_edge=False)
+    table.add_column("finding")
+    for model in models:
+        table.add_column(clean(model), justify="right")
+    for (metric, by, params), own in values.group_by("metric", "by", "params", maintain_order=True):
+        told = {row["model"]: _cell(row) for row in own.iter_rows(named=True)}
+        where = f" by {by}" if by else ""
+        more = "" if params == "{}" else f" {params}"
+        table.add_row(clean(f"{metric}{where}{more}", 90), *(told.get(model, "–") for model in models))
+    return table

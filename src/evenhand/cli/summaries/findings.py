@@ -1,0 +1,198 @@
+"""What a person sees on stdout after an audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenhand.cli.summaries.associations import has_associations, lost_items, print_associations
+from evenhand.cli.summaries.indicators import has_indicators, print_indicators
+from evenhand.cli.summaries.settings import has_settings, print_settings
+from evenhand.cli.summaries.text import (
+    about_intervals,
+    alpha_of,
+    clean,
+    corrected,
+    ends,
+    probability,
+    span,
+    verdict,
+)
+from evenhand.core.errors import one_line
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond, p_shown, standing_of
+from evenhand.core.text.reasons import explain
+from evenhand.workflows.outputs.result import Run
+
+_MOST_CLASSES = 5
+_WIDTH = 120
+_HEADLINES = (
+    "accuracy",
+    "worst_group_accuracy",
+    "accuracy_gap",
+    "demographic_parity",
+    "equalized_odds",
+    "cramers_v_pooled",
+    "skewsize",
+    "cramers_v_mean",
+    "cramers_v_median",
+    "cramers_v_max",
+    "cramers_v_corrected",
+    "cramers_v",
+)
+
+
+def print_summary(run: Run, out: Path | None) -> None:
+    """Warnings; per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH)
+    for warning in run.findings.warnings:
+        console.print(
+            f"warning: {escape(one_line(warning.message))}", soft_wrap=True
+        )  # a command in it is whole
+    findings = run.findings.findings
+    if has_settings(findings):
+        print_settings(console, run)
+    elif has_associations(findings):
+        print_associations(console, run)
+    elif has_indicators(findings):
+        print_indicators(console, run)
+    else:
+        _print_groupings(console, run)
+    _print_dropped(console, run)
+    console.print("Associations, not causes; which of them harm is a question of context.")
+    if out is not None:
+        console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def print_warnings(run: Run) -> None:
+    """Warnings alone, on stderr: what a command says that is quiet otherwise."""
+    for warning in run.findings.warnings:
+        typer.echo(f"warning: {one_line(warning.message)}", err=True)
+
+
+def _print_groupings(console: Console, run: Run) -> None:
+    findings = run.findings.findings
+    for grouping, said in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
+        which = " (answers as they were given)" if said == "raw" else ""
+        these = [f for f in findings if f.grouping == grouping and f.params.get("answers") == said]
+        _print_grouping(console, run, these, f"{grouping}{which}")
+    for finding in findings:
+        if not finding.by and finding.value is not None:
+            console.print(f"{escape(finding.metric)}: {finding.value:z.4f}")
+
+
+def _print_grouping(console: Console, run: Run, findings: list[Finding], grouping: str) -> None:
+    groups = ", ".join(f"{clean(g.key)} {g.n:,.0f}" for g in findings[0].groups[:8])
+    more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
+    title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
+    console.print(title, style="bold")
+    alpha = alpha_of(run)
+    console.print(_headlines([one for one in findings if _shown(one)], alpha))
+    for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
+        console.print(f"  {escape(explain(reason))}")
+    _print_readings(console, findings, alpha)
+    for finding in findings:
+        if finding.name == "skewsize":
+            _print_classes(console, finding, run)
+            _print_contrasts(console, finding)
+    console.print()
+
+
+def _shown(finding: Finding) -> bool:
+    plain = finding.params.get("aggregate", "max") == "max" and finding.params.get("eo", "max") == "max"
+    return finding.name in _HEADLINES and plain
+
+
+def _headlines(findings: list[Finding], alpha: float) -> Table:
+    """The findings of a grouping; a column of corrected values only where there is one."""
+    both = any(one.corrected is not None for one in findings)
+    table = Table(box=None, pad_edge=False)
+    middle = ("interval", "by chance alone", "p", "p adj.")
+    for name in ("finding", "value", *(["corrected"] if both else []), *middle, "value is"):
+        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
+    for finding in findings:
+        lead, *rest = _row(finding, alpha)
+        table.add_row(finding.name, lead, *([corrected(finding)] if both else []), *rest)
+    return table
+
+
+def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
+    if finding.value is None:
+        return "–", finding.reason or "undefined", "", "", "", ""
+    return (
+        f"{finding.value:z.4f}",
+        ends(finding.interval),
+        span(finding.null),
+        probability(finding.p_value),
+        probability(finding.p_adjusted),
+        verdict(finding, alpha),
+    )
+
+
+def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
+    """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
+    for line in about_intervals(list(filter(_shown, findings)), lambda one: one.name):
+        console.print(f"  {line}")
+    for one in filter(_shown, findings):
+        if (standing := standing_of(one, alpha)).note:
+            console.print(f"  {one.name} is {standing.told()}")
+    large = [
+        f"{one.name} {one.value:z.3f} (p {probability(p_shown(one))})"
+        for one in findings
+        if one.name == "cramers_v_pooled" and one.value is not None and one.band in ("medium", "large")
+        if standing_of(one, alpha).side in ("within", "below")
+    ]
+    if large:
+        console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")
+    if any(one.name == "accuracy" and one.value == 0 for one in findings):
+        console.print(
+            "  No prediction is a true label. If the two are different kinds of labels, accuracies and "
+            "odds say nothing here: read the effect sizes"
+        )
+
+
+def _print_classes(console: Console, finding: Finding, run: Run) -> None:
+    alpha = alpha_of(run)
+    measured = [part for part in finding.parts if part.value is not None]
+    beyond = [part for part in measured if is_beyond(part, alpha)]
+    ranked = sorted(beyond or measured, key=lambda part: -(part.value or 0))[:_MOST_CLASSES]
+    lead = f"largest of {len(measured)} classes"
+    if any(part.p_adjusted is not None and part.role != "exploratory" for part in measured):
+        test = f"{finding.adjustment}-adjusted p <= {alpha:g}"
+        lead = f"{len(beyond)} of {len(measured)} classes with a difference beyond chance ({test}); largest"
+    if ranked:
+        console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")
+
+
+def _class_text(part: Part) -> str:
+    return f"{clean(part.key)} V = {part.value:z.3f} (chance {span(part.null)})"
+
+
+def _print_contrasts(console: Console, finding: Finding) -> None:
+    for contrast in finding.contrasts:
+        value = "–" if contrast.value is None else f"{contrast.value:z.4f}"
+        mine = "–" if finding.value is None else f"{finding.value:z.4f}"
+        console.print(f"  SkewSize here is {mine}, in {contrast.label} {value}: {escape(contrast.reason)}")
+
+
+def _print_dropped(console: Console, run: Run) -> None:
+    """Rows left out by reason; where findings of one grouping lost different ones, the most of any."""
+    findings = run.findings.findings
+    whole, items = has_settings(findings), lost_items(run)
+    dropped: dict[tuple[str, str], set[float]] = {}
+    for finding in findings:
+        for one in finding.dropped:
+            if "class:" not in one.reason:
+                dropped.setdefault(("" if whole else finding.grouping, one.reason), set()).add(one.count)
+    for (grouping, reason), counts in dropped.items():
+        where = f" (by {escape(grouping)})" if grouping else ""
+        count = items.get(reason, max(counts))
+        least = "up to " if len(counts) > 1 and reason not in items else ""
+        each = " a finding" if least else ""
+        console.print(f"dropped: {least}{count:,.0f} rows{each} with {escape(one_line(reason))}{where}")

@@ -1,0 +1,144 @@
+"""Indicators, as one table for each grouping: each number with the groups at both ends of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from evenhand.cli.summaries.text import (
+    about_intervals,
+    alpha_of,
+    clean,
+    ends,
+    notes_by_row,
+    probability,
+    span,
+    verdict,
+)
+from evenhand.core.findings import Finding, Part
+from evenhand.core.text.reasons import explain
+from evenhand.workflows.outputs.result import Run
+
+_NAMES = (
+    "label_association_rate",
+    "harmful_association_rate",
+    "household_hit_rate",
+    "precision_at_k",
+)
+_GAPS = (
+    "label_association_gap",
+    "harmful_association_gap",
+    "household_hit_gap",
+    "household_hit_improvement",
+    "country_income_correlation",
+    "precision_gap",
+)
+_MOST_GROUPS = 8
+
+
+def has_indicators(findings: Sequence[Finding]) -> bool:
+    """Whether findings are of one of the indicators."""
+    return any(finding.name in _NAMES for finding in findings)
+
+
+def print_indicators(console: Console, run: Run) -> None:
+    """One table for each grouping, and the groups at both ends; other groups stay in the folder."""
+    findings = run.findings.findings
+    shown = [finding for finding in findings if finding.name in (*_NAMES, *_GAPS)]
+    for grouping in dict.fromkeys(finding.grouping for finding in shown):
+        mine = [finding for finding in shown if finding.grouping == grouping]
+        console.print(_title(grouping, mine[0]), style="bold")
+        if any(finding.value is not None for finding in mine):
+            known = [finding for finding in mine if finding.value is not None]
+            console.print(_table(known, alpha_of(run)))
+        for line in (*about_intervals(mine, _what), *_undefined(mine), *filter(None, map(_ends, mine))):
+            console.print(f"  {line}")
+        console.print()
+    for note in notes_by_row(shown, _row_name):
+        console.print(f"note: {note}")
+    more = len(findings) - len(shown)
+    if more:
+        console.print(f"{more} more findings stand in report and findings.json.")
+
+
+def _title(grouping: str, finding: Finding) -> str:
+    groups = ", ".join(f"{clean(one.key)} {one.n:,.0f}" for one in finding.groups[:_MOST_GROUPS])
+    left = len(finding.groups) - _MOST_GROUPS
+    more = f" and {left} more" if left > 0 else ""
+    whose = f"by {clean(grouping)}" if grouping else "everybody"
+    return f"{whose}  n = {finding.n:,.0f}" + (f" ({groups}{more})" if groups else "")
+
+
+def _table(findings: Sequence[Finding], alpha: float) -> Table:
+    covered = any("coverage" in finding.details for finding in findings)
+    names = ["finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"]
+    table = Table(box=None, pad_edge=False)
+    for name in names + (["coverage"] if covered else []):
+        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
+    for finding in findings:
+        value = f"{finding.value or 0.0:z.3f}"
+        cells = [_what(finding), value, ends(finding.interval), span(finding.null)]
+        coverage = finding.details.get("coverage")
+        share = f"{coverage:.3f}" if isinstance(coverage, float) and finding.name in _NAMES else ""
+        cells += [probability(finding.p_value), probability(finding.p_adjusted), verdict(finding, alpha)]
+        table.add_row(*cells, *([share] if covered else []))
+    return table
+
+
+def _undefined(findings: Sequence[Finding]) -> list[str]:
+    """What has no value, by reason."""
+    named: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.value is None and finding.name in _NAMES:
+            named.setdefault(finding.reason or "undefined", []).append(_what(finding))
+    others = {one.reason or "undefined" for one in findings if one.value is None} - named.keys()
+    told = [f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in named.items()]
+    return told + [f"– {clean(explain(reason), 200)}" for reason in sorted(others)]
+
+
+def _what(finding: Finding) -> str:
+    """A finding in a few words: what is counted, and at which number."""
+    params = finding.params
+    words = {
+        "label_association_rate": str(params.get("association", "")),
+        "label_association_gap": f"  gap of {params.get('association', '')}",
+        "harmful_association_rate": "harmful",
+        "harmful_association_gap": "  gap of harmful",
+        "household_hit_rate": "hit rate",
+        "household_hit_gap": "  gap",
+        "household_hit_improvement": "  better than reference",
+        "country_income_correlation": f"countries, {params.get('method', '')}",
+        "precision_at_k": f"same {params.get('match', '')}, first {params.get('k', '')}",
+        "precision_gap": f"  gap, first {params.get('k', '')}",
+    }
+    threshold = params.get("threshold")
+    told_at = threshold or "association" in finding.name  # households count any sureness unless asked
+    told = f" at {threshold}" if isinstance(threshold, int | float) and told_at else ""
+    return clean(words[finding.name].rstrip() + told, 40)
+
+
+def _row_name(finding: Finding) -> str:
+    """A finding with its grouping, as a note names it."""
+    return f"{_what(finding)} by {clean(finding.grouping)}" if finding.grouping else _what(finding)
+
+
+def _ends(finding: Finding) -> str:
+    """The groups with the lowest and the highest rate, where they differ."""
+    known = [part for part in finding.parts if part.value is not None]
+    if finding.name not in _NAMES or len(known) < 2:
+        return ""
+    first, last = (pick(known, key=_value) for pick in (min, max))
+    if _value(first) == _value(last):
+        return ""
+    return f"{_what(finding)}: {_named(first)} … {_named(last)}"
+
+
+def _value(part: Part) -> float:
+    return part.value or 0.0
+
+
+def _named(part: Part) -> str:
+    key = part.key if isinstance(part.key, str) else "*".join(part.key)
+    return f"{clean(key)} {_value(part):z.3f}"

@@ -1,0 +1,78 @@
+"""What a person sees on stdout of seeds, and of one model at several times."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from evenhand.cli.summaries.text import clean, probability
+from evenhand.core.findings import Finding
+from evenhand.core.significance import is_line_beyond
+from evenhand.workflows.outputs.result import Run
+
+_SPREAD = "_seed_spread"
+_MOST = 40
+_NUMBER = ".3f"
+
+
+def print_seeds(console: Console, run: Run) -> None:
+    """Mean over seeds, their spread, and what samples do to one run, of every model with several seeds."""
+    found = [one for one in run.findings.findings if one.name.endswith(_SPREAD)]
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False, title="\nover seeds", title_justify="left")
+    for title in (
+        "model",
+        "measure",
+        "by",
+        "mean [95 %]",
+        "spread of seeds [95 %]",
+        "sampling error of a run",
+    ):
+        table.add_column(title, justify="left" if title in ("model", "measure", "by") else "right")
+    for one in found[:_MOST]:
+        measure = one.name.removesuffix(_SPREAD)
+        table.add_row(clean(str(one.model)), clean(measure), clean(one.grouping), *_spread(one))
+    console.print(table)
+    if len(found) > _MOST:
+        console.print(f"{len(found) - _MOST} more stand in the report and findings.json (-o DIR)")
+
+
+def _spread(one: Finding) -> tuple[str, str, str]:
+    if one.value is None:
+        return "–", clean(str(one.reason), 60), "–"
+    told = {key: value for key, value in one.details.items() if isinstance(value, float)}
+    mean = f"{told['mean']:{_NUMBER}} \\[{told['mean_low']:{_NUMBER}}, {told['mean_high']:{_NUMBER}}]"
+    ends = f" \\[{one.interval.low:{_NUMBER}}, {one.interval.high:{_NUMBER}}]" if one.interval else ""
+    sampling = f"{told['sampling_error']:{_NUMBER}}" if "sampling_error" in told else "–"
+    return mean, f"{one.value:{_NUMBER}}{ends}", sampling
+
+
+def print_drift(console: Console, run: Run) -> None:
+    """How each measure moved since the date before."""
+    drift = run.tables.get("drift")
+    if drift is None:
+        return
+    alpha = float(run.manifest["alpha"])
+    moved = drift.filter(pl.col("change").is_not_null())
+    verdicts = [
+        is_line_beyond(p, low, high, alpha)
+        for p, low, high in moved.select("p_adjusted", "change_low", "change_high").iter_rows()
+    ]
+    beyond = moved.filter(pl.Series(verdicts, dtype=pl.Boolean))
+    console.print(f"\nover time: {beyond.height} of {moved.height} changes beyond chance", style="bold")
+    for row in beyond.sort("p_adjusted", maintain_order=True).head(_MOST).iter_rows(named=True):
+        change = row["change"] if row["change_corrected"] is None else row["change_corrected"]
+        rose = "rose" if change > 0 else "fell"
+        ends = ""
+        if row["change_low"] is not None:
+            low, high = sorted((abs(row["change_low"]), abs(row["change_high"])))
+            same = row["change_low"] * row["change_high"] >= 0
+            ends = f" ({low:z.3f} to {high:z.3f})" if same else ""
+        where = f" by {row['by']}" if row["by"] else ""
+        where += "" if row["params"] == "{}" else f" {row['params']}"
+        console.print(
+            f"  since {row['since']}, on {row['date']}: {clean(row['metric'] + where, 160)} {rose} by "
+            f"{abs(change):.3f}{ends}, adjusted p {probability(row['p_adjusted'])}"
+        )

@@ -1,0 +1,113 @@
+"""Findings that many settings have in common, as one table of the few that matter first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evenhand.cli.summaries.text import (
+    about_intervals,
+    alpha_of,
+    ends,
+    notes_by_row,
+    probability,
+    span,
+    verdict,
+)
+from evenhand.core.findings import Finding
+from evenhand.workflows.outputs.result import Run
+
+_FACETS = ("context", "template", "subject")
+_WORDS: Mapping[str, str] = {
+    "occ_first": "occupation first",
+    "par_first": "participant first",
+    "two_person": "two persons",
+    "single": "one person",
+    "all": "all images",
+    "same": "same gender",
+    "different": "different genders",
+}
+_MEANINGS: Mapping[str, str] = {
+    "resolution_accuracy": "right pronoun",
+    "resolution_gap": "right, masc. - fem.",
+    "misgendering_rate": "misgendered",
+    "misgendering_gap": "misgendered, masc. - fem.",
+    "neutral_rate": "neutral pronoun",
+    "neutral_gap": "neutral, masc. - fem.",
+}
+_LEFT_TO_FOLDER = ("skew_at_k", "min_skew_at_k")
+
+
+def has_settings(findings: Sequence[Finding]) -> bool:
+    """Whether findings differ by settings rather than by groupings alone."""
+    return any(name in finding.params for finding in findings for name in _FACETS)
+
+
+def print_settings(console: Console, run: Run) -> None:
+    """One table for each template (context, subject); groups and single samples stay in the folder."""
+    findings = run.findings.findings
+    shown = [finding for finding in findings if _is_first(finding)]
+    for facets in dict.fromkeys(map(_facets, shown)):
+        mine = [finding for finding in shown if _facets(finding) == facets]
+        n = max(finding.n for finding in mine)
+        console.print(f"{escape(', '.join(facets))}  n = {n:,.0f}", style="bold")
+        console.print(_table(mine, alpha_of(run)))
+        for note in (*about_intervals(mine, _row_name), *notes_by_row(mine, _row_name)):
+            console.print(f"  {note}")
+        console.print()
+    more = len(findings) - len(shown)
+    if more:
+        console.print(f"{more} more findings (by group, further measures) stand in report and findings.json.")
+
+
+def _is_first(finding: Finding) -> bool:
+    """Without grouping, exchanged sentences on all pairs only; of retrieval bias, largest skew and NDKL."""
+    if finding.name in _LEFT_TO_FOLDER:
+        return False
+    if finding.params.get("template") == "par_first" and finding.params.get("setting") in (
+        "same",
+        "different",
+    ):
+        return False
+    return not finding.by or "subject" in finding.params
+
+
+def _facets(finding: Finding) -> tuple[str, ...]:
+    told = [
+        _words(str(finding.params[name])) for name in _FACETS if name in finding.params and name != "subject"
+    ]
+    subject = finding.params.get("subject")
+    return (*told, f"gender of the {subject}") if subject is not None else tuple(told)
+
+
+def _table(findings: Sequence[Finding], alpha: float) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("finding", "on", "value", "interval", "by chance alone", "p", "p adj.", "value is"):
+        left = name in ("finding", "on", "value is")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for name in dict.fromkeys(finding.name for finding in findings):
+        name_shown = _MEANINGS.get(name, name)
+        for place, finding in enumerate(one for one in findings if one.name == name):
+            table.add_row(name_shown if place == 0 else "", *_row(finding), verdict(finding, alpha))
+    return table
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    k = finding.params.get("k")
+    where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
+    if finding.value is None:
+        return where, "–", finding.reason or "undefined", "", "", ""
+    bands = ends(finding.interval), span(finding.null)
+    return where, f"{finding.value:z.3f}", *bands, *map(probability, (finding.p_value, finding.p_adjusted))
+
+
+def _row_name(finding: Finding) -> str:
+    """What stands in the first two cells of a row."""
+    return f"{_MEANINGS.get(finding.name, finding.name)} ({_row(finding)[0]})"
+
+
+def _words(name: str) -> str:
+    return _WORDS.get(name, name)

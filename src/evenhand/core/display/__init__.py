@@ -1,0 +1,1 @@
+"""Values as charts, frames and escaped HTML."""

@@ -1,0 +1,173 @@
+"""Charts of results for notebooks: value, interval and null band of findings and of their parts.
+
+Results import this file, so that it cannot name their types. Altair is imported when a chart is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.display.html import harmless
+
+if TYPE_CHECKING:
+    import altair
+
+MOST_LINES = 40
+"""Lines of a panel; a note counts the others."""
+
+MOST_PANELS = 30
+"""Panels of a chart; one for each metric, or for each kind of part."""
+
+_LONGEST = 80
+_WIDTH = 420
+_BAND, _INK, _ACCENT = "#c9ced6", "#30343b", "#3b5bdb"
+_EFFECTS = ("skewsize", "cramers_v")
+_TOLD = {
+    "label": "what",
+    "value": "value",
+    "corrected": "corrected for chance",
+    "low": "interval from",
+    "high": "interval to",
+    "null_low": "by chance from",
+    "null_high": "by chance to",
+    "p": "adjusted p",
+    "n": "rows",
+}
+
+Line = dict[str, Any]
+
+
+def finding_chart(finding: Any) -> altair.VConcatChart:
+    """A ``Finding`` and, in a panel for each kind, its parts, the highest first.
+
+    Args:
+        finding: Its value has a panel of its own, because parts may be on another scale.
+
+    Returns:
+        An Altair chart that needs no network to be made; what has no value is counted in a subtitle.
+    """
+    about = "Cramér’s V" if finding.name.startswith(_EFFECTS) else finding.name
+    panels = [_panel([_line(_said(finding), finding)], finding.metric, finding.name, finding.fair_at)]
+    for kind in dict.fromkeys(part.kind for part in finding.parts):
+        parts = [part for part in finding.parts if part.kind == kind]
+        lines = sorted((_line(_key(part), part) for part in parts), key=_highest)
+        panels.append(_panel(lines, f"{about} by {kind.replace('*', ' × ')}", about, None))
+    return _below(panels[:MOST_PANELS], [])
+
+
+def findings_chart(findings: Sequence[Any]) -> altair.VConcatChart:
+    """A panel for each metric, with a line for each grouping, model and set of parameters.
+
+    Args:
+        findings: In the order in which they are to be drawn.
+
+    Returns:
+        An Altair chart; every panel has an axis of its own, because metrics have different units.
+    """
+    several = len({finding.model for finding in findings}) > 1
+    by_name: dict[str, list[Any]] = {}
+    for finding in findings:
+        by_name.setdefault(finding.name, []).append(finding)
+    panels = [
+        _panel([_line(_said(one, several), one) for one in alike], name, name, alike[0].fair_at)
+        for name, alike in list(by_name.items())[:MOST_PANELS]
+    ]
+    left = [f"{len(by_name) - MOST_PANELS:,} more metrics"] if len(by_name) > MOST_PANELS else []
+    return _below(panels, left)
+
+
+def _said(finding: Any, with_model: bool = False) -> str:
+    """The printed parameters of a finding, with its model where several stand together."""
+    inside = finding.metric.removeprefix(finding.name).strip("()") or "all rows"
+    return f"{finding.model}: {inside}" if with_model and finding.model else inside
+
+
+def _key(part: Any) -> str:
+    return part.key if isinstance(part.key, str) else " × ".join(part.key)
+
+
+def _highest(line: Line) -> float:
+    return float("inf") if line["value"] is None else -line["value"]
+
+
+def _line(label: str, holder: Any) -> Line:
+    interval, null = holder.interval, holder.null
+    shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
+    return {
+        "label": shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…",
+        "value": holder.value,
+        "corrected": holder.corrected,
+        "reason": holder.reason,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "null_low": null.low if null else None,
+        "null_high": null.high if null else None,
+        "p": holder.p_value if holder.p_adjusted is None else holder.p_adjusted,
+        "n": holder.n,
+    }
+
+
+def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None) -> altair.LayerChart:
+    import altair as alt
+
+    there = [line for line in lines if line["value"] is not None]
+    drawn = harmless(_apart(there[:MOST_LINES]))
+    title, about, told = harmless([title, about, _notes(lines, there)])
+    base = alt.Chart(alt.InlineData(values=drawn)).encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+        tooltip=[
+            alt.Tooltip(f"{name}:{'N' if name == 'label' else 'Q'}", title=said)
+            for name, said in _TOLD.items()
+            if any(line[name] is not None for line in drawn)
+        ],
+    )
+    x = alt.Scale(zero=False, nice=False, padding=12)
+    axis = None if about == title else about
+    band = base.transform_filter("isValid(datum.null_low)").mark_bar(size=12, color=_BAND)
+    interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.8, color=_INK)
+    layers = [
+        band.encode(x=alt.X("null_low:Q", scale=x, title=axis), x2="null_high:Q"),
+        interval.encode(x=alt.X("low:Q", scale=x, title=axis), x2="high:Q"),
+        base.transform_filter("isValid(datum.corrected)")
+        .mark_tick(thickness=2, size=10, color=_INK)
+        .encode(x=alt.X("corrected:Q", scale=x, title=axis)),
+        base.mark_point(filled=True, size=70, opacity=1, color=_ACCENT).encode(
+            x=alt.X("value:Q", scale=x, title=axis)
+        ),
+    ]
+    if fair_at is not None and drawn:
+        fair = alt.Chart(alt.InlineData(values=[{"fair": fair_at}])).mark_rule(strokeDash=[4, 3], color=_INK)
+        layers.append(fair.encode(x="fair:Q", tooltip=[alt.Tooltip("fair:Q", title="fair at")]))
+    head = alt.Title(title, subtitle=told, anchor="start", fontSize=12, fontWeight="bold")
+    return alt.LayerChart(layer=layers, width=_WIDTH, title=head)
+
+
+def _apart(lines: Iterable[Line]) -> list[Line]:
+    """Lines whose labels are the same, such as after cutting, are numbered: they do not share a place."""
+    met: Counter[str] = Counter()
+    told = []
+    for line in lines:
+        met[line["label"]] += 1
+        again = met[line["label"]]
+        told.append(line if again == 1 else {**line, "label": f"{line['label']} ({again})"})
+    return told
+
+
+def _notes(lines: Sequence[Line], there: Sequence[Line]) -> list[str]:
+    """What is not drawn: lines beyond the most, and lines without a value, by reason."""
+    hidden = len(there) - MOST_LINES
+    notes = [f"the first {MOST_LINES} of {len(there):,}"] if hidden > 0 else []
+    reasons = Counter(str(line["reason"]) for line in lines if line["value"] is None)
+    return [*notes, *(f"{count:,} not estimable: {reason}" for reason, count in reasons.most_common(5))]
+
+
+def _below(panels: Sequence[altair.LayerChart], notes: Sequence[str]) -> altair.VConcatChart:
+    import altair as alt
+
+    said = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
+    key = [said, "Dashed: where a fair model stands."]
+    title = alt.Title(key, subtitle=list(notes), anchor="start", fontSize=11, fontWeight="normal")
+    chart: altair.VConcatChart = alt.vconcat(*panels, title=title)
+    return chart

@@ -1,0 +1,268 @@
+"""Findings: what a metric says about evidence, as immutable models with a published JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PrivateAttr
+
+if TYPE_CHECKING:
+    import altair
+    import polars
+
+SCHEMA_VERSION = "1.2"
+
+Key = str | list[str]
+Param = None | bool | int | float | str | list[str] | list[int] | list[float]
+Band = Literal["negligible", "small", "medium", "large"]
+Role = Literal["primary", "exploratory"]
+
+
+def key_of(group: Sequence[object]) -> Key:
+    """A group as findings write it: one text, or a list in the order of the attributes."""
+    texts = [str(value) for value in group]
+    return texts[0] if len(texts) == 1 else texts
+
+
+class Model(BaseModel):
+    """Shared settings: immutable, forward-readable, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Interval(Model):
+    """A confidence interval and how it was made."""
+
+    low: FiniteFloat
+    high: FiniteFloat
+    level: float = 0.95
+    method: str
+    replicates: int | None = None
+    seed: int | None = None
+
+
+class Null(Model):
+    """What an unbiased model of the same size would show by chance."""
+
+    mean: FiniteFloat
+    low: FiniteFloat
+    high: FiniteFloat
+    level: float = 0.95
+    method: str
+    replicates: int | None = None
+    seed: int | None = None
+
+
+class GroupSize(Model):
+    """How many usable rows a group has."""
+
+    key: Key
+    n: float
+
+
+class Dropped(Model):
+    """Rows (or classes) left out, and why."""
+
+    reason: str
+    count: float
+
+
+class _Levels:
+    """How an interval is made at another level; not part of what a finding says, so all are equal."""
+
+    def __init__(self, make: Callable[[float], Interval | None] | None = None) -> None:
+        self.make = make
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Levels)
+
+    __hash__ = None  # type: ignore[assignment]  # findings are compared, never keys by it
+
+    def __reduce__(self) -> tuple[type[_Levels], tuple[()]]:
+        """Findings travel between processes without it."""
+        return _Levels, ()
+
+
+class Part(Model):
+    """One piece of a finding: a class, a group, an occupation, a pair, or a crossing.
+
+    ``corrected`` and ``chance_at`` as in ``Finding``; where ``chance_at`` is None it is the mean of the null.
+    ``role`` is ``exploratory`` where no primary finding of its grouping is beyond chance: parts are a family
+    of their own, and are looked into after that.
+    """
+
+    kind: str
+    key: Key
+    value: FiniteFloat | None
+    corrected: FiniteFloat | None = None
+    chance_at: FiniteFloat | None = None
+    interval: Interval | None = None
+    null: Null | None = None
+    p_value: FiniteFloat | None = None
+    p_adjusted: FiniteFloat | None = None
+    mde: FiniteFloat | None = None
+    band: Band | None = None
+    n: float
+    reason: str | None = None
+    role: Role | None = None
+    details: dict[str, FiniteFloat | str | None] = Field(default_factory=dict)
+
+
+class Contrast(Model):
+    """The same quantity computed another way, where the two should be read side by side."""
+
+    label: str
+    value: FiniteFloat | None
+    reason: str
+
+
+class Source(Model):
+    """Where a definition comes from."""
+
+    paper: str
+    equation: str = ""
+
+
+class Finding(Model):
+    """One bound metric on one piece of evidence.
+
+    ``value`` is None when it cannot be estimated, and then ``reason`` says why. ``corrected`` is the value
+    without what noise adds to it; where it is given, the interval is of it. ``chance_at`` is where a model
+    that knows nothing of the groups stands on these data, if that is not ``fair_at``. ``role``: a ``primary``
+    finding of a run is corrected for all primaries of the run, and its interval has their common level; an
+    ``exploratory`` one has p without a verdict; None: the finding was made by itself.
+    """
+
+    _levels: _Levels = PrivateAttr(default_factory=_Levels)
+
+    metric: str
+    name: str
+    params: dict[str, Param] = Field(default_factory=dict)
+    benchmark: str | None = None
+    model: str | None = None
+    by: list[str] = Field(default_factory=list)
+    value: FiniteFloat | None
+    corrected: FiniteFloat | None = None
+    reason: str | None = None
+    interval: Interval | None = None
+    null: Null | None = None
+    p_value: FiniteFloat | None = None
+    p_adjusted: FiniteFloat | None = None
+    adjustment: str | None = None
+    role: Role | None = None
+    mde: FiniteFloat | None = None
+    band: Band | None = None
+    n: float
+    groups: list[GroupSize] = Field(default_factory=list)
+    parts: list[Part] = Field(default_factory=list)
+    dropped: list[Dropped] = Field(default_factory=list)
+    reference: str | None = None
+    fair_at: FiniteFloat | None = None
+    chance_at: FiniteFloat | None = None
+    direction: Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
+    source: Source
+    contrasts: list[Contrast] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    details: dict[str, FiniteFloat | str | None] = Field(default_factory=dict)
+
+    def with_levels(self, make: Callable[[float], Interval | None]) -> Finding:
+        """The same finding, which can make its interval at other levels.
+
+        Args:
+            make: From a level, such as .99, to the interval.
+        """
+        copy = self.model_copy()
+        copy._levels = _Levels(make)
+        return copy
+
+    def interval_at(self, level: float) -> Interval | None:
+        """The interval at another level; None where the finding cannot make it (any more)."""
+        if self.interval is not None and self.interval.level == level:
+            return self.interval
+        return None if self._levels.make is None else self._levels.make(level)
+
+    @property
+    def grouping(self) -> str:
+        """The grouping as the command line writes it: ``gender+race``."""
+        return "+".join(self.by)
+
+    def _repr_html_(self) -> str:
+        from evenhand.core.display.html import finding_html
+
+        return finding_html(self)
+
+    def chart(self) -> altair.VConcatChart:
+        """Value, interval and null band, and those of the parts, as an Altair chart.
+
+        Returns:
+            A panel for the value and one for each kind of part, such as the classes' effect sizes.
+        """
+        from evenhand.core.display.charts import finding_chart
+
+        return finding_chart(self)
+
+    def to_frame(self) -> polars.DataFrame:
+        """The finding and its parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
+        from evenhand.core.display.frames import findings_frame
+
+        return findings_frame([self])
+
+    def part(self, key: Key) -> Part:
+        """The part with this key; KeyError lists nothing because keys may be many."""
+        for candidate in self.parts:
+            if candidate.key == key:
+                return candidate
+        raise KeyError(key)
+
+
+class ValueCount(Model):
+    """A value of a column and how many rows have it."""
+
+    value: str
+    count: float
+
+
+class TableWarning(Model):
+    """Something about a table that may make its findings wrong, and the option that mends it."""
+
+    code: str
+    columns: list[str] = Field(default_factory=list)
+    message: str
+    values: list[ValueCount] = Field(default_factory=list)
+    option: str | None = None
+
+
+class Findings(Model):
+    """The content of findings.json. Holds no times and no host names: equal inputs give equal bytes."""
+
+    schema_version: Annotated[str, Field(pattern=r"^\d+\.\d+$")] = SCHEMA_VERSION
+    manifest_id: str
+    findings: list[Finding]
+    warnings: list[TableWarning] = Field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        from evenhand.core.display.html import findings_html
+
+        return findings_html(self)
+
+    def chart(self) -> altair.VConcatChart:
+        """Every value with its interval and null band as an Altair chart, a panel for each metric."""
+        from evenhand.core.display.charts import findings_chart
+
+        return findings_chart(self.findings)
+
+    def to_frame(self) -> polars.DataFrame:
+        """All findings and their parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
+        from evenhand.core.display.frames import findings_frame
+
+        return findings_frame(self.findings)
+
+    def dump(self) -> bytes:
+        """The canonical bytes written to disk."""
+        return self.model_dump_json(indent=1).encode() + b"\n"
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of findings.json."""
+    return Findings.model_json_schema()

@@ -1,0 +1,125 @@
+"""The one verdict: is a value beyond what chance gives? Its test and its interval have to agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand.core.findings import Finding, Interval, Part
+
+ALPHA = 0.05
+_ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A value beside chance.
+
+    Attributes:
+        side: ``above`` or ``below`` chance, ``beyond`` where nothing says which side, ``within`` chance;
+            empty where there is no verdict: no test, no reference, or a finding that is exploratory.
+        note: Why a small p alone did not decide; empty elsewhere.
+    """
+
+    side: str
+    note: str = ""
+
+    @property
+    def beyond(self) -> bool:
+        """Whether chance alone does not explain the value."""
+        return self.side not in ("", "within")
+
+    def told(self, chance: str = "chance") -> str:
+        """The side in words, with the note; ``chance`` is what the value is compared with."""
+        return f"{self.side} {chance}{self.note}" if self.side else ""
+
+
+def reference_of(holder: Finding | Part) -> float | None:
+    """What a value is compared with: where chance puts it, else where it is fair; None without either.
+
+    Of a part it is ``chance_at``, else the mean of its null band: parts are compared with the others.
+    """
+    if holder.chance_at is not None:
+        return holder.chance_at
+    if isinstance(holder, Finding):
+        return holder.fair_at
+    return None if holder.null is None else holder.null.mean
+
+
+def excludes(interval: Interval | None, reference: float | None) -> bool:
+    """Whether an interval leaves a reference out; one that is missing rules nothing in."""
+    if interval is None or reference is None:
+        return True
+    return not interval.low - _ROUNDING <= reference <= interval.high + _ROUNDING
+
+
+def standing_of(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
+    """Where a finding or part stands beside chance.
+
+    Beyond chance: p (adjusted where it is) is at most ``alpha``, and the interval excludes the reference.
+
+    Args:
+        holder: With value, interval, p and adjusted p; each may be missing.
+        alpha: The significance level.
+
+    Returns:
+        The side; without one where there is no value, test or reference, or where the holder is exploratory.
+    """
+    if holder.role == "exploratory":
+        return Standing("")
+    return _standing(holder, p_shown(holder), alpha)
+
+
+def is_beyond(holder: Finding | Part, alpha: float = ALPHA) -> bool:
+    """Whether chance alone does not explain a finding or part: the verdict as yes or no."""
+    return standing_of(holder, alpha).beyond
+
+
+def is_line_beyond(
+    p_adjusted: float | None, low: float | None, high: float | None, alpha: float = ALPHA
+) -> bool:
+    """The verdict on a line of a table of differences, which are fair at 0.
+
+    Args:
+        p_adjusted: None where nothing was tested.
+        low: Lower end of the interval; None without one.
+        high: Upper end.
+        alpha: The significance level.
+    """
+    if p_adjusted is None or p_adjusted > alpha:
+        return False
+    return low is None or high is None or not low - _ROUNDING <= 0 <= high + _ROUNDING
+
+
+def p_shown(holder: Finding | Part) -> float | None:
+    """The p that the verdict rests on: adjusted where it is."""
+    return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
+
+
+def alone(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
+    """Where it stands by itself, without the correction for several tests."""
+    return _standing(holder, holder.p_value, alpha)
+
+
+def _standing(holder: Finding | Part, p_value: float | None, alpha: float) -> Standing:
+    reference = reference_of(holder)
+    if holder.value is None or p_value is None or reference is None:
+        return Standing("")
+    if p_value > alpha:
+        single = holder.p_value is not None and holder.p_value <= alpha
+        return Standing("within", ", corrected for several tests" if single else "")
+    if not excludes(holder.interval, reference):
+        return Standing("within", f" by its interval (p {p_text(p_value)})")
+    value = holder.value if holder.corrected is None else holder.corrected
+    if abs(value - reference) <= _ROUNDING:
+        return Standing("beyond")
+    return Standing("above" if value > reference else "below")
+
+
+def level_text(level: float) -> str:
+    """A confidence level in percent, such as 98.33, never rounded to 100."""
+    return f"{level * 100:.{4 if level < 0.999 else 6}g}"
+
+
+def p_text(p_value: float) -> str:
+    """A p-value with three decimals, never as zero."""
+    return "<0.001" if p_value < 0.0005 else f"{p_value:.3f}"

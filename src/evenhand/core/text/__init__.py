@@ -1,0 +1,1 @@
+"""How numbers, names of models and reasons are written."""

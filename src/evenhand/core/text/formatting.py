@@ -1,0 +1,182 @@
+"""How numbers and labels are written: one place, so that text, tables and alternatives agree."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from evenhand.core.significance import level_text
+
+DASH = "–"
+_ROUNDING = 1e-12  # what adding leaves of a sum that is 0
+MINUS = "−"
+LABEL_LIMIT = 56
+PROSE_LIMIT = 240
+
+_CODE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py(?::.*)?)", re.DOTALL)
+_LOCAL = re.compile(r"((?:[a-z]+:)?)((?:/|~|\.{1,2}/|[A-Za-z]:[\\/]).*)", re.DOTALL)
+_SEPARATOR = re.compile(r"[\\/]")
+_ISOLATE, _POP = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}
+# Invisible or text-reversing characters are shown, so that a label cannot pose as another one.
+_SIGNS: dict[str, str] = {
+    **{chr(code): chr(0x2400 + code) for code in range(0x20)},
+    **dict.fromkeys("\n\r\u2028\u2029", "⏎"),
+    "\t": "⇥",
+}
+_SPACE = "␣"
+_UNSEEN = {"Cc", "Cf", "Cn", "Co"}  # categories without a shape of their own
+_BLANK = {  # letters and marks that draw nothing: fillers, joiners, selectors of variants
+    *map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x2800, 0x3164, 0xFFA0)),
+    *map(chr, (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
+}
+_JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
+_KEYCAPS, _KEYCAP = "0123456789#*", "\u20e3"
+
+
+def number(value: float | None) -> str:
+    """A value with three decimals; an en-dash where there is none."""
+    if value is None:
+        return DASH
+    if _ROUNDING < abs(value) < 0.0005:
+        return "<0.001" if value > 0 else f">{MINUS}0.001"
+    return f"{round(value, 3) + 0.0:,.3f}".replace("-", MINUS)
+
+
+def p_value(value: float | None) -> str:
+    """A p-value with three decimals, never printed as zero."""
+    return "<0.001" if value is not None and value < 0.0005 else number(value)
+
+
+def count(value: float | None) -> str:
+    """A count; weighted counts keep one decimal; one below 0 stands for a hidden one."""
+    if value is None:
+        return DASH
+    if value < 0:
+        return "hidden"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def span(low: float, high: float) -> str:
+    """An interval or band in words, unambiguous beside minus signs."""
+    return f"{number(low)} to {number(high)}"
+
+
+def percent(level: float) -> str:
+    """A confidence level as people write it, such as 98.33%."""
+    return f"{level_text(level)}%"
+
+
+def visible(text: object) -> str:
+    """Any text with line breaks, control, direction and all other invisible characters shown as signs.
+
+    Joiners and selectors that make one picture of several signs, as in emoji, stay. Of blanks, those at the
+    ends are signs, which would not be seen either.
+    """
+    shown = str(text)
+    inside = shown.strip(" ")
+    if inside != shown:
+        before = len(shown) - len(shown.lstrip(" "))
+        after = len(shown) - before - len(inside)
+        return f"{_SPACE * before}{visible(inside)}{_SPACE * after}"
+    if shown.isascii() and shown.isprintable():
+        return shown
+    return "".join(_sign(shown, place) for place in range(len(shown)))
+
+
+def _sign(text: str, place: int) -> str:
+    letter = text[place]
+    if letter in _SIGNS:
+        return _SIGNS[letter]
+    category = unicodedata.category(letter)
+    if category == "Cs":
+        return "\ufffd"
+    if (category in _UNSEEN or letter in _BLANK) and not _of_a_picture(text, place):
+        return f"[U+{ord(letter):04X}]"
+    return letter
+
+
+def _of_a_picture(text: str, place: int) -> bool:
+    """Whether a joiner or selector stands where emoji have it."""
+    letter, before, after = text[place], text[max(place - 1, 0)], text[place + 1 : place + 2]
+    if letter == _AS_PICTURE:
+        keycap = before in _KEYCAPS and after == _KEYCAP
+        return place > 0 and (keycap or unicodedata.category(before) == "So")
+    drawn = before == _AS_PICTURE or unicodedata.category(before) in ("So", "Sk")
+    return letter == _JOINER and drawn and after != "" and unicodedata.category(after) == "So"
+
+
+def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
+    """A visible label of at most ``limit`` characters."""
+    shown = visible(text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def key_text(key: str | Sequence[str]) -> str:
+    """The key of a part or group; crossed keys are joined by a multiplication sign."""
+    return key if isinstance(key, str) else " × ".join(key)
+
+
+def isolated(text: str) -> str:
+    """Text that keeps its own direction inside a sentence or a chart."""
+    mixed = any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in text)
+    return f"{_ISOLATE}{text}{_POP}" if mixed else text
+
+
+def quoted(text: object) -> str:
+    """A label inside a sentence."""
+    return f"“{isolated(shorten(text))}”"
+
+
+def model_name(model: object) -> str:
+    """What people call a model: of one that lies on this machine its own name, not the whole way to it."""
+    text = str(model)
+    code = _CODE.fullmatch(text)
+    local = _LOCAL.fullmatch(text)
+    if code:
+        return shorten(code[1])
+    if not local:
+        return shorten(text)
+    ends = [part for part in _SEPARATOR.split(local[2]) if part][-2:]
+    return shorten(local[1] + "/".join(ends)) if ends else shorten(text)
+
+
+def attribute(column: str) -> str:
+    """A column name as words: ``perceived_gender`` is perceived gender."""
+    return shorten(" ".join(column.replace("_", " ").split()) or column)
+
+
+def listing(items: Iterable[str], last: str = "and") -> str:
+    """Words joined as in a sentence."""
+    words = list(items)
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def plural(n: float, one: str, many: str | None = None) -> str:
+    """A count with its noun."""
+    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+
+
+def moment(text: object) -> str:
+    """An ISO time as a date people read; anything else as it stands."""
+    try:
+        when = datetime.fromisoformat(str(text))
+    except ValueError:
+        return visible(text)
+    zone = f" {when.tzname()}" if when.tzinfo else ""
+    return f"{when.day} {when:%B %Y, %H:%M}{zone}"
+
+
+def size(n_bytes: float | None) -> str:
+    """A file size."""
+    if n_bytes is None:
+        return DASH
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1000 or unit == "GB":
+            break
+        n_bytes /= 1000
+    return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"

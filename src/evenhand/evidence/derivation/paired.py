@@ -1,0 +1,294 @@
+"""Models joined sample by sample, and what cannot be joined, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Losses = tuple[tuple[str, int], ...]
+
+_SAMPLE = "sample"
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Samples that every model answered, counted by truth, attributes and all answers.
+
+    Attributes:
+        table: Columns truth, the attributes, one column for each model (``columns``), and ``n``.
+        columns: Names of the models' columns.
+        dropped: Samples left out, by reason; a sample counts once.
+    """
+
+    table: pl.DataFrame
+    columns: tuple[str, ...]
+    dropped: Losses
+
+    @property
+    def samples(self) -> int:
+        """How many samples are common to all models."""
+        return int(self.table["n"].sum())
+
+    @property
+    def usable(self) -> int:
+        """How many of them have nothing missing."""
+        return int(self.table.drop_nulls()["n"].sum())
+
+    def counts(self, attributes: Sequence[str]) -> Counts:
+        """Counts of two models, with the axes ``prediction`` and ``prediction_b``."""
+        table = self.table.rename(dict(zip(self.columns, PREDICTIONS, strict=True)))
+        names = {name: name for name in ("truth", *attributes, *PREDICTIONS)}
+        return Counts.from_table(table, names)
+
+
+def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequence[str]) -> Matched:
+    """Join the answers of two or more models to the same samples.
+
+    Args:
+        rows: One table for each model: ``sample``, ``truth``, the attributes and ``prediction``.
+        attributes: Columns that must agree, as the truth must.
+        names: What the models are called, for messages and reasons.
+
+    Raises:
+        InputError: A sample stands twice, or has another truth or group in another run.
+    """
+    said = [f"model {place}" for place in range(len(rows))]
+    facts = ["truth", *attributes]
+    for table, name in zip(rows, names, strict=True):
+        _check_once(table, name)
+    joined = rows[0].select(_SAMPLE, *facts, pl.col("prediction").alias(said[0]))
+    lost: list[tuple[str, int]] = []
+    for table, column, name in zip(rows[1:], said[1:], names[1:], strict=True):
+        other = table.select(_SAMPLE, *facts, pl.col("prediction").alias(column))
+        both = joined.join(other, on=_SAMPLE, how="inner", suffix=" there", maintain_order="left")
+        gone, more = joined.height - both.height, table.height - both.height
+        lost += [(f"not among the samples of {name}", gone)] * (gone > 0)
+        lost += [(f"only among the samples of {name}", more)] * (more > 0)
+        known, unknown = _known_alike(both, facts)
+        _check_alike(known, facts, names[0], name)
+        lost += [(f"{reason} in {names[0]} or {name} only", count) for reason, count in unknown]
+        joined = known.drop(f"{fact} there" for fact in facts)
+    counted = joined.group_by(*facts, *said).agg(n=pl.len()).sort(*facts, *said, nulls_last=True)
+    return Matched(counted, tuple(said), tuple(lost))
+
+
+def _check_once(table: pl.DataFrame, name: str) -> None:
+    repeated = table.height - table[_SAMPLE].n_unique()
+    if repeated:
+        raise InputError(
+            f"{repeated:,} rows of {name} repeat a sample id, so nothing can be paired by it; "
+            "give each sample one row and audit again"
+        )
+
+
+def _known_alike(both: pl.DataFrame, facts: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
+    """Samples of which both runs know a fact, or neither does; the others by what is missing."""
+    unknown = []
+    for fact in facts:
+        one_sided = pl.col(fact).is_null() != pl.col(f"{fact} there").is_null()
+        gone = both.filter(one_sided).height
+        if gone:
+            unknown.append((f"missing {fact}", gone))
+            both = both.filter(~one_sided)
+    return both, tuple(unknown)
+
+
+def _check_alike(both: pl.DataFrame, facts: Sequence[str], first: str, second: str) -> None:
+    """Refuse runs that say different things about the same samples."""
+    for fact in facts:
+        unlike = both.filter(pl.col(fact).ne_missing(pl.col(f"{fact} there")))
+        if unlike.height:
+            sample, here, there = unlike.select(_SAMPLE, fact, f"{fact} there").row(0)
+            raise InputError(
+                f"{fact!r} differs in {unlike.height:,} of {both.height:,} common samples: of "
+                f"{one_line(sample)!r} it is {one_line(here)!r} in {first} and {one_line(there)!r} in "
+                f"{second}; run both again on the same annotations"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Usable rows of several models over one set of labels and groups, as sorted cells.
+
+    Attributes:
+        by: The attributes, crossed.
+        labels: Every truth and answer that occurs, sorted.
+        groups: Every group that occurs, one value per attribute.
+        truth: Class of each cell, shape (K,), sorted.
+        group: Group of each cell, shape (K,).
+        answers: Label of each cell; (M, K) where samples are joined, (1, K) where they are not.
+        n: Rows: (K,) where samples are joined, (M, K) where they are not.
+        dropped: Rows left out, by reason; where samples are not joined also those of classes and groups
+            that another model has no row of.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[object, ...]
+    groups: tuple[tuple[object, ...], ...]
+    truth: Integers
+    group: Integers
+    answers: Integers
+    n: Floats
+    dropped: Losses
+
+    @property
+    def joined(self) -> bool:
+        """Whether a cell is a combination of all models' answers."""
+        return self.n.ndim == 1
+
+    @property
+    def sizes(self) -> Floats:
+        """Rows of each group for each model, shape (M, Z)."""
+        weights = np.tile(self.n, (len(self.answers), 1)) if self.joined else self.n
+        return np.stack([np.bincount(self.group, one, len(self.groups)) for one in weights])
+
+    def counts_of(self, place: int) -> Counts:
+        """Counts of one of the models over these rows."""
+        labels, names = pl.Series(self.labels), ("truth", *self.by, PREDICTIONS[0])
+        groups = [pl.Series(values).gather(self.group) for values in zip(*self.groups, strict=True)]
+        said = labels.gather(self.answers[place if self.joined else 0])
+        columns = (labels.gather(self.truth), *groups, said)
+        n = pl.Series(self.n if self.joined else self.n[place]).cast(pl.Int64)
+        table = pl.DataFrame({**dict(zip(names, columns, strict=True)), "n": n}).filter(pl.col("n") > 0)
+        return Counts.from_table(table, {name: name for name in names})
+
+    @classmethod
+    def of_joined(cls, matched: pl.DataFrame, by: Sequence[str], columns: Sequence[str]) -> Aligned:
+        """From a table with one row per combination: truth, attributes, one column a model, and ``n``.
+
+        Raises:
+            InputError: No usable row is left.
+        """
+        usable, dropped = _usable(matched, [*by, *columns])
+        table = usable.group_by("truth", *by, *columns).agg(pl.col("n").sum())
+        labels = _levels(table, ["truth", *columns])
+        groups, coded = _coded(table, by, labels, columns)
+        coded = coded.sort("truth", _GROUP, *columns)
+        return cls(
+            tuple(by),
+            tuple(labels),
+            groups,
+            _codes(coded, "truth")[0],
+            _codes(coded, _GROUP)[0],
+            _codes(coded, *columns),
+            coded["n"].to_numpy().astype(np.float64),
+            dropped,
+        )
+
+    @classmethod
+    def of_separate(cls, tables: Sequence[pl.DataFrame], by: Sequence[str], names: Sequence[str]) -> Aligned:
+        """From each model's counts as a table: truth, attributes, ``prediction`` and ``n``.
+
+        Only classes and groups of which every model has rows can be compared; other rows are dropped.
+
+        Raises:
+            InputError: No usable row is left, or models share no class and group.
+        """
+        kept, dropped = [], []
+        for place, (table, name) in enumerate(zip(tables, names, strict=True)):
+            usable, lost = _usable(table, [*by, "prediction"])
+            dropped += [(f"{reason} in {name}", count) for reason, count in lost]
+            summed = usable.group_by("truth", *by, "prediction").agg(pl.col("n").sum())
+            kept.append(summed.filter(pl.col("n") > 0).with_columns(model=pl.lit(place)))
+        table, more = _of_shared_cells(pl.concat(kept), ["truth", *by], names)
+        dropped += more
+        labels = _levels(table, ["truth", "prediction"])
+        groups, coded = _coded(table, by, labels, ["prediction"])
+        cells = coded.select("truth", "prediction", _GROUP).unique().sort("truth", "prediction", _GROUP)
+        n = np.zeros((len(tables), cells.height))
+        numbered = cells.with_row_index("cell").join(coded, on=["truth", "prediction", _GROUP])
+        n[numbered["model"].to_numpy(), numbered["cell"].to_numpy()] = numbered["n"].to_numpy()
+        return cls(
+            tuple(by),
+            tuple(labels),
+            groups,
+            _codes(cells, "truth")[0],
+            _codes(cells, _GROUP)[0],
+            _codes(cells, "prediction"),
+            n,
+            tuple(dropped),
+        )
+
+
+_GROUP = "_group"
+
+
+def _codes(table: pl.DataFrame, *columns: str) -> Integers:
+    """Columns of codes as rows of an array, shape (columns, K)."""
+    return table.select(columns).to_numpy().T.astype(np.int64)
+
+
+def _usable(table: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
+    """Rows with nothing missing; a row with two reasons counts under the first."""
+    dropped = []
+    for column in ("truth", *columns):
+        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
+        if gone:
+            dropped.append((f"missing {column}", gone))
+            table = table.drop_nulls(column)
+    if not table.height:
+        reasons = ", ".join(f"{count:,} with {reason}" for reason, count in dropped) or "there is no row"
+        raise InputError(f"no row can be compared: {reasons}; compare runs with answers and groups")
+    return table, tuple(dropped)
+
+
+def _of_shared_cells(
+    table: pl.DataFrame, cell: Sequence[str], names: Sequence[str]
+) -> tuple[pl.DataFrame, list[tuple[str, int]]]:
+    """Rows of the classes and groups that every model has; the others, counted for each model."""
+    spread = table.group_by(cell).agg(models=pl.col("model").n_unique())
+    shared = spread.filter(pl.col("models") == len(names)).select(cell)
+    if not shared.height:
+        told = "; ".join(f"{name}: {_some(table, place, cell)}" for place, name in enumerate(names[:3]))
+        raise InputError(
+            f"the runs share no class and group of {' x '.join(cell[1:])} ({told}); compare runs of one "
+            "benchmark, or tables whose labels and groups are written alike"
+        )
+    alone = table.join(shared, on=list(cell), how="anti")
+    lost = dict(alone.group_by("model").agg(pl.col("n").sum()).iter_rows())
+    reasons = [
+        (f"of classes and groups that not all models have, in {name}", int(lost[place]))
+        for place, name in enumerate(names)
+        if place in lost
+    ]
+    return table.join(shared, on=list(cell), how="semi", maintain_order="left"), reasons
+
+
+def _some(table: pl.DataFrame, place: int, cell: Sequence[str]) -> str:
+    """A model's first classes and groups, for a message."""
+    rows = table.filter(pl.col("model") == place).select(cell).unique().sort(cell)
+    told = ", ".join("/".join(one_line(value) for value in row) for row in rows.head(3).iter_rows())
+    return told + (", ..." if rows.height > 3 else "")
+
+
+def _levels(table: pl.DataFrame, columns: Sequence[str]) -> list[object]:
+    """Every label of the columns, sorted."""
+    kinds = sorted({str(table[column].dtype) for column in columns})
+    if len(kinds) > 1:
+        raise InputError(f"labels of the runs are of different kinds ({' and '.join(kinds)}); convert one")
+    labels = pl.concat([table[column].unique().alias("label") for column in columns])
+    return labels.unique().sort().to_list()
+
+
+def _coded(
+    table: pl.DataFrame, by: Sequence[str], labels: Sequence[object], columns: Sequence[str]
+) -> tuple[tuple[tuple[object, ...], ...], pl.DataFrame]:
+    """Labels as their places, and groups as the places of those that occur."""
+    places = pl.DataFrame(
+        {"_label": pl.Series(labels), "_place": pl.Series(range(len(labels)), dtype=pl.Int64)}
+    )
+    groups = table.select(by).unique().sort(by)
+    coded = table.join(groups.with_row_index(_GROUP), on=list(by), how="left")
+    for column in ("truth", *columns):
+        coded = coded.join(places, left_on=column, right_on="_label", how="left").drop(column)
+        coded = coded.rename({"_place": column})
+    return tuple(groups.rows()), coded

@@ -1,0 +1,1 @@
+"""Free text that a model answers, assigned to labels."""

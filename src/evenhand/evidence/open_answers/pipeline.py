@@ -1,0 +1,294 @@
+"""The steps from an open answer to a label, one text at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.evidence.open_answers.answer_lemma import singular
+from evenhand.evidence.open_answers.decisions import Decisions
+from evenhand.evidence.open_answers.frames import PromptFrame, declines, named_together, unframed
+from evenhand.evidence.open_answers.refusals import refuses
+from evenhand.evidence.open_answers.text import (
+    EMPTY,
+    REFUSAL,
+    SPECIAL,
+    one_writing,
+    says_nothing,
+    without_adjective,
+    without_article,
+    without_gender,
+    without_punctuation,
+)
+from evenhand.evidence.open_answers.vocabulary import Vocabulary
+
+STEPS = ("case", "frame", "article", "punctuation", "lemma", "synonym")
+"""Steps that look at the text alone and at the vocabulary, in their order."""
+MATCHERS = ("embedding", "llm")
+"""Steps that ask a further model about what is left; only when asked for."""
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Which steps are taken.
+
+    Attributes:
+        steps: Of ``STEPS`` and then ``MATCHERS``, in that order.
+        gendered: Whether a gender in an answer is folded away (waitress is waiter, female doctor is doctor).
+            It happens in the step ``synonym``, where it can be seen.
+
+    Raises:
+        UnknownName: A step that does not exist.
+        ParameterError: Steps in another order, or twice.
+    """
+
+    steps: tuple[str, ...] = STEPS
+    gendered: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the steps."""
+        possible = (*STEPS, *MATCHERS)
+        for step in self.steps:
+            if step not in possible:
+                raise UnknownName("step of open answers", step, possible)
+        if list(self.steps) != [step for step in possible if step in self.steps]:
+            raise ParameterError(
+                f"steps={self.steps!r} are out of order or repeated; keep to {', '.join(possible)}"
+            )
+
+    def __str__(self) -> str:
+        """Such as ``case > frame > synonym (gender kept)``."""
+        return " > ".join(self.steps) + ("" if self.gendered else " (gender kept)")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer on its way: the text after each step, and what it came to."""
+
+    columns: tuple[str, ...]
+    prediction: str
+    category: str
+    matched: str
+    several: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """Takes texts through the steps of a pipeline.
+
+    Attributes:
+        vocabulary: Labels, and other spellings of them.
+        pipeline: The steps.
+        decisions: What people decided.
+        matches: For each matcher, a normalised text to a label.
+    """
+
+    vocabulary: Vocabulary
+    pipeline: Pipeline = field(default_factory=Pipeline)
+    decisions: Decisions | None = None
+    matches: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that matches and decisions lead to labels."""
+        for found in self.matches.values():
+            for label in found.values():
+                if label not in self.vocabulary.names:
+                    raise UnknownName("label that an answer was matched with", label, self.vocabulary.names)
+        for label in self.decisions.labels if self.decisions is not None else ():
+            if label not in SPECIAL and self._decided(label) not in self.vocabulary.names:
+                raise UnknownName("label that was decided", label, (*self.vocabulary.names, *SPECIAL))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of steps, with ``decision`` before the matchers."""
+        steps = [step for step in self.pipeline.steps if step in STEPS]
+        return (*steps, *(["decision"] if self.decisions is not None else []), *self.matchers)
+
+    @cached_property
+    def _own(self) -> PromptFrame:
+        """What the prompts of these images say around a class."""
+        return PromptFrame.around(self.vocabulary.frames)
+
+    @property
+    def matchers(self) -> list[str]:
+        """The steps that ask a further model."""
+        return [step for step in self.pipeline.steps if step in MATCHERS]
+
+    @cached_property
+    def _edits(self) -> list[Callable[[str], str]]:
+        """What each step that edits the text does, the synonyms aside."""
+        edits: dict[str, Callable[[str], str]] = {
+            "case": one_writing,
+            "frame": lambda text: unframed(text, self._known, self._own),
+            "article": self._article,
+            "punctuation": without_punctuation,
+            "lemma": self._lemma,
+        }
+        return [edits[step] for step in self.pipeline.steps if step in edits]
+
+    def walk(self, raw: str, *, refused: bool = False) -> Said:
+        """One answer through all steps."""
+        said = self._walked(raw, refused=refused)
+        if self.decisions is None:
+            return said
+        at = self.columns.index("decision")
+        before = said.columns[at - 1] if at else raw
+        is_open = said.category == "answer" and said.matched in ("none", *MATCHERS)
+        decided = self.decisions.of(raw, before if is_open else said.prediction, is_open=is_open)
+        if decided is None:
+            return replace(said, columns=(*said.columns[:at], before, *said.columns[at:]))
+        label = self._decided(decided)
+        category = {REFUSAL: "refusal", EMPTY: "empty"}.get(label, "answer")
+        columns = (*said.columns[:at], *[label] * (len(self.columns) - at))
+        return Said(columns, label, category, "decision", said.several)
+
+    def _decided(self, label: str) -> str:
+        """A person's label as predictions spell it."""
+        return label if label in SPECIAL else self._walked(label).prediction
+
+    def _walked(self, raw: str, *, refused: bool = False) -> Said:
+        text, columns, steps = raw, [], self.pipeline.steps
+        for place, step in enumerate(step for step in steps if step in STEPS):
+            if step != "synonym" and not self._settled(text):
+                text = self._stable(text, place + 1)
+            columns.append(text)
+        before = text
+        category = self._category(raw, columns, refused=refused)
+        if category != "answer":
+            label = REFUSAL if category == "refusal" else EMPTY
+            kept = int(steps[:1] == ("case",) and len(steps) > 1)
+            return Said((*columns[:kept], *[label] * (len(steps) - kept)), label, category, "none", False)
+        prediction, matched = self._matched(before, columns)
+        if "synonym" in steps or (matched == "exact" and columns):
+            columns[-1] = prediction
+        for step in self.matchers:
+            found = self.matches.get(step, {}).get(prediction) if matched == "none" else None
+            if found is not None:
+                prediction, matched = found, step
+            columns.append(prediction)
+        return Said(tuple(columns), prediction, "answer", matched, self._several(raw))
+
+    def _several(self, raw: str) -> bool:
+        return "frame" in self.pipeline.steps and named_together(one_writing(raw), self._known, self._own) > 1
+
+    def _settled(self, text: str) -> bool:
+        """Whether no step may change a text any more: it is a label or a spelling of one."""
+        return text in SPECIAL or self._named(text) is not None
+
+    def _category(self, raw: str, columns: list[str], *, refused: bool) -> str:
+        last = columns[-1] if columns else raw
+        folded = one_writing(raw)
+        if folded == EMPTY or (says_nothing(folded) or says_nothing(last)):
+            return "empty"
+        if refused or folded == REFUSAL:
+            return "refusal"
+        if self._label(last) is not None or folded in SPECIAL:
+            return "answer"
+        texts = (folded, one_writing(last))
+        if "frame" in self.pipeline.steps:
+            return "refusal" if any(declines(text, self._own) for text in texts) else "answer"
+        return "refusal" if any(map(refuses, texts)) else "answer"
+
+    def _matched(self, text: str, columns: list[str]) -> tuple[str, str]:
+        found = self._find(text)
+        if found is None:
+            return text, "none"
+        name, how = found
+        if name not in self.vocabulary.names:  # a group of a synonym file that these labels lack
+            return name, "none"
+        if how == "exact" and "lemma" in self.pipeline.steps:
+            place = self.pipeline.steps.index("lemma")
+            if place and columns[place] != columns[place - 1]:
+                how = "lemma"
+        return name, how
+
+    def _stable(self, text: str, steps: int) -> str:
+        """A text, that the steps before leave as it is, after the first so many, until none changes it."""
+        seen = [text]
+        if (text := self._edits[steps - 1](text)) == seen[0]:
+            return text
+        seen.append(text)
+        for _ in range(_ROUNDS):
+            for edit in self._edits[:steps]:
+                if self._settled(text):
+                    break
+                text = edit(text)
+            if text in seen:
+                return text if text == seen[-1] else min(seen[seen.index(text) :])
+            seen.append(text)
+        return text
+
+    def _named(self, text: str) -> tuple[str, str] | None:
+        """The label of a text as it is spelled."""
+        found = self.vocabulary.forms.get(text)
+        if found is None or (found[1] == "synonym" and "synonym" not in self.pipeline.steps):
+            return None
+        return None if not self.pipeline.gendered and self.vocabulary.tells_gender(text) else found
+
+    def _find(self, text: str) -> tuple[str, str] | None:
+        """The label of a text without frame, article and punctuation, by the steps that are taken."""
+        steps, gendered = self.pipeline.steps, self.pipeline.gendered
+        found = self._named(text)
+        if found is None and "lemma" in steps:
+            found = self.vocabulary.singulars.get(text)
+        if found is not None or "synonym" not in steps:
+            return found
+        folded = without_gender(text) if gendered else text
+        if not gendered and self.vocabulary.tells_gender(text):
+            return None
+        found = self.vocabulary.together.get(text.replace(" ", ""))
+        if found is None and folded != text and (inner := self._find(self._singular(folded))) is not None:
+            found = inner[0], "synonym"
+        return found
+
+    def _label(self, text: str) -> str | None:
+        """The label of a part of an answer: the later steps tried on it."""
+        for step in self.pipeline.steps:
+            if self._named(text) is not None:
+                break
+            if step == "article":
+                text = without_article(text)
+            elif step == "punctuation":
+                text = without_punctuation(text)
+            elif step == "lemma":
+                text = self._lemma(text)
+        found = self._find(text) or self._by_adjective(text)
+        return found[0] if found is not None else None
+
+    @cached_property
+    def _known(self) -> Callable[[str], str | None]:
+        """``_wanted``, that remembers: answers share their parts."""
+        return lru_cache(maxsize=50_000)(self._wanted)
+
+    def _wanted(self, text: str) -> str | None:
+        """The label of a part of an answer, if it is one of those that can be right."""
+        label = self._label(text)
+        return label if label in self.vocabulary.names else None
+
+    def _by_adjective(self, text: str) -> tuple[str, str] | None:
+        """The label of a text whose first word is an adjective, or a number, that says no kind."""
+        if "article" not in self.pipeline.steps:
+            return None
+        shorter = without_article(without_adjective(text))
+        if shorter == text:
+            return None
+        return self._find(self._singular(shorter)) or self._by_adjective(shorter)
+
+    def _article(self, text: str) -> str:
+        """Without article; without adjectives too, where what is left is known."""
+        bare = without_article(text)
+        plain = without_punctuation(bare) if "punctuation" in self.pipeline.steps else bare
+        if self._find(self._singular(plain)) is not None or self._by_adjective(plain) is None:
+            return bare
+        return without_adjective(bare)
+
+    def _lemma(self, text: str) -> str:
+        if self._settled(text):
+            return text
+        return singular(text, self.vocabulary.forms)
+
+    def _singular(self, text: str) -> str:
+        return self._lemma(text) if "lemma" in self.pipeline.steps else text

@@ -1,0 +1,205 @@
+"""Vocabulary: the labels that an open answer may be brought to, and other spellings of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from evenhand.core.errors import ParameterError, one_line
+from evenhand.evidence.open_answers.answer_lemma import singular
+from evenhand.evidence.open_answers.answer_wordnet import LEXICON, wordnet_synonyms
+from evenhand.evidence.open_answers.synonyms import (
+    HEADER,
+    SHIPPED,
+    Synonym,
+    check_lines,
+    fitted,
+    read_synonyms,
+)
+from evenhand.evidence.open_answers.text import SPECIAL, one_writing, plain_form
+
+__all__ = ["Vocabulary", "plain_form"]
+WORDNET = "wordnet"
+_SHORTEST_COMPACT = 5  # letters; shorter words written together are too often other words
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Names and their other spellings.
+
+    No spelling may stand for two names, no name may be a spelling of another, and no spelling may lead to
+    a spelling: one look says where an answer goes. Case, punctuation and hyphens do not tell spellings apart.
+
+    Attributes:
+        names: The labels, as predictions are to spell them.
+        synonyms: Other spelling to name. A name need not be among ``names``.
+        gendered: Spellings, among those of ``synonyms``, that tell the gender of who is named.
+        lines: The lines of the file that they are from, for their reasons.
+        frames: What prompts say before and behind a name, such as ``("an oil painting of a ", "")``.
+
+    Raises:
+        ParameterError: Two names or spellings that cannot be told apart, or a chain.
+    """
+
+    names: tuple[str, ...]
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    gendered: frozenset[str] = frozenset()
+    lines: tuple[Synonym, ...] = ()
+    frames: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every spelling leads to one name."""
+        _ = self.forms
+
+    @classmethod
+    def read(
+        cls, names: Iterable[str], file: str | Path | None = None, *, gendered: bool = True
+    ) -> Vocabulary:
+        """Names with the synonyms of a file.
+
+        A file of ours is fitted to the names: where a word of a group is one of the names, the group goes to
+        that name; a word that is a name itself is no synonym of another.
+
+        Args:
+            names: The labels.
+            file: ``occupations``, ``sports`` or ``objects`` (ours), ``wordnet`` or ``wordnet:LEXICON``, or
+                a file of tab-separated lines ``spelling, name, kind, reason``, the last two optional; ``#``
+                begins a comment. None: no synonyms.
+            gendered: Whether lines of the kind ``gendered`` count (waitress is waiter).
+
+        Raises:
+            InputError: No such file, or a line that cannot be used, with its number.
+            ParameterError: Spellings that contradict each other.
+        """
+        labels = tuple(names)
+        if file is None or not str(file):
+            return cls(labels)
+        shown = str(file)
+        if shown.partition(":")[0] == WORDNET:
+            lines = wordnet_synonyms(labels, lexicon=shown.partition(":")[2] or LEXICON)
+        else:
+            lines = read_synonyms(file)
+        kept = [line for line in lines if gendered or line.kind != "gendered"]
+        if shown in SHIPPED:
+            kept = fitted(kept, labels)
+        else:
+            check_lines(kept, labels, shown)
+        told = frozenset(line.spelling for line in kept if line.kind == "gendered")
+        return cls(labels, {line.spelling: line.name for line in kept}, told, tuple(kept))
+
+    def with_texts(self, texts: Mapping[str, str]) -> Vocabulary:
+        """Also other ways to say the labels, such as those of prompts; what is known already stays.
+
+        Args:
+            texts: Other spelling to label.
+
+        Raises:
+            ParameterError: Two labels that are said in one way.
+        """
+        more = {text: name for text, name in texts.items() if plain_form(text) not in self.forms}
+        if not more:
+            return self
+        return replace(self, synonyms={**more, **self.synonyms})
+
+    def with_frames(self, frames: Iterable[tuple[str, str]]) -> Vocabulary:
+        """Also what prompts say around the names, so that an answer in their words is opened.
+
+        Args:
+            frames: Text before and behind a name.
+        """
+        return replace(self, frames=tuple(frames))
+
+    @cached_property
+    def forms(self) -> dict[str, tuple[str, str]]:
+        """Every plain form to its name and how it got there: ``exact`` or ``synonym``."""
+        found: dict[str, tuple[str, str]] = {}
+        for name in self.names:
+            if not isinstance(name, str) or not plain_form(name) or name in SPECIAL:
+                raise ParameterError(
+                    f"label {name!r} cannot be found in an answer; give it a letter or digit"
+                )
+            for form in (one_writing(name), plain_form(name)):
+                other = found.setdefault(form, (name, "exact"))[0]
+                if other != name or self.names.count(name) > 1:
+                    raise ParameterError(
+                        f"labels {one_line(other)!r} and {one_line(name)!r} are both {form!r} in an answer; "
+                        "rename one of them"
+                    )
+        keys = {plain_form(spelling): spelling for spelling in self.synonyms}
+        for spelling, name in self.synonyms.items():
+            self._check_end(spelling, name, keys)
+            for form in (one_writing(spelling), plain_form(spelling)):
+                other, how = found.setdefault(form, (name, "synonym"))
+                if other != name:
+                    raise ParameterError(
+                        _TWICE[how].format(one_line(spelling), one_line(name), one_line(other))
+                    )
+        for name in dict.fromkeys(self.synonyms.values()):
+            for form in (one_writing(name), plain_form(name)):
+                found.setdefault(form, (name, "exact"))
+        return found
+
+    def _check_end(self, spelling: str, name: str, keys: Mapping[str, str]) -> None:
+        if not plain_form(spelling) or not plain_form(name):
+            raise ParameterError(f"synonym {spelling!r} of {name!r} is empty; give both letters or digits")
+        further = self.synonyms.get(keys.get(plain_form(name), ""), name)
+        if plain_form(further) != plain_form(name):
+            raise ParameterError(
+                f"{one_line(spelling)!r} stands for {one_line(name)!r}, which itself stands for "
+                f"{one_line(further)!r}; let both stand for {one_line(further)!r}"
+            )
+
+    @cached_property
+    def together(self) -> dict[str, tuple[str, str]]:
+        """Forms written without spaces to their name; those of two names are left out."""
+        found: dict[str, set[str]] = {}
+        for form, (name, _) in self.forms.items():
+            found.setdefault(form.replace(" ", ""), set()).add(name)
+        return {
+            form: (names.pop(), "synonym")
+            for form, names in found.items()
+            if len(names) == 1 and len(form) >= _SHORTEST_COMPACT
+        }
+
+    @cached_property
+    def singulars(self) -> dict[str, tuple[str, str]]:
+        """The singular of forms in the plural to their name, where no form is spelled so."""
+        found: dict[str, set[str]] = {}
+        for form, (name, _) in self.forms.items():
+            found.setdefault(singular(form), set()).add(name)
+        return {
+            form: (names.pop(), "lemma")
+            for form, names in found.items()
+            if len(names) == 1 and form not in self.forms
+        }
+
+    def find(self, text: str) -> tuple[str, str] | None:
+        """The name that a text, in plain form, stands for, and how: exact, synonym or lemma."""
+        found = self.forms.get(text) or self.singulars.get(text)
+        return found or self.together.get(text.replace(" ", ""))
+
+    def tells_gender(self, text: str) -> bool:
+        """Whether a text is a spelling that tells the gender of who is named."""
+        return text in self._gendered_forms
+
+    @cached_property
+    def _gendered_forms(self) -> frozenset[str]:
+        return frozenset(form for word in self.gendered for form in (one_writing(word), plain_form(word)))
+
+    def text(self) -> str:
+        """The synonyms as a file that ``read`` takes and a person can edit."""
+        known = {line.spelling: line for line in self.lines}
+        rows = [HEADER]
+        for spelling, name in sorted(self.synonyms.items()):
+            kind = "gendered" if spelling in self.gendered else "same"
+            line = known.get(spelling, Synonym(spelling, name, kind, ""))
+            rows.append((spelling, name, line.kind, line.reason))
+        return "".join("\t".join(row).rstrip("\t") + "\n" for row in rows)
+
+
+_TWICE = {
+    "exact": "{0!r} stands for {1!r}, but it is the label {2!r} itself; leave the synonym out",
+    "synonym": "{0!r} stands for {1!r} and for {2!r}; keep one of the two",
+}

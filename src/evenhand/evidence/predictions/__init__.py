@@ -1,0 +1,1 @@
+"""Tables of truths, predictions and attributes, and their counts."""

@@ -1,0 +1,245 @@
+"""What is suspicious about counted labels: spellings, missing values written as texts, labels never met."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import TypeAlias
+
+import numpy as np
+
+from evenhand.core.findings import TableWarning, ValueCount
+from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
+from evenhand.evidence.predictions.label_rules import Renaming, folded
+from evenhand.evidence.predictions.levels import MISSING
+
+_Rows: TypeAlias = dict[str, float]
+_Advised: TypeAlias = tuple[TableWarning, str]  # what is suspicious, and the sentence that says what to do
+
+MISSING_WORDS = frozenset(
+    ("", "-", "--", "?", "na", "n/a", "nan", "-nan", "none", "null", "nil", "#n/a", "#na", "<na>")
+)
+_SHOWN = 6  # values of one kind in a message
+_COMPARED = 60  # labels of either side, the most frequent, are compared letter by letter
+_ALIKE = 0.8  # share of equal letters from which two labels may be one
+_SURPRISING = 5  # rows from which a label that is never met says something by itself
+_FEW = 10  # labels never met; of more, those that resemble none are the long tail of a vocabulary
+
+
+def check_labels(
+    counts: Counts, columns: Mapping[str, str], *, unused: Sequence[Renaming] = (), instead: str = ""
+) -> list[TableWarning]:
+    """Warnings about the labels of truth, prediction and groups; the time depends on labels, not on rows.
+
+    Args:
+        counts: Of the audit.
+        columns: Axis name to the user's column name; an axis without one is called as its column.
+        unused: Renamings of the user's map that no row has.
+        instead: What to do where the options of an audit are not at hand.
+    """
+    counts = counts.of_first()
+    rows = {
+        axis.name: dict(zip(map(str, axis.levels), map(float, counts.level_counts(axis.name)), strict=True))
+        for axis in counts.axes
+        if axis.name != "rank"
+    }
+    called = {name: columns.get(name, name) for name in rows}
+    labels = [name for name in LABEL_AXES if name in rows]
+    found = [*_missing_words(counts, rows, called)]
+    for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
+        found += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
+    found += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
+    advised = [*found, *_unused(unused)]
+    said = [(one, {"message": f"{one.message}. {instead or advice}"}) for one, advice in advised]
+    return [one.model_copy(update=text | ({"option": None} if instead else {})) for one, text in said]
+
+
+def shown(text: str) -> str:
+    """A label in quotes, so that spaces and Unicode forms are seen."""
+    seen = text.isprintable() and unicodedata.normalize("NFKC", text) == text
+    return repr(text) if seen else ascii(text)
+
+
+def listed(values: Sequence[ValueCount]) -> str:
+    """Values with their counts, the first few."""
+    some = ", ".join(f"{shown(one.value)} ({one.count:,.0f} rows)" for one in values[:_SHOWN])
+    return some + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")
+
+
+def counted(rows: Mapping[str, float], values: Iterable[str]) -> list[ValueCount]:
+    """Values with their counts, the most frequent first."""
+    ordered = sorted(values, key=lambda value: (-rows[value], value))
+    return [ValueCount(value=value, count=rows[value]) for value in ordered]
+
+
+def _missing_words(
+    counts: Counts, rows: Mapping[str, _Rows], called: Mapping[str, str]
+) -> Iterable[_Advised]:
+    """Texts such as NA that this table has as labels and other readers as missing values."""
+    words = {
+        name: [label for label in rows[name] if folded(label) in MISSING_WORDS]
+        for name in rows
+        if counts.axis(name).kind == "text"
+    }
+    words = {name: found for name, found in words.items() if found}
+    if not words:
+        return
+    now, then = _usable(counts, {}), _usable(counts, words)
+    for name, found in words.items():
+        values = counted(rows[name], found)
+        option = " ".join(f"--missing {shlex.quote(one.value)}" for one in values)
+        kind = "labels" if name in LABEL_AXES else "groups"
+        warning = TableWarning(
+            code="missing_words",
+            columns=[called[name]],
+            message=(
+                f"column {called[name]!r} holds texts that often mean a missing value: {listed(values)}. "
+                f"They count as {kind} here, while pandas reads most such texts as missing: n is {now:,.0f} "
+                f"with them as labels and {then:,.0f} with them missing"
+            ),
+            values=values,
+            option=option,
+        )
+        yield warning, f"To leave them out, type: {option}"
+
+
+def _usable(counts: Counts, words: Mapping[str, Sequence[str]]) -> float:
+    """Rows with nothing missing, if these texts are missing values."""
+    usable = np.ones(counts.n.size, dtype=bool)
+    for axis in counts.axes:
+        levels, codes = [str(level) for level in axis.levels], counts.codes_of(axis.name)
+        gone = [MISSING, *(levels.index(word) for word in words.get(axis.name, ()))]
+        usable &= ~np.isin(codes, gone)
+    return float(counts.n[usable].sum())
+
+
+def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Advised]:
+    """Labels of one space that have one folded form and several spellings."""
+    total: _Rows = {}
+    for rows in sides.values():
+        for label, n in rows.items():
+            total[label] = total.get(label, 0) + n
+    forms: dict[str, list[str]] = {}
+    for label in total:
+        forms.setdefault(folded(label), []).append(label)
+    several = [counted(total, texts) for form, texts in forms.items() if len(texts) > 1 and form]
+    if not several:
+        return
+    several.sort(key=lambda values: -sum(one.count for one in values))
+    columns = [
+        column for column, rows in sides.items() if any(one.value in rows for g in several for one in g)
+    ]
+    told = "; ".join(listed(values) for values in several[:_SHOWN])
+    more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
+    many = f"{len(several)} labels are" if len(several) > 1 else "one label is"
+    apart = "a prediction in another spelling than its truth is wrong" if labels else "each is its own group"
+    warning = TableWarning(
+        code="spelled_alike",
+        columns=columns,
+        message=(
+            f"in {_called(columns)} {many} written in several ways: {told}{more}. They count as different "
+            f"labels, and {apart}"
+        ),
+        values=[one for values in several for one in values],
+        option="--normalize",
+    )
+    yield warning, "To merge them, type: --normalize"
+
+
+def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: str) -> Iterable[_Advised]:
+    """True labels that are never predicted beside predicted ones that are never true, and likely matches."""
+    forms = [{folded(label) for label in side} for side in (prediction, truth)]
+    unsaid = counted(truth, (one for one in truth if _stands_alone(one, forms[0])))
+    untrue = counted(prediction, (one for one in prediction if _stands_alone(one, forms[1])))
+    if not unsaid or not untrue:
+        return
+    pairs = _matches(unsaid, untrue)
+    if len(unsaid) == len(untrue) == 1 and len(truth) > 1 and _many([*unsaid, *untrue]):
+        pairs = [(unsaid[0], untrue[0])]
+    few = len(unsaid) + len(untrue) <= _FEW and len(unsaid) < len(truth)
+    if not pairs and not (few and _many([*unsaid[:1], *untrue[:1]])):
+        return
+    option = " ".join(f"--map {shlex.quote(f'{said.value}={true.value}')}" for true, said in pairs[:_SHOWN])
+    advice = (
+        f"Likely the same: {_paired(pairs)}. To join them, type: {option}"
+        if pairs
+        else "If two of them are one label, join them: --map 'PREDICTED=TRUE'"
+    )
+    warning = TableWarning(
+        code="never_met",
+        columns=[true_column, said_column],
+        message=(
+            f"of the true labels in {true_column!r}, {listed(unsaid)} {_is(unsaid)} never predicted, and of "
+            f"the predictions in {said_column!r}, {listed(untrue)} {_is(untrue)} never true"
+        ),
+        values=[*unsaid, *untrue],
+        option=option or "--map",
+    )
+    yield warning, advice
+
+
+def _stands_alone(label: str, others: set[str]) -> bool:
+    """Whether the other side lacks a label in every spelling; other spellings are another warning."""
+    form = folded(label)
+    return form not in others and form not in MISSING_WORDS
+
+
+def _many(values: Sequence[ValueCount]) -> bool:
+    return all(one.count >= _SURPRISING for one in values)
+
+
+def _matches(
+    unsaid: Sequence[ValueCount], untrue: Sequence[ValueCount]
+) -> list[tuple[ValueCount, ValueCount]]:
+    """Pairs that resemble each other, the best first, each label once."""
+    scored = [
+        (score, true, said)
+        for true in unsaid[:_COMPARED]
+        for said in untrue[:_COMPARED]
+        if (score := _resemblance(folded(true.value), folded(said.value))) >= _ALIKE
+    ]
+    pairs: list[tuple[ValueCount, ValueCount]] = []
+    for _, true, said in sorted(scored, key=lambda one: (-one[0], one[1].value, one[2].value)):
+        if all(true is not left and said is not right for left, right in pairs):
+            pairs.append((true, said))
+    return pairs
+
+
+def _resemblance(one: str, other: str) -> float:
+    """1 where the words of one are all among those of the other, else the share of equal letters."""
+    words = [set("".join(c if c.isalnum() else " " for c in text).split()) for text in (one, other)]
+    if all(words) and (words[0] <= words[1] or words[1] <= words[0]):
+        return 1.0
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    quick = matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE
+    return matcher.ratio() if quick else 0.0
+
+
+def _paired(pairs: Sequence[tuple[ValueCount, ValueCount]]) -> str:
+    some = ", ".join(f"{shown(true.value)} and {shown(said.value)}" for true, said in pairs[:_SHOWN])
+    return some + (f" and {len(pairs) - _SHOWN} pairs more" if len(pairs) > _SHOWN else "")
+
+
+def _is(values: Sequence[ValueCount]) -> str:
+    return "is" if len(values) == 1 else "are"
+
+
+def _called(columns: Sequence[str]) -> str:
+    return ("columns " if len(columns) > 1 else "column ") + " and ".join(map(repr, columns))
+
+
+def _unused(unused: Sequence[Renaming]) -> Iterable[_Advised]:
+    """Lines of the user's map that change nothing."""
+    if unused:
+        names = ", ".join(shown(one.old) for one in unused[:_SHOWN])
+        more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
+        warning = TableWarning(
+            code="unused_map",
+            columns=list(dict.fromkeys(one.column for one in unused if one.column)),
+            message=f"the map renames {names}{more}, which no row holds",
+            values=[ValueCount(value=one.old, count=0) for one in unused],
+            option="--map",
+        )
+        yield warning, "Check the spelling in the table"

@@ -1,0 +1,241 @@
+"""How labels are written: one form for spellings that mean the same, and rules that rename and merge."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
+from evenhand.evidence.predictions.levels import Axis, Label
+from evenhand.files.tables import scan as sources
+
+Changes: TypeAlias = dict[str, dict[str, str | None]]
+_Levels: TypeAlias = dict[str, list[Label | None]]
+MapLike: TypeAlias = Mapping[str, str] | str | Path | Sequence[str | Path]
+
+_INVISIBLE = " \u200b\u2060\ufeff"  # what stands around a label unseen, beside the blanks of Unicode
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)", re.ASCII)
+
+
+def folded(text: str) -> str:
+    """The one form of a label: Unicode compatibility form, no surrounding space, no case, plain numbers.
+
+    ``" Ａ "`` and ``a`` give ``a``; ``1``, ``01`` and ``1.0`` give ``1``; ``True`` gives ``true``.
+    """
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    plain = " ".join(plain.strip(_INVISIBLE).split())
+    if _NUMBER.fullmatch(plain):
+        number = Decimal(plain)
+        return f"{number.normalize():f}" if number else "0"
+    return plain
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """One line of a map.
+
+    Attributes:
+        old: The label as the table has it.
+        new: What it becomes; None makes it missing.
+        column: The only column it is for; None means the truth and the predictions.
+    """
+
+    old: str
+    new: str | None
+    column: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Relabelled:
+    """Counts after the rules.
+
+    Attributes:
+        counts: Under the new labels.
+        changes: For each axis the old labels and what they became; None is missing.
+        unused: Renamings of labels that no row has.
+    """
+
+    counts: Counts
+    changes: Changes = field(default_factory=dict)
+    unused: tuple[Renaming, ...] = ()
+
+
+@dataclass(frozen=True)
+class LabelRules:
+    """What becomes of labels after counting: first the map, then missing texts, then one spelling.
+
+    Attributes:
+        renamings: Of the map.
+        normalize: Whether labels with one ``folded`` form become one label, in its most frequent spelling.
+        missing: Texts that are no label but a missing value.
+    """
+
+    renamings: tuple[Renaming, ...] = ()
+    normalize: bool = False
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def make(
+        cls, map: MapLike | None = None, normalize: bool = False, missing: str | Iterable[str] = ()
+    ) -> LabelRules:
+        """Rules as users give them.
+
+        Args:
+            map: Old to new labels; or a CSV or TSV file with the columns ``old``, ``new`` and optionally
+                ``column``; or ``OLD=NEW``; or several of the last two.
+            normalize: Merge labels that differ in case, space, Unicode form or in how a number is written.
+            missing: Texts that mean a missing value.
+
+        Raises:
+            InputError: A map that cannot be read.
+            ParameterError: A label that is mapped twice.
+        """
+        if isinstance(map, Mapping):
+            renamings = [Renaming(str(old), str(new)) for old, new in map.items()]
+        else:
+            entries = [map] if isinstance(map, str | Path) else list(map or ())
+            renamings = [one for entry in entries for one in _read(entry)]
+        seen: dict[tuple[str, str | None], str | None] = {}
+        for one in renamings:
+            if seen.setdefault((one.old, one.column), one.new) != one.new:
+                raise ParameterError(f"the map renames {one.old!r} twice; keep one of the two")
+        texts = [missing] if isinstance(missing, str) else list(missing)
+        return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)))
+
+    def __bool__(self) -> bool:
+        return bool(self.renamings or self.normalize or self.missing)
+
+    def settings(self) -> dict[str, Any]:
+        """The rules for a manifest; empty where there are none."""
+        renamed = [[one.old, one.new, *([one.column] if one.column else [])] for one in self.renamings]
+        every = {"map": renamed, "normalize": self.normalize, "missing": list(self.missing)}
+        return {name: value for name, value in every.items() if value}
+
+    def apply(self, counts: Counts, columns: Mapping[str, str]) -> Relabelled:
+        """Counts under the new labels.
+
+        Args:
+            counts: As they were counted.
+            columns: Axis name to the user's column name; an axis without one is called as its column.
+
+        Raises:
+            ParameterError: The map names a column that is not counted.
+        """
+        if not self:
+            return Relabelled(counts)
+        axes = [axis for axis in counts.axes if axis.name != "rank"]
+        self._check_columns(columns, axes)
+        used: set[Renaming] = set()
+        new = {axis.name: self._renamed(axis, columns, used) for axis in axes}
+        if self.normalize:
+            self._merge(counts, new)
+        _one_kind(axes, new)
+        changes = {axis.name: _changed(axis, new[axis.name]) for axis in axes}
+        unused = tuple(one for one in self.renamings if one not in used)
+        return Relabelled(counts.relabelled(new), {name: one for name, one in changes.items() if one}, unused)
+
+    def _check_columns(self, columns: Mapping[str, str], axes: Sequence[Axis]) -> None:
+        known = list(dict.fromkeys(columns.get(axis.name, axis.name) for axis in axes))
+        for one in self.renamings:
+            if one.column is not None and one.column not in known:
+                raise ParameterError(
+                    f"the map names the column {one.column!r}; possible here: {', '.join(map(repr, known))}"
+                )
+
+    def _renamed(self, axis: Axis, columns: Mapping[str, str], used: set[Renaming]) -> list[Label | None]:
+        """The levels after the map and the missing texts; what nothing changes keeps its kind."""
+        column = columns.get(axis.name, axis.name)
+        form = folded if self.normalize else str
+        here = [
+            one
+            for one in self.renamings
+            if one.column == column or (one.column is None and axis.name in LABEL_AXES)
+        ]
+        by_form = {form(one.old): one for one in here}
+        gone = {form(text) for text in self.missing}
+        new: list[Label | None] = []
+        for level in axis.levels:
+            renaming = by_form.get(form(str(level)))
+            if renaming is not None:
+                used.add(renaming)
+            label = level if renaming is None else renaming.new
+            new.append(None if label is not None and form(str(label)) in gone else label)
+        return new
+
+    def _merge(self, counts: Counts, new: _Levels) -> None:
+        """Labels of one form become its most frequent spelling; truth and predictions share theirs."""
+        together = [name for name in new if name in LABEL_AXES]
+        for names in (together, *([name] for name in new if name not in PLAIN_AXES)):
+            mixed = len({counts.axis(name).kind for name in names} - {"missing"}) > 1
+            if not mixed and not any(isinstance(label, str) for name in names for label in new[name]):
+                continue  # one kind of numbers or booleans has one spelling
+            rows: dict[str, dict[str, float]] = {}
+            for name in names:
+                for label, n in zip(new[name], counts.level_counts(name).tolist(), strict=True):
+                    if label is not None:
+                        spellings = rows.setdefault(folded(str(label)), {})
+                        spellings[str(label)] = spellings.get(str(label), 0) + n
+            shown = {form: _most_frequent(texts) for form, texts in rows.items()}
+            for name in names:
+                new[name] = [None if one is None else shown[folded(str(one))] for one in new[name]]
+
+
+NO_RULES = LabelRules()
+
+
+def _most_frequent(rows: Mapping[str, float]) -> str:
+    """The spelling of most rows, without the space around it; of equally frequent ones one without space."""
+    trimmed = {text: " ".join(text.strip(_INVISIBLE).split()) for text in sorted(rows)}
+    return trimmed[max(trimmed, key=lambda text: (rows[text], text == trimmed[text]))]
+
+
+def _one_kind(axes: Sequence[Axis], new: _Levels) -> None:
+    """Labels of an axis of which some became texts are texts all; with the truth also the predictions."""
+    together = {axis.name for axis in axes if axis.name in LABEL_AXES}
+    touched = {axis.name for axis in axes if tuple(new[axis.name]) != axis.levels}
+    texts = {name for name in touched if any(isinstance(label, str) for label in new[name])}
+    if texts & together:
+        texts |= together
+    for name in texts:
+        new[name] = [None if label is None else str(label) for label in new[name]]
+
+
+def _changed(axis: Axis, new: Sequence[Label | None]) -> dict[str, str | None]:
+    return {
+        str(old): None if label is None else str(label)
+        for old, label in zip(axis.levels, new, strict=True)
+        if label is None or str(old) != str(label)
+    }
+
+
+def _read(entry: str | Path) -> list[Renaming]:
+    """The renamings of ``OLD=NEW``, or of a file."""
+    path = Path(entry).expanduser()
+    if not path.is_file():
+        old, sign, new = str(entry).partition("=")
+        if sign and old:
+            return [Renaming(old, new or None)]
+        raise InputError(
+            f"--map {str(entry)!r} is neither a file nor OLD=NEW; give a CSV file with the columns old and "
+            "new, or type for instance --map '70+=more than 70'"
+        )
+    if path.suffix.lower() not in (".csv", ".tsv"):
+        raise InputError(f"--map {str(entry)!r} is no CSV or TSV file; give one with the columns old and new")
+    with sources.reading(repr(str(entry))):
+        table = sources.scan(path)[0].collect()
+    if not {"old", "new"} <= set(table.columns):
+        raise InputError(
+            f"--map {str(entry)!r} has the columns {one_line(table.columns)}; it needs old and new, and may "
+            "have column, the one column that a line is for"
+        )
+    column = pl.col("column") if "column" in table.columns else pl.lit(None, dtype=pl.String)
+    rows = table.select("old", "new", column=column).drop_nulls("old")
+    return [Renaming(*row) for row in rows.iter_rows()]

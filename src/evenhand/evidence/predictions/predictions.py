@@ -1,0 +1,246 @@
+"""Predictions: truth, prediction and attributes of samples, in whatever table they live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.evidence.predictions import count as counting
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, Relabelled
+from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
+from evenhand.files.tables import scan as sources
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """A table of predictions, not yet counted. Make one with ``read`` or ``from_frame``.
+
+    Counting runs where the table lives (Polars streaming for files, the user's own engine for frames); only
+    Counts come back.
+
+    Attributes:
+        frame: The table behind narwhals, eager or lazy.
+        truth: Column of true labels.
+        prediction: Column of predicted labels.
+        id: Column of sample ids, or None: then rows are samples.
+        rank: Column of ranks (1 = first) where each sample has several predictions.
+        confidence: Column of confidences.
+        origin: Where the rows came from, None for frames.
+        rules: What becomes of labels after they are counted.
+        cluster: Column of what was sampled as a whole (persons, households, videos), None where rows were
+            sampled one by one: intervals and tests then draw and exchange these.
+        weight: Column of weights of the rows, None where all count alike.
+    """
+
+    frame: Frame
+    truth: str
+    prediction: str
+    id: str | None = None
+    rank: str | None = None
+    confidence: str | None = None
+    origin: sources.Origin | None = None
+    rules: LabelRules = NO_RULES
+    cluster: str | None = None
+    weight: str | None = None
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        truth: str,
+        prediction: str,
+        id: str | None = None,
+        rank: str | None = None,
+        confidence: str | None = None,
+        cluster: str | None = None,
+        weight: str | None = None,
+        map: MapLike | None = None,
+        normalize: bool = False,
+        missing: str | Sequence[str] = (),
+    ) -> Predictions:
+        """Read CSV, TSV, Parquet, JSONL or Arrow IPC: a file, a glob, ``s3://``, ``hf://`` and the like.
+
+        Nothing is loaded before it is counted. Labels of CSV and TSV are text. ``map``, ``normalize`` and
+        ``missing`` rename and merge labels, as ``LabelRules.make`` takes them.
+
+        Raises:
+            InputError: No such file, an empty or broken one, an unknown format; truth and prediction are one
+                column.
+            UnknownName: A column that does not exist, with the closest that do.
+        """
+        rules = LabelRules.make(map, normalize, missing)
+        with sources.reading(f"{str(path)!r}"):
+            lazy, files = sources.scan(path)
+            lazy.collect_schema()
+            origin = sources.origin(path, files)
+        return cls(
+            nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules, cluster, weight
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        truth: str,
+        prediction: str,
+        id: str | None = None,
+        rank: str | None = None,
+        confidence: str | None = None,
+        cluster: str | None = None,
+        weight: str | None = None,
+        map: MapLike | None = None,
+        normalize: bool = False,
+        missing: str | Sequence[str] = (),
+    ) -> Predictions:
+        """Take a frame of pandas, Polars, pyarrow, DuckDB, PySpark, Dask or anything narwhals knows.
+
+        ``map``, ``normalize`` and ``missing`` rename and merge labels, as ``LabelRules.make`` takes them.
+
+        Raises:
+            InputError: Not a frame, a column name that stands twice, or truth and prediction are one column.
+            UnknownName: A column that does not exist, with the closest that do.
+        """
+        try:
+            wrapped: Frame = nw.from_native(frame)
+        except TypeError:
+            given = f"{type(frame).__module__}.{type(frame).__name__}"
+            raise InputError(
+                f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
+            ) from None
+        except nw.exceptions.DuplicateError as problem:
+            raise InputError(
+                f"several columns of the frame have one name; rename them: {one_line(problem)[:200]}"
+            ) from None
+        rules = LabelRules.make(map, normalize, missing)
+        return cls(wrapped, truth, prediction, id, rank, confidence, None, rules, cluster, weight)
+
+    def __post_init__(self) -> None:
+        optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
+        for column in (self.truth, self.prediction, *optional):
+            if column is not None:
+                self.check_column(column)
+        if self.truth == self.prediction:
+            raise InputError(
+                f"truth and prediction are both column {self.truth!r}, so every answer would be right; name "
+                "the column of what the model said as the prediction"
+            )
+        for role in ("cluster", "weight"):
+            column = getattr(self, role)
+            if column in (self.truth, self.prediction):
+                raise InputError(f"column {column!r} holds labels, not the {role}; name another column")
+
+    def _repr_html_(self) -> str:
+        """Columns and what they are for; no row is read, which may be far away or about people."""
+        from evenhand.core.display.html import label, table
+
+        roles = {
+            self.truth: "truth",
+            self.prediction: "prediction",
+            self.id: "id",
+            self.rank: "rank",
+            self.confidence: "confidence",
+            self.cluster: "cluster",
+            self.weight: "weight",
+        }
+        types = self.frame.collect_schema().items()
+        rows = [[label(name), label(dtype), roles.get(name, "")] for name, dtype in types]
+        return table(f"Predictions of {self._name()}", ["Column", "Type", "Used as"], rows, [])
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return list(self.frame.collect_schema().names())
+
+    def check_column(self, name: str) -> None:
+        """Raise UnknownName, with the closest names, unless the table has this column."""
+        columns = self.columns
+        if name not in columns:
+            raise UnknownName("column", name, columns)
+        if self.origin is not None:
+            sources.check_once(self.origin, name, columns)
+
+    def count(self, attributes: Sequence[str] = ()) -> Counts:
+        """Count truth x attributes x prediction in one pass, where the table lives.
+
+        Of ranked predictions only the first rank counts here.
+
+        Raises:
+            UnknownName: An attribute that is no column.
+            InputError: Values that cannot be labels, or a table that cannot be read.
+        """
+        return self.relabelled(attributes).counts
+
+    def relabelled(self, attributes: Sequence[str] = ()) -> Relabelled:
+        """As ``count``, with what the rules changed.
+
+        Raises:
+            UnknownName: An attribute that is no column.
+            InputError: Values that cannot be labels, or a table that cannot be read.
+            ParameterError: Groups of the truth or of the prediction, or a map that names another column.
+        """
+        for attribute in attributes:
+            self.check_column(attribute)
+            self._check_apart(attribute)
+            if attribute in ("truth", "prediction", "prediction_b", "rank", "n"):
+                self._check_reserved(attribute)
+        columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
+        if self.cluster is not None:
+            columns[CLUSTER + self.cluster] = self.cluster
+        frame = self.frame
+        with sources.reading(self._name()):
+            if self.rank is not None:
+                frame = self._first_ranks()
+            sources.check_one_kind(self.origin.files if self.origin else (), [*columns.values()])
+            counts = counting.count(frame, columns, self.weight)
+        made = self.rules.apply(counts, columns)
+        counts = made.counts
+        if self.origin is not None and self.origin.is_text:
+            counts = counts.with_plain_numbers(self.truth, self.prediction)
+        check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
+        return replace(made, counts=counts)
+
+    def repeated_values(self, column: str) -> int:
+        """How many rows repeat a value of a column that stands on an earlier row."""
+        ids = self.frame.select(nw.col(column).alias("id")).filter(~nw.col("id").is_null())
+        counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
+        eager = counts.collect("polars") if isinstance(counts, nw.LazyFrame) else counts
+        found = eager.to_polars().row(0, named=True)
+        return int(found["rows"]) - int(found["ids"])
+
+    def _check_apart(self, attribute: str) -> None:
+        for what, column in (("truth", self.truth), ("prediction", self.prediction)):
+            if attribute == column:
+                raise ParameterError(
+                    f"{attribute!r} is the column of the {what}, so each group would have a single {what}; "
+                    "name another column with --by"
+                )
+
+    def _check_reserved(self, attribute: str) -> None:
+        raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
+
+    def _first_ranks(self) -> Frame:
+        """The rows of rank 1.
+
+        Raises:
+            InputError: Ranks that do not start at 1.
+        """
+        rank = nw.col(str(self.rank)).cast(nw.Int64)
+        lowest = self.frame.select(rank.min().alias("lowest"))
+        eager = lowest.collect("polars") if isinstance(lowest, nw.LazyFrame) else lowest
+        found = eager.to_polars()["lowest"][0]
+        if found != 1:
+            raise InputError(f"ranks in column {self.rank!r} start at {found}; number the best prediction 1")
+        return self.frame.filter(rank == 1)
+
+    def _name(self) -> str:
+        return f"{self.origin.path!r}" if self.origin else "the frame"

@@ -1,0 +1,143 @@
+"""What is suspicious about the rows and columns of a table: repetitions, contradictions, unused weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.label_checks import counted, listed
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.files.tables import scan as sources
+
+WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights", "survey_weight", "row_weight")
+IDS = (
+    *("id", "image", "image_id", "image_path", "img", "img_id", "img_path", "file", "file_id", "file_name"),
+    *("file_path", "filename", "filepath", "path", "sample", "sample_id", "uuid"),
+)
+MOST_ROWS = 2_000_000  # rows beyond which only a column of ids that the user named is searched
+_KEPT = 100  # ids in a warning
+
+
+def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarning], int | None]:
+    """Warnings about columns that are not used, and about rows that stand several times.
+
+    Ids are those of the column that the user named. Without one, a column with the name of an id is taken,
+    else all columns, where a table has more than those used: of tables on this machine, up to ``MOST_ROWS``
+    rows. Ranked predictions repeat their ids.
+
+    Args:
+        predictions: The table.
+        counts: Of all of it.
+
+    Returns:
+        The warnings, and how many rows repeat an id of the column that the user named; None without one.
+    """
+    named = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
+    used = {*counts.attributes, *(column for column in named if column is not None)}
+    found = [*_unused_weights(predictions, used)]
+    if predictions.rank is not None:
+        return found, None
+    with sources.reading("the table"):
+        if predictions.id is not None:
+            repeated = predictions.repeated_values(predictions.id)
+            return [*found, *_repeated_ids(predictions, predictions.id, repeated, counts.n_total)], repeated
+        if _is_small(predictions, counts):
+            found += _repetitions(predictions, used, counts.n_total)
+    return found, None
+
+
+def _unused_weights(predictions: Predictions, used: set[str]) -> Iterable[TableWarning]:
+    for column in predictions.columns:
+        if column.casefold() in WEIGHTS and column not in used:
+            yield TableWarning(
+                code="unused_weight",
+                columns=[column],
+                message=f"a column called {column!r} is not used; type --weight {column}",
+                option=f"--weight {column}",
+            )
+
+
+def _is_small(predictions: Predictions, counts: Counts) -> bool:
+    """Whether reading the table once more costs little."""
+    native = predictions.frame.to_native()
+    far = isinstance(predictions.frame, nw.LazyFrame) and not isinstance(native, pl.LazyFrame)
+    cloud = predictions.origin is not None and not predictions.origin.files
+    return counts.n_total <= MOST_ROWS and not far and not cloud
+
+
+def _repetitions(predictions: Predictions, used: set[str], rows: int) -> Iterable[TableWarning]:
+    key = next((column for column in predictions.columns if column.casefold() in IDS), None)
+    if key is None:
+        if set(predictions.columns) > used:
+            yield from _equal_rows(predictions, rows)
+    elif key not in used:
+        repeated = predictions.repeated_values(key)
+        if rows - repeated > repeated:  # else it is no id, such as the file that a row was read from
+            yield from _repeated_ids(predictions, key, repeated, rows)
+
+
+def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) -> Iterable[TableWarning]:
+    """Ids of several rows, and among them those whose truths differ."""
+    if not repeated:
+        return
+    hint = "" if predictions.id else f". If that column is the id of a sample, type: --id {key}"
+    yield TableWarning(
+        code="repeated_ids",
+        columns=[key],
+        message=(
+            f"{repeated:,} of {rows:,} rows repeat the {key!r} of an earlier row; every row counts, like one "
+            f"of another sample{hint}"
+        ),
+        option=None if predictions.id else f"--id {key}",
+    )
+    table = predictions.frame.select(nw.col(key).alias("id"), nw.col(predictions.truth).alias("truth"))
+    grouped = table.filter(~nw.col("id").is_null(), ~nw.col("truth").is_null()).group_by("id")
+    of_ids = grouped.agg(nw.len().alias("rows"), nw.col("truth").n_unique().alias("truths"))
+    unlike = _home(of_ids.filter(nw.col("truths") > 1))
+    if unlike.height:
+        sizes = {str(one): float(n) for one, n in unlike.select("id", "rows").iter_rows()}
+        values = counted(sizes, sizes)
+        many = "1 value" if len(values) == 1 else f"{len(values):,} values"
+        have = "has" if len(values) == 1 else "have"
+        yield TableWarning(
+            code="contradictory_truths",
+            columns=[key, predictions.truth],
+            message=(
+                f"{many} of {key!r} {have} rows with different truths: {listed(values)}. At most one truth "
+                f"of each is right; mend the column {predictions.truth!r}"
+            ),
+            values=values[:_KEPT],
+        )
+
+
+def _equal_rows(predictions: Predictions, rows: int) -> Iterable[TableWarning]:
+    """Rows that repeat another in every column, where most rows are unlike any other."""
+    columns = predictions.columns
+    groups = predictions.frame.group_by(*columns).agg(nw.len().alias(_free_name(columns)))
+    repeated = rows - int(_home(groups.select(nw.len().alias("rows")))["rows"][0])
+    if 0 < repeated < rows - repeated:
+        yield TableWarning(
+            code="repeated_rows",
+            message=(
+                f"{repeated:,} of {rows:,} rows repeat an earlier row in every column; every row counts. If "
+                "a part of the table was added twice, take it out"
+            ),
+        )
+
+
+def _free_name(columns: Sequence[str]) -> str:
+    name = "n"
+    while name in columns:
+        name += "_"
+    return name
+
+
+def _home(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pl.DataFrame:
+    """A result as a Polars frame."""
+    eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
+    return eager.to_polars()

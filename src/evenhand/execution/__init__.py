@@ -1,0 +1,1 @@
+"""Requests go to models, and answers are cached and written."""

@@ -1,0 +1,1 @@
+"""Pending requests, their batches and the cache of answers."""

@@ -1,0 +1,169 @@
+"""The answers of one model, kept by what was asked: no question is asked twice, whoever asks it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import secrets
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from evenhand.core.capabilities import Floats, NotAnswered
+from evenhand.core.requests import Question
+from evenhand.files.database import connect, telling, transaction
+from evenhand.files.home import home
+from evenhand.files.private import private_folder
+
+Answer = Floats | str | NotAnswered
+
+_SCHEMA = """
+create table if not exists answers
+    (key blob primary key, kind text not null, value blob not null,
+    day text not null default '', run integer not null default 0);
+create table if not exists facts (name text primary key, value text not null) without rowid;
+"""
+_INSERT = "insert or ignore into answers (key, kind, value, day, run) values (?, ?, ?, ?, ?)"
+_AT_ONCE = 500  # keys in one select
+_CHANGES = "changes"  # a fact of the store, not of the model
+_DECODING = "decoded/1"  # changes when the pixels of an image file would
+
+
+def fingerprint(identity: Mapping[str, str]) -> str:
+    """A hash of a model's identity."""
+    text = json.dumps(dict(identity), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def keys_of(question: Question, start: int, digests: Sequence[str]) -> list[bytes]:
+    """Keys of consecutive rows: a hash of capability, method, decoding, text, candidates and input.
+
+    Args:
+        question: What is asked.
+        start: The first row.
+        digests: Of the rows' images; empty texts where there are none.
+    """
+    keys = []
+    for row, digest in enumerate(digests, start):
+        text = question.texts[row] if question.texts is not None else None
+        candidates = list(question.candidates[row]) if question.candidates is not None else None
+        parts = [question.capability, question.method, _DECODING, text, candidates, digest]
+        keys.append(hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).digest())
+    return keys
+
+
+class AnswerStore:
+    """A database of answers by key. Several processes may use one; the first answer to a key stays.
+
+    Args:
+        path: Its file. Only its owner may read it: answers may be about people.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = connect(path, _SCHEMA)
+        self._run = secrets.randbits(62)  # tells answers that are put here from those of others
+        self._add_columns()
+
+    @classmethod
+    def of_model(cls, identity: Mapping[str, str]) -> Self:
+        """The store of a model, under ``$EVENHAND_HOME/answers``."""
+        folder = home() / "answers"
+        private_folder(folder)
+        return cls(folder / f"{fingerprint(identity)[:32]}.sqlite")
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
+        """What is known."""
+        found: dict[bytes, Answer] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            for key, kind, value in self._select("key, kind, value", keys[start : start + _AT_ONCE]):
+                found[key] = _decode(kind, value)
+        return found
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
+        """Those of the keys that have an answer.
+
+        Returns:
+            Key to the day on which it was answered, in UTC as YYYY-MM-DD, empty where that was not kept; None
+            for answers that were put through this object.
+        """
+        found: dict[bytes, str | None] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            for key, day, run in self._select("key, day, run", keys[start : start + _AT_ONCE]):
+                found[key] = None if run == self._run else day
+        return found
+
+    def put(self, answers: Mapping[bytes, Answer]) -> None:
+        """Keep answers, all or none; a temporary failure is no answer and is not kept."""
+        day = datetime.datetime.now(datetime.UTC).date().isoformat()
+        last = (day, self._run)
+        rows = [(key, *_encode(answer), *last) for key, answer in answers.items() if not is_temporary(answer)]
+        with telling(self._path), transaction(self._connection):
+            self._connection.executemany(_INSERT, rows)
+
+    def facts(self) -> dict[str, Any]:
+        """What the model said of itself: labels, logit scale; empty before it was first loaded."""
+        with telling(self._path):
+            rows = self._connection.execute("select name, value from facts").fetchall()
+        return {name: json.loads(value) for name, value in rows if name != _CHANGES}
+
+    def changes(self) -> str:
+        """How the model became another one by being asked; empty where it did not."""
+        with telling(self._path):
+            row = self._connection.execute("select value from facts where name = ?", [_CHANGES]).fetchone()
+        return "" if row is None else str(json.loads(row[0]))
+
+    def put_changes(self, how: str) -> None:
+        """Keep that the model became another one by being asked: no later run can use these answers."""
+        self.put_facts({_CHANGES: how})
+
+    def put_facts(self, facts: Mapping[str, Any]) -> None:
+        """Keep what the model says of itself."""
+        rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in facts.items()]
+        with telling(self._path), transaction(self._connection):
+            self._connection.executemany("insert or replace into facts values (?, ?)", rows)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _add_columns(self) -> None:
+        """Bring a store that was made before days were kept up to date."""
+        with telling(self._path), transaction(self._connection):
+            here = {row[1] for row in self._connection.execute("pragma table_info(answers)")}
+            if not {"day", "run"} <= here:
+                self._connection.execute("alter table answers add column day text not null default ''")
+                self._connection.execute("alter table answers add column run integer not null default 0")
+
+    def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
+        marks = ",".join("?" * len(keys))
+        with telling(self._path):
+            statement = f"select {columns} from answers where key in ({marks})"  # noqa: S608 - marks only
+            rows: list[tuple[Any, ...]] = self._connection.execute(statement, list(keys)).fetchall()
+        return rows
+
+
+def is_temporary(answer: Answer) -> bool:
+    """Whether the same question should be asked again next time."""
+    return isinstance(answer, NotAnswered) and answer.temporary
+
+
+def _encode(answer: Answer) -> tuple[str, bytes | str]:
+    if isinstance(answer, str):
+        return "text", answer
+    if isinstance(answer, NotAnswered):
+        return "none", json.dumps([answer.reason, answer.detail], ensure_ascii=False)
+    return "floats", sqlite3.Binary(np.ascontiguousarray(answer, dtype="<f4").tobytes())  # type: ignore[return-value]
+
+
+def _decode(kind: str, value: bytes | str) -> Answer:
+    if kind == "floats":
+        return np.frombuffer(value, dtype="<f4")  # type: ignore[arg-type]
+    if kind == "text":
+        return str(value)
+    reason, detail = json.loads(value)
+    return NotAnswered(reason, detail)

@@ -1,0 +1,202 @@
+"""One batch to one model: call the capability, halve on out-of-memory, check what comes back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import Floats, NotAnswered
+from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.requests import Question
+from evenhand.execution.answering.answer_cache import Answer
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows of a question that are asked together.
+
+    Attributes:
+        rows: Positions in the question, ascending; unreadable ones are left out.
+        images: One prepared image for each row; empty where only texts are asked about.
+    """
+
+    rows: Sequence[int]
+    images: Sequence[Any] = ()
+
+    def part(self, start: int, stop: int) -> Batch:
+        """Some of the rows."""
+        return Batch(self.rows[start:stop], self.images[start:stop])
+
+
+@dataclass(eq=False)
+class Answering:
+    """Asks a loaded model one question, batch by batch.
+
+    Attributes:
+        model: The loaded model.
+        question: What is asked.
+        piece: Rows asked at once at most; halved when memory runs out.
+        halved: How often that happened.
+    """
+
+    model: Any
+    question: Question
+    piece: int = sys.maxsize
+    halved: int = field(default=0, init=False)
+
+    def ask(self, batch: Batch) -> list[Answer]:
+        """The answers, one for each row.
+
+        Raises:
+            UserError: The model fails, does not fit a single sample in memory, or answers in a wrong shape.
+        """
+        answers: list[Answer] = []
+        while len(answers) < len(batch.rows):
+            start = len(answers)
+            piece = batch.part(start, min(start + self.piece, len(batch.rows)))
+            try:
+                answers += self._rows(
+                    _CALLS[self.question.capability](self.model, self.question, piece), piece
+                )
+            except EvenhandError:
+                raise
+            except Exception as problem:
+                self._halve_or_tell(problem, piece)
+        return answers
+
+    def _halve_or_tell(self, problem: Exception, piece: Batch) -> None:
+        cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+        first, last = self.question.samples[piece.rows[0]], self.question.samples[piece.rows[-1]]
+        if not is_out_of_memory(problem):
+            raise UserError(f"the model failed on samples {first} to {last}: {cause}") from problem
+        if len(piece.rows) == 1:
+            raise UserError(
+                f"memory does not hold a single sample ({first}): {cause}; try --dtype bfloat16, "
+                "--device cpu, or a smaller model; what was answered is kept"
+            ) from problem
+        self.piece = len(piece.rows) // 2
+        self.halved += 1
+        if "torch" in sys.modules and sys.modules["torch"].cuda.is_available():
+            sys.modules["torch"].cuda.empty_cache()
+
+    def _rows(self, given: Any, piece: Batch) -> list[Answer]:
+        wanted, capability = len(piece.rows), self.question.capability
+        texts = capability == "answers_questions"
+        told = self.question.method or _METHODS[capability]
+        if isinstance(given, np.ndarray) and not texts and given.dtype != object:
+            given = _numbers(given, told)
+            if given.ndim not in (1, 2) or len(given) != wanted:
+                raise UserError(
+                    f"the model answered {capability} with shape {one_line(given.shape)}; "
+                    f"it was asked about {wanted} samples"
+                )
+            rows: list[Answer] = list(given.reshape(wanted, -1))
+        else:
+            if isinstance(given, str | bytes | Mapping | Set) or not hasattr(given, "__iter__"):
+                kind = "texts" if texts else "rows of numbers"
+                raise UserError(f"{told}() of the model gave {_shown(given)}; it must give {wanted} {kind}")
+            rows = [_answer(one, told, texts=texts) for one in given]
+            if len(rows) != wanted:
+                raise UserError(f"the model gave {len(rows)} answers to {wanted} samples")
+        self._check_width(rows)
+        return rows
+
+    def _check_width(self, rows: Sequence[Answer]) -> None:
+        """A classifier answers with as many numbers as it has labels, a continuation with one each."""
+        width = None
+        if self.question.capability == "classifies_images":
+            width, what = len(self.model.labels), "labels"
+        elif self.question.candidates is not None:
+            width, what = len(self.question.candidates[0]), "continuations"
+        sizes = {row.size for row in rows if isinstance(row, np.ndarray)}
+        if self.question.capability in ("embeds_images", "embeds_texts") and (len(sizes) > 1 or 0 in sizes):
+            raise UserError(
+                f"{_METHODS[self.question.capability]}() of the model gave vectors of "
+                f"{' and '.join(map(str, sorted(sizes)[:4]))} numbers; all must be equally long"
+            )
+        for row in rows:
+            if width is not None and isinstance(row, np.ndarray) and row.size != width:
+                raise UserError(
+                    f"the model answered with shape {one_line(row.shape)} for a sample; "
+                    f"it must be one number for each of {width} {what}"
+                )
+            if self.question.capability == "matches_pairs" and isinstance(row, np.ndarray) and row.size != 1:
+                raise UserError(f"match() of the model gave {row.size} numbers for a pair; it must give one")
+
+
+def _answer(given: Any, told: str, *, texts: bool) -> Answer:
+    """One sample's answer, of the kind that was asked for."""
+    if isinstance(given, NotAnswered):
+        return replace(given, reason=_encodable(str(given.reason)), detail=_encodable(str(given.detail)))
+    if not texts:
+        return _numbers(given, told).reshape(-1)
+    if isinstance(given, str):
+        return _encodable(str(given))
+    raise UserError(f"{told}() of the model gave {_shown(given)}; it must give a text for each sample")
+
+
+def _numbers(given: Any, told: str) -> Floats:
+    """Real numbers as float32; a dtype of another library, such as bfloat16, is taken by its name."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of several lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf" and not array.dtype.name.startswith(("bfloat", "float")):
+        raise UserError(f"{told}() of the model gave {_shown(given)}; it must give real numbers")
+    return np.asarray(array, dtype=np.float32)
+
+
+def _encodable(text: str) -> str:
+    """The text with a question mark for what no file can hold: half of a surrogate pair."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shown(given: Any) -> str:
+    """What came back, in a few words."""
+    dtype = getattr(given, "dtype", None)
+    kind = type(given).__name__ + (f" of {dtype}" if dtype is not None else "")
+    return _encodable(f"{kind} {one_line(repr(given))[:60]}")
+
+
+def is_out_of_memory(problem: Exception) -> bool:
+    """Whether a library says, in its own way, that there is no room."""
+    text = str(problem).lower()
+    named = isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError"
+    return named or any(words in text for words in _OUT_OF_MEMORY)
+
+
+def _texts(question: Question, batch: Batch) -> list[str]:
+    return [question.texts[row] for row in batch.rows] if question.texts is not None else []
+
+
+def _continue(model: Any, question: Question, batch: Batch) -> Any:
+    candidates = [question.candidates[row] for row in batch.rows] if question.candidates is not None else []
+    method = getattr(model, question.method or "score_continuations")
+    return method(batch.images, _texts(question, batch), candidates)
+
+
+_CALLS: dict[str, Callable[[Any, Question, Batch], Any]] = {
+    "classifies_images": lambda model, question, batch: model.classify(batch.images),
+    "embeds_images": lambda model, question, batch: model.embed_images(batch.images),
+    "embeds_texts": lambda model, question, batch: model.embed_texts(_texts(question, batch)),
+    "matches_pairs": lambda model, question, batch: model.match(batch.images, _texts(question, batch)),
+    "scores_continuations": _continue,
+    "answers_questions": lambda model, question, batch: model.answer(
+        batch.images or [None] * len(batch.rows), _texts(question, batch)
+    ),
+}
+
+_METHODS = {
+    "classifies_images": "classify",
+    "embeds_images": "embed_images",
+    "embeds_texts": "embed_texts",
+    "matches_pairs": "match",
+    "scores_continuations": "score_continuations",
+    "answers_questions": "answer",
+}

@@ -1,0 +1,73 @@
+"""Who is really asked: of an adapted model its extractor, whose vectors are kept for every other head too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import NotAnswered
+from evenhand.core.requests import Question
+from evenhand.execution.answering.answer_cache import Answer
+from evenhand.execution.answering.requests import Sink
+from evenhand.execution.engines.lazy_model import LazyModel
+from evenhand.models.adapted.folder import Head
+from evenhand.models.adapted.source import AdaptedSource
+from evenhand.models.identity.source import ModelSource
+
+
+@dataclass(frozen=True, eq=False)
+class AskedThrough:
+    """A model and what its answers go through before they are evidence.
+
+    Attributes:
+        source: Who is asked and whose answers are kept.
+        head: From its vectors to the logits of the model that was named; None where it is that model.
+        named: What the model that was named says of itself, where it is another.
+    """
+
+    source: ModelSource
+    head: Head | None = None
+    named: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, source: ModelSource) -> AskedThrough:
+        """An adapted model with a head is asked for vectors through its extractor; all others as they are."""
+        if not isinstance(source, AdaptedSource):
+            return cls(source)
+        head = source.head()
+        if head is None:
+            return cls(source)
+        labels, ids = source.labels()
+        facts = {"capabilities": list(source.capabilities()), "labels": labels}
+        return cls(source.embedder(), head, facts | ({"wordnet_ids": ids} if any(ids) else {}))
+
+    def question(self, question: Question) -> Question:
+        """What is asked in place of a question."""
+        if self.head is None:
+            return question
+        return replace(question, capability="embeds_images", method="")
+
+    def sink(self, question: Question, sink: Sink) -> Sink:
+        """Where answers go to: through the head, if the question is one for labels."""
+        head = self.head
+        if head is None or question.capability != "classifies_images":
+            return sink
+        return lambda shard, start, answers: sink(shard, start, _logits(head, answers))
+
+    def facts(self, model: LazyModel) -> Mapping[str, Any]:
+        """What the model that was named says of itself."""
+        return model.facts() if self.named is None else self.named
+
+
+def _logits(head: Head, answers: Sequence[Answer]) -> list[Answer]:
+    """Logits in place of vectors; what was not answered stays so."""
+    places = [place for place, one in enumerate(answers) if not isinstance(one, NotAnswered)]
+    made: list[Answer] = list(answers)
+    if places:
+        vectors = np.stack([np.asarray(answers[place]) for place in places])
+        for place, logits in zip(places, head.logits(vectors), strict=True):
+            made[place] = logits
+    return made

@@ -1,0 +1,202 @@
+"""From a plan and a model to evidence on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Plan
+from evenhand.core.errors import UserError, exits_are_errors
+from evenhand.core.findings import TableWarning
+from evenhand.core.requests import Question
+from evenhand.execution.answer_tables import TableSource
+from evenhand.execution.answering.answer_cache import AnswerStore
+from evenhand.execution.answering.requests import BATCHES, Asking, Engine
+from evenhand.execution.backbone_cache import AskedThrough
+from evenhand.execution.engines.lazy_model import LazyModel
+from evenhand.execution.engines.local import LocalEngine
+from evenhand.execution.evidence_writer import UNANSWERED, EvidenceParts, tied_answers, tied_scores
+from evenhand.execution.leakage import refuse_training_images
+from evenhand.execution.missing_images import check_images
+from evenhand.execution.options import AskOptions
+from evenhand.files.tables.write import write_table
+from evenhand.models.adapters.own_code import ObjectSource
+from evenhand.models.identity.source import ModelSource
+from evenhand.models.resolve import require
+
+Progress = Callable[[str, int, int], None]
+FOLDER = "evidence"
+_TEMPORARY = "answers.sqlite"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Evidence on disk and how it was made.
+
+    Attributes:
+        folder: Holds one folder of Parquet parts for each question.
+        unanswered: Samples without an answer.
+        facts: What the model says of itself.
+        account: For the manifest: what was asked, what was known, what it cost.
+        warnings: About images that are not there, and answers that prefer nothing.
+    """
+
+    folder: Path
+    unanswered: pl.DataFrame
+    facts: Mapping[str, Any]
+    account: dict[str, Any] = field(default_factory=dict)
+    warnings: Sequence[TableWarning] = ()
+
+    def tables(self, plan: Plan) -> dict[str, pl.LazyFrame]:
+        """The evidence of each question, lazy."""
+        return {
+            question.name: pl.scan_parquet(self.folder / question.name / "part-*.parquet")
+            for question in plan.questions
+        }
+
+
+def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, progress: Progress) -> Asked:
+    """Ask every question of a plan and write the evidence.
+
+    Args:
+        plan: Questions.
+        source: Who is asked.
+        folder: Where the run folder is built.
+        options: How to ask.
+        progress: Called with the question's name, rows done, and rows in all.
+
+    Raises:
+        UserError: The model cannot answer, or fails.
+    """
+    for question in plan.questions:
+        require(source, question.capability)
+    refuse_training_images(source, plan.questions)
+    if isinstance(source, TableSource):
+        return _from_tables(plan, source, folder / FOLDER)
+    warnings = check_images(plan.questions, allow_missing=options.allow_missing)
+    evidence = folder / FOLDER
+    through = AskedThrough.of(source)
+    with (
+        exits_are_errors(f"the model {source.uri!r}"),
+        _store(through.source, folder, options) as (store, unfit),
+        closing(LazyModel(through.source, store)) as model,
+    ):
+        engine = make_engine(model, options)
+        written, account = [], []
+        for question in plan.questions:
+            parts = EvidenceParts(evidence / question.name, question, partial(through.facts, model))
+            asking = Asking(
+                through.question(question),
+                store,
+                options.batch_size or BATCHES[question.capability],
+                through.sink(question, parts.write),
+                lambda done, total, name=question.name: progress(name, done, total),  # type: ignore[misc]
+            )
+            asking.run(engine)
+            if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
+                parts.write(0, 0, [])
+            written += parts.unanswered
+            warnings += tied_answers(question, parts.tied)
+            account.append(_account(question, asking, engine, len(parts.unanswered)))
+        unanswered = pl.DataFrame(written, schema=UNANSWERED)
+        _refuse_silence(plan, unanswered)
+        facts = through.facts(model)
+        usage = model.usage()
+        not_kept = unfit or (store.changes() if options.keep_answers else "")
+    _write_about(plan, unanswered, evidence)
+    how = {
+        "model": through.source.uri,
+        "questions": account,
+        "engine": options.engine,
+        "workers": options.n_workers(),
+    }
+    more = {"usage": usage, "not_kept": not_kept}
+    account_of = how | {name: value for name, value in more.items() if value}
+    return Asked(evidence, unanswered, facts, account_of, warnings)
+
+
+def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
+    """Who was asked about, and who has no answer."""
+    write_table(plan.annotations, evidence / "annotations" / "part-00000.parquet")
+    if len(unanswered):
+        write_table(unanswered, evidence / "unanswered" / "part-00000.parquet")
+
+
+def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
+    """Evidence from answers made elsewhere."""
+    without = [pl.DataFrame(schema=UNANSWERED)]
+    account: list[dict[str, Any]] = []
+    warnings: list[TableWarning] = []
+    for question in plan.questions:
+        answers, unanswered = source.evidence(question)
+        warnings += tied_answers(question, tied_scores(answers))
+        write_table(answers, evidence / question.name / "part-00000.parquet")
+        without.append(unanswered)
+        account.append(
+            {"question": question.name, "rows": len(question), "asked": 0, "unanswered": len(unanswered)}
+        )
+    everything = pl.concat(without)
+    _refuse_silence(plan, everything)
+    _write_about(plan, everything, evidence)
+    return Asked(evidence, everything, {}, {"questions": account, "engine": "table"}, warnings)
+
+
+@contextmanager
+def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[tuple[AnswerStore, str]]:
+    """The model's answers, and why they last for this run only although they were to be kept."""
+    why = source.not_kept() if options.keep_answers and isinstance(source, ObjectSource) else ""
+    lasting = options.keep_answers and not why
+    store = AnswerStore.of_model(source.identity()) if lasting else AnswerStore(folder / _TEMPORARY)
+    if why := why or store.changes():
+        store.close()
+        store = AnswerStore(folder / _TEMPORARY)
+    try:
+        yield store, why
+    finally:
+        store.close()
+        for leftover in folder.glob(f"{_TEMPORARY}*"):
+            leftover.unlink()
+
+
+def make_engine(model: LazyModel, options: AskOptions) -> Engine:
+    """Who answers batches."""
+    if options.engine == "ray":
+        from evenhand.execution.engines.ray import RayEngine
+
+        return RayEngine(model, options.n_workers(), options.address, options.load_options())
+    return LocalEngine(model, options.n_workers())
+
+
+def _account(question: Question, asking: Asking, engine: Engine, unanswered: int) -> dict[str, Any]:
+    account: dict[str, Any] = {
+        "question": question.name,
+        "capability": question.capability,
+        "rows": len(question),
+        "asked": asking.asked,
+        "reused": asking.reused.total(),
+        "batch": asking.batch,
+        "unanswered": unanswered,
+    }
+    if asking.reused:
+        account["reused_of"] = dict(sorted(asking.reused.items()))
+    halved = getattr(engine, "halved", {}).get(question.name)
+    return account | ({"halved_to": halved} if halved else {})
+
+
+def _refuse_silence(plan: Plan, unanswered: pl.DataFrame) -> None:
+    """A question without a single answer is a mistake to mend, not a finding."""
+    for question in plan.questions:
+        missing = unanswered.filter(pl.col("question") == question.name)
+        if len(question) and len(missing) == len(question):
+            reason, detail = missing.select("reason", "detail").row(0)
+            detail = f" ({detail})" if detail else ""
+            raise UserError(
+                f"not one of {len(question)} samples was answered; the first, {missing['sample'][0]!r}: "
+                f"{reason}{detail}"
+            )

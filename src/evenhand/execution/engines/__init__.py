@@ -1,0 +1,1 @@
+"""Where models run: in this process, ahead of time, or on Ray."""

@@ -1,0 +1,89 @@
+"""A model that is loaded when a question needs it, and not where its answers are all known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.core.capabilities import CAPABILITIES, capabilities_of
+from evenhand.core.errors import UserError
+from evenhand.execution.answering.answer_cache import AnswerStore
+from evenhand.models.adapters.own_code import ObjectSource, check_labels
+from evenhand.models.identity.source import ModelSource
+
+_FACTS = ("labels", "wordnet_ids", "logit_scale", "logit_bias", "link")
+
+
+class LazyModel:
+    """A model source with the store that remembers what the model said of itself.
+
+    Args:
+        source: What the model URI stands for.
+        store: Where its answers and facts are kept.
+    """
+
+    def __init__(self, source: ModelSource, store: AnswerStore) -> None:
+        self.source, self._store = source, store
+        self._loaded: Any = None
+
+    def load(self) -> Any:
+        """The model, loaded once; its facts are kept.
+
+        Raises:
+            UserError: It lacks a capability that its adapter promises, or its labels are no texts.
+        """
+        if self._loaded is None:
+            loaded = self.source.load()
+            missing = set(self.source.capabilities()) - set(capabilities_of(loaded))
+            if missing:
+                names = ", ".join(CAPABILITIES[name].__name__ for name in sorted(missing))
+                raise UserError(f"{self.source.uri!r} promises {names}, but lacks the methods")
+            if "classifies_images" in self.source.capabilities():
+                check_labels(loaded.labels, self.source.uri, distinct=isinstance(self.source, ObjectSource))
+            self.remember(facts_of(loaded))
+            self._loaded = loaded
+        return self._loaded
+
+    def remember(self, facts: Mapping[str, Any]) -> None:
+        """Keep what the model says of itself."""
+        self._store.put_facts(facts)
+
+    def note_changes(self, how: str) -> None:
+        """Keep that the model became another one by being asked, before any of those answers is kept."""
+        if not self._store.changes():
+            self._store.put_changes(how)
+
+    def facts(self) -> Mapping[str, Any]:
+        """Labels, logit scale and the like; the model is loaded only if they are not known."""
+        known = self._store.facts()
+        if not known:
+            self.load()
+            known = self._store.facts()
+        return known
+
+    def close(self) -> None:
+        """Let go of connections, where the model holds any; an object of the user's is left as it is."""
+        if hasattr(self._loaded, "close") and not isinstance(self.source, ObjectSource):
+            self._loaded.close()
+
+    def usage(self) -> Mapping[str, Any]:
+        """What asking cost (tokens, requests, money), where the model counts it and was asked."""
+        return dict(self._loaded.usage()) if hasattr(self._loaded, "usage") else {}
+
+
+def facts_of(model: Any) -> dict[str, Any]:
+    """What later steps need to know of a model without loading it."""
+    facts: dict[str, Any] = {"capabilities": list(capabilities_of(model))}
+    for name in _FACTS:
+        value = getattr(model, name, None)
+        if value is not None:
+            facts[name] = _plain(value)
+    return facts
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "__len__"):
+        return [str(one) for one in value]
+    return float(value)

@@ -1,0 +1,56 @@
+"""Answers in this process: one model, threads that read images ahead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.requests import Question
+from evenhand.execution.answering.answer_cache import Answer
+from evenhand.execution.answering.batches import Answering
+from evenhand.execution.answering.requests import ToAsk
+from evenhand.execution.engines.lazy_model import LazyModel
+from evenhand.execution.engines.prefetch import with_images
+from evenhand.models.adapters.own_code import watched
+
+
+@dataclass(eq=False)
+class LocalEngine:
+    """Asks batches in order; the model is loaded when the first one comes.
+
+    Attributes:
+        model: Not loaded yet, maybe.
+        workers: Threads that read and prepare images.
+        halved: Question to the rows that fit in memory at once, where it had to be halved.
+    """
+
+    model: LazyModel
+    workers: int
+    halved: dict[str, int] = field(default_factory=dict, init=False)
+
+    def answer(
+        self, question: Question, batches: Iterable[ToAsk]
+    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
+        """Each batch with its answers, in the order given."""
+        coming = iter(batches)
+        first = next(coming, None)
+        if first is None:
+            return
+        model: Any = self.model.load()
+        answering = Answering(model, question)
+        marked = ((to_ask, list(to_ask.readable)) for to_ask in _chain(first, coming))
+        with closing(with_images(question, model, marked, self.workers)) as ready:
+            for place, (to_ask, batch, failed) in enumerate(ready):
+                answers: dict[int, Answer] = dict(failed)
+                with nullcontext() if place else watched(self.model.source, self.model.note_changes):
+                    answers.update(zip(batch.rows, answering.ask(batch), strict=True))
+                if answering.halved:
+                    self.halved[question.name] = answering.piece
+                yield to_ask, answers
+
+
+def _chain(first: ToAsk, rest: Iterable[ToAsk]) -> Iterator[ToAsk]:
+    yield first
+    yield from rest

@@ -1,0 +1,129 @@
+"""Read and prepare the images of the next batches in threads, while the model looks at this one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evenhand.core.capabilities import NotAnswered, PreparesImages
+from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.requests import ImageSource, Question, UnreadableImage
+from evenhand.execution.answering.batches import Batch, is_out_of_memory
+from evenhand.execution.engines.memory import reuse_freed_memory
+
+AHEAD = 2  # batches whose images are read while another is asked about, more if they are small:
+_PREPARED = 8  # images whose preparation is remembered, where one stands in many rows
+IMAGES_AHEAD = 32  # so many images, so that readers need not wait while answers are written
+T = TypeVar("T")
+
+
+def load(images: ImageSource, row: int, prepare: Callable[[Any], Any] | None) -> Any:
+    """One image as the model takes it, or why there is none.
+
+    Raises:
+        EvenhandError: There is no room for it, or what the model's own code says to the user.
+    """
+    try:
+        pixels = images.load(row)
+        return np.require(pixels, requirements="W") if prepare is None else _prepared(pixels, prepare)
+    except UnreadableImage as problem:
+        return _unreadable(images, row, problem)
+    except MemoryError as problem:
+        raise UserError(
+            "memory does not hold the images that are read ahead; give a smaller --batch-size or fewer "
+            "--workers; what was answered is kept"
+        ) from problem
+
+
+class _Once:
+    """Prepares the last images once each, for a source that gives the same pixels for many rows."""
+
+    def __init__(self, prepare: Callable[[Any], Any]) -> None:
+        self._prepare, self._lock = prepare, threading.Lock()
+        self._made: OrderedDict[int, tuple[Any, Any]] = OrderedDict()  # pixels are held, so ids stay theirs
+
+    def __call__(self, pixels: Any) -> Any:
+        with self._lock:
+            known = self._made.get(id(pixels))
+        if known is not None:
+            return known[1]
+        made = self._prepare(pixels)
+        with self._lock:
+            self._made[id(pixels)] = (pixels, made)
+            while len(self._made) > _PREPARED:
+                self._made.popitem(last=False)
+        return made
+
+
+def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
+    try:
+        return prepare(pixels)
+    except (EvenhandError, UnreadableImage):
+        raise
+    except Exception as problem:
+        if is_out_of_memory(problem):
+            raise MemoryError from problem
+        shape = "x".join(map(str, pixels.shape))
+        told = one_line(f"{shape}: {type(problem).__name__}: {problem}")
+        # a missing file or library may be there next time; a size that does not fit stays what it is
+        elsewhere = isinstance(problem, OSError | ImportError | NameError | AttributeError)
+        return NotAnswered("could not be prepared", told, temporary=elsewhere)
+
+
+def _unreadable(images: ImageSource, row: int, problem: UnreadableImage) -> NotAnswered:
+    """A file that changed or went away since it was hashed says nothing about the content of that hash."""
+    if problem.temporary:
+        return NotAnswered(problem.reason, problem.detail, temporary=True)
+    try:
+        images.digest(row)
+    except UnreadableImage:
+        return NotAnswered(problem.reason, problem.detail, temporary=True)
+    return NotAnswered(problem.reason, problem.detail)
+
+
+def with_images(
+    question: Question,
+    model: Any,
+    batches: Iterable[tuple[T, list[int]]],
+    workers: int,
+) -> Generator[tuple[T, Batch, dict[int, NotAnswered]], None, None]:
+    """Each batch with its images, in the order given, and the rows that have none.
+
+    Args:
+        question: Whose images are read.
+        model: Its ``prepare`` is used where it has one.
+        batches: A mark and the rows of each batch.
+        workers: Threads.
+    """
+    if question.images is None:
+        for mark, rows in batches:
+            yield mark, Batch(rows), {}
+        return
+    reuse_freed_memory()
+    prepare: Callable[[Any], Any] | None = model.prepare if isinstance(model, PreparesImages) else None
+    if prepare is not None and getattr(question.images, "repeats", False):
+        prepare = _Once(prepare)
+    waiting: deque[tuple[T, list[int], list[Future[Any]]]] = deque()
+    pool = ThreadPoolExecutor(workers, "images")
+    try:
+        for mark, rows in batches:
+            waiting.append((mark, rows, [pool.submit(load, question.images, row, prepare) for row in rows]))
+            if len(waiting) > max(AHEAD, IMAGES_AHEAD // max(1, len(rows))):
+                yield _ready(*waiting.popleft())
+        while waiting:
+            yield _ready(*waiting.popleft())
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _ready(mark: T, rows: list[int], futures: list[Future[Any]]) -> tuple[T, Batch, dict[int, NotAnswered]]:
+    wait(futures)  # woken once for a batch, not once for each of its images
+    loaded = [future.result() for future in futures]
+    failed = {row: one for row, one in zip(rows, loaded, strict=True) if isinstance(one, NotAnswered)}
+    kept = [(row, one) for row, one in zip(rows, loaded, strict=True) if row not in failed]
+    return mark, Batch([row for row, _ in kept], [one for _, one in kept]), failed

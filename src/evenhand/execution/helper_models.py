@@ -1,0 +1,48 @@
+"""Further models that a benchmark asks about what the audited model said; their answers are kept like all."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Plan
+from evenhand.core.requests import Question
+from evenhand.execution.collect import Progress, ask_all
+from evenhand.execution.options import AskOptions
+from evenhand.models.resolve import resolve
+
+
+@dataclass(frozen=True, eq=False)
+class FurtherModels:
+    """Asks a model that is named by a URI.
+
+    Attributes:
+        options: How it is loaded and asked.
+        progress: Called with the question's name, rows done, and rows in all.
+        asked: Who was asked, and how, for the manifest.
+    """
+
+    options: AskOptions
+    progress: Progress
+    asked: list[dict[str, Any]] = field(default_factory=list, init=False)
+
+    def __call__(self, model: str, question: Question) -> pl.DataFrame:
+        """The evidence of a question; samples without an answer are left out.
+
+        Args:
+            model: A model URI.
+            question: What is asked, of texts only.
+
+        Raises:
+            UserError: There is no such model, it cannot answer such questions, or it answers not one.
+        """
+        source = resolve(model, self.options.load_options())
+        plan = Plan(pl.DataFrame({"sample": list(question.samples)}), [question])
+        with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
+            asked = ask_all(plan, source, Path(folder), self.options, self.progress)
+            self.asked.append(asked.account)
+            return asked.tables(plan)[question.name].collect()

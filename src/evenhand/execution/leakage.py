@@ -1,0 +1,100 @@
+"""No model is measured on images that it was fitted on: they are told by the hashes of their contents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.requests import Question, UnreadableImage
+from evenhand.files.images.chained import ChainedImages
+from evenhand.files.images.cropped import ChosenImages, CroppedImages
+from evenhand.models.identity.source import ModelSource
+
+_AT_ONCE = 4_096
+
+
+def refuse_training_images(source: ModelSource, questions: Sequence[Question]) -> None:
+    """Refuse to ask an adapted model about images that it was adapted on.
+
+    A crop counts as the image that it was cut from. Models that were not adapted here pass.
+
+    Args:
+        source: Who will be asked.
+        questions: What about.
+
+    Raises:
+        InputError: Says how many images, and which.
+    """
+    if not hasattr(source, "training_hashes"):
+        return
+    seen: set[str] = source.training_hashes()
+    if not seen:
+        return
+    for question in questions:
+        if question.images is None:
+            continue
+        common = {digest: place for digest, place in hashes_of(question.images) if digest in seen}
+        if common:
+            first = question.samples[min(common.values())] if len(question) == len(question.images) else ""
+            such = f", such as {one_line(first)!r}" if first else ""
+            raise InputError(
+                f"{source.uri!r} was fitted on {len(common):,} of these images{such}, and what it says about "
+                "them shows nothing; leave them out of --data, or adapt the model again with "
+                "--evaluation on these images"
+            )
+
+
+def hashes_of(images: Any) -> Iterator[tuple[str, int]]:
+    """Content hash and position of every readable image; of crops, also that of the whole image."""
+    if isinstance(images, ChainedImages):
+        start = 0
+        for source in images.sources:
+            yield from ((digest, start + place) for digest, place in hashes_of(source))
+            start += len(source)
+        return
+    for start in range(0, len(images), _AT_ONCE):
+        for place, digest in enumerate(_digests(images, start, min(start + _AT_ONCE, len(images))), start):
+            if isinstance(digest, str):
+                yield digest, place
+    if isinstance(images, CroppedImages):
+        chosen, places = np.unique(images.chosen, return_index=True)
+        for digest, place in hashes_of(ChosenImages(images.source, chosen)):
+            yield digest, int(places[place])
+
+
+def _digests(images: Any, start: int, stop: int) -> Sequence[str | UnreadableImage]:
+    if hasattr(images, "digests"):
+        found: Sequence[str | UnreadableImage] = images.digests(start, stop)
+        return found
+    listed: list[str | UnreadableImage] = []
+    for place in range(start, stop):
+        try:
+            listed.append(str(images.digest(place)))
+        except UnreadableImage as problem:
+            listed.append(problem)
+    return listed
+
+
+def refuse_evaluation_images(
+    samples: Sequence[str], digests: Sequence[str], evaluation: Collection[str], where: str
+) -> None:
+    """Refuse to fit on images that will be measured on.
+
+    Args:
+        samples: Ids of the training images.
+        digests: Their content hashes.
+        evaluation: Content hashes of the others.
+        where: What the others are called.
+
+    Raises:
+        InputError: Says how many images, and which.
+    """
+    common = [sample for sample, digest in zip(samples, digests, strict=True) if digest in evaluation]
+    if common:
+        raise InputError(
+            f"{len(common):,} of {len(samples):,} training images are in --evaluation {where!r} too, such as "
+            f"{one_line(common[0])!r}; a model is not fitted on what it is measured on: take them out of one"
+        )

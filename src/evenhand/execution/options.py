@@ -1,0 +1,68 @@
+"""How questions are asked: everything that changes speed and place, not what is asked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.models.identity.source import ImageOptions, LoadOptions
+
+ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class AskOptions:
+    """How a run asks.
+
+    Attributes:
+        device: ``auto``, ``cuda``, ``cuda:1``, ``mps`` or ``cpu``.
+        dtype: ``float32``, ``bfloat16`` or ``float16``.
+        trust_remote_code: Let a model's repository run code of its own.
+        batch_size: Samples asked about at once; None: by capability. Halved when memory runs out.
+        workers: Threads that read images (local), or processes that each hold the model (ray);
+            None: the number of cores, at most 8, or 1 process.
+        engine: ``local`` or ``ray``.
+        address: Of a Ray cluster; None: one on this machine.
+        keep_answers: Keep answers in ``$EVENHAND_HOME/answers`` for later runs, and use those kept.
+        allow_missing: Go on where more than 5 % of the samples have no image file.
+    """
+
+    device: str = "auto"
+    dtype: str = "float32"
+    trust_remote_code: bool = False
+    batch_size: int | None = None
+    workers: int | None = None
+    engine: str = "local"
+    address: str | None = None
+    keep_answers: bool = True
+    allow_missing: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("engine", self.engine, ENGINES)
+        for name in ("batch_size", "workers"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ParameterError(f"{name}={value} is not possible; give 1 or more")
+
+    def load_options(self) -> LoadOptions:
+        """What adapters need to know."""
+        return LoadOptions(self.device, self.dtype, self.trust_remote_code)
+
+    def image_options(
+        self, *, steps: int | None = None, guidance: float | None = None, size: int | None = None
+    ) -> LoadOptions:
+        """What adapters need to know that are asked for images.
+
+        Args:
+            steps: Denoising steps; None: the model's own.
+            guidance: How strongly the prompt steers; None: the model's own.
+            size: Height and width in pixels; None: the model's own.
+        """
+        return replace(self.load_options(), images=ImageOptions(steps, guidance, size))
+
+    def n_workers(self) -> int:
+        """Workers, the default resolved."""
+        if self.workers is not None:
+            return self.workers
+        return 1 if self.engine == "ray" else min(len(os.sched_getaffinity(0)), 8)

@@ -1,0 +1,1 @@
+"""Downloads from addresses, with checksums and limits."""

@@ -1,0 +1,368 @@
+"""Fill a folder with the images behind a list of URLs, so that nothing is lost and everything is listed.
+
+What was fetched is remembered with its sha256: it is not asked for again, and what a URL gives later is
+compared with it. Files that lay in the folder before are not written over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.atomic import write_bytes
+from evenhand.files.download.addresses import Failed
+from evenhand.files.download.manifest import ImageManifest, Record, forget, stand_ins
+from evenhand.files.download.web import Limits, Reply, Web
+from evenhand.files.hashing import sha256_each
+from evenhand.files.images.decode import decode
+
+Progress = Callable[[int, int], None]
+
+SUFFIXES: tuple[str, ...] = (
+    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm",
+    ".pbm", ".pnm",
+)  # fmt: skip
+"""Endings of image files, in lower case."""
+
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,120}")
+_SIGNATURES = {b"\xff\xd8": ".jpg", b"\x89PNG": ".png", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}
+_TIFF = (b"II*\x00", b"MM\x00*")
+_DECODERS = 2  # images may be large when they are decoded
+
+
+@dataclass(frozen=True)
+class Link:
+    """An image to fetch.
+
+    Attributes:
+        id: What the file is called, without its ending.
+        url: Where it is.
+        skip: Why it is not to be asked for; empty if it is.
+    """
+
+    id: str
+    url: str
+    skip: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What became of one link this time.
+
+    Attributes:
+        id: Of the link.
+        action: ``kept`` (there already, not asked), ``found`` (a file of the user, not asked), ``fetched``,
+            ``same`` (asked again, unchanged), ``alive`` (asked, not there, not written), ``changed`` (another
+            than before; what was there is kept), ``replaced`` (as told), ``failed``, ``removed`` (by
+            hand, not asked) or ``skipped``.
+        record: What is now known of it.
+    """
+
+    id: str
+    action: str
+    record: Record
+
+
+@dataclass(frozen=True, eq=False)
+class Downloaded:
+    """What became of every link, in their order.
+
+    Attributes:
+        steps: One for each link.
+        stand_ins: Ids of images that look like placeholders, and why.
+    """
+
+    steps: Sequence[Step]
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def actions(self) -> Counter[str]:
+        """How many links each action was taken for."""
+        return Counter(step.action for step in self.steps)
+
+    @property
+    def troubles(self) -> Counter[str]:
+        """How many links failed for each reason."""
+        return Counter(step.record.reason for step in self.steps if step.action == "failed")
+
+
+def download(
+    links: Iterable[Link],
+    folder: Path,
+    *,
+    check: bool = False,
+    replace_changed: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Downloaded:
+    """Fetch images into a folder as ``<id>.<ending>``; what is there and as remembered is not asked for.
+
+    Not to be called from a running event loop. A process that is stopped or killed leaves whole files and a
+    manifest that knows them; the same call goes on where it was.
+
+    Args:
+        links: What to fetch; ids are unique.
+        folder: Made if missing; holds the images and ``manifest.jsonl``.
+        check: Ask for everything again and compare; no image is written.
+        replace_changed: Where a URL gives another image than before, take it.
+        limits: How long, how much, how often and how many at once.
+        progress: Called with the number of links done and of all.
+
+    Returns:
+        A step for every link, whatever happened to it.
+
+    Raises:
+        InputError: An id given twice or unfit for a file name; two files for one id; the folder is in use.
+    """
+    wanted = _checked(links)
+    manifest = ImageManifest(folder)
+    with manifest.writing():
+        work = _Work(manifest, check, replace_changed, limits or Limits())
+        steps = asyncio.run(work.all(wanted, progress or _silent))
+    return Downloaded(steps, stand_ins(step.record for step in steps))
+
+
+def fetch_file(urls: Sequence[str], target: Path, sha256: str, *, limits: Limits | None = None) -> bool:
+    """Fetch one file whose content is known, unless it is there.
+
+    Args:
+        urls: Where it is; the next one is asked where one does not know it (404).
+        target: Where to write it.
+        sha256: Of its content.
+        limits: As for ``download``.
+
+    Returns:
+        Whether it was fetched.
+
+    Raises:
+        InputError: Another file is at ``target``, the content is another one, or it cannot be had.
+    """
+    if target.exists():
+        if hashlib.sha256(target.read_bytes()).hexdigest() == sha256:
+            return False
+        raise InputError(f"{str(target)!r} is not the file of {urls[0]}: its sha256 differs; move it away")
+    try:
+        reply = asyncio.run(_first(urls, limits or Limits()))
+    except Failed as problem:
+        raise InputError(
+            f"{urls[0]} cannot be fetched: {one_line(problem)}; check the network and type it again, "
+            "or give a folder that has the files with --data DIR"
+        ) from problem
+    found = hashlib.sha256(reply.content).hexdigest()
+    if found != sha256:
+        raise InputError(
+            f"{reply.url} gives another file than expected (sha256 {found[:12]}..., not {sha256[:12]}...); "
+            "nothing was written; get the file elsewhere and give its folder with --data DIR"
+        )
+    write_bytes(target, reply.content)
+    return True
+
+
+def remove_images(folder: Path, ids: Sequence[str], known: Iterable[str] = ()) -> list[str]:
+    """Delete images by id, and remember not to fetch them again.
+
+    Nothing about the image stays in the manifest but its id and that it was removed.
+
+    Args:
+        folder: Where the images are.
+        ids: Of images that the folder or its manifest has, or that are known.
+        known: Further ids that exist, with or without an image.
+
+    Returns:
+        Names of the files that were deleted.
+
+    Raises:
+        UnknownName: There is no such image; then none is removed.
+    """
+    manifest, deleted = ImageManifest(folder), []
+    with manifest.writing():
+        files = files_by_id(folder)
+        possible = {*files, *manifest.records, *known}
+        for each in ids:
+            if each not in possible:
+                raise UnknownName("image", each, sorted(possible), f"images lie in {folder}")
+        for each in ids:
+            manifest.add(forget(manifest.records.get(each, Record(each, "removed")), _now()))
+            for name in files.get(each, []):
+                (folder / name).unlink()
+                deleted.append(name)
+    return deleted
+
+
+def files_by_id(folder: Path) -> dict[str, list[str]]:
+    """Image files of a folder by their name without the ending; several where the endings differ."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    if folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith("."):
+                found[path.stem].append(path.name)
+    return dict(found)
+
+
+class _Work:
+    """One call of ``download``."""
+
+    def __init__(self, manifest: ImageManifest, check: bool, replace_changed: bool, limits: Limits) -> None:
+        self.manifest, self.folder, self.limits = manifest, manifest.folder, limits
+        self.check, self.replace_changed = check, replace_changed and not check
+        self.files = {each: _only(names, self.folder) for each, names in files_by_id(self.folder).items()}
+
+    async def all(self, links: Sequence[Link], progress: Progress) -> list[Step]:
+        """A step for every link, in their order."""
+        self.decoding, done = asyncio.Semaphore(_DECODERS), 0
+        known = self._hashes([link.id for link in links])
+
+        async def one(web: Web, link: Link) -> Step:
+            nonlocal done
+            step = self._settled(link, known.get(link.id, "")) or await self._ask(web, link)
+            done += 1
+            progress(done, len(links))
+            return step
+
+        async with Web(self.limits) as web:
+            return await asyncio.gather(*(one(web, link) for link in links))
+
+    def _hashes(self, ids: Sequence[str]) -> dict[str, str]:
+        """The sha256 of the files that are there; empty where one cannot be read."""
+        there = [each for each in ids if each in self.files]
+        found = sha256_each([self.folder / self.files[each] for each in there])
+        return {
+            each: "" if isinstance(one, OSError) else one[0] for each, one in zip(there, found, strict=True)
+        }
+
+    def _settled(self, link: Link, sha256: str) -> Step | None:
+        """What needs no request."""
+        record = self.manifest.records.get(link.id)
+        if record is not None and record.status == "removed":
+            return Step(link.id, "removed", record)
+        if link.id in self.files and (record is None or record.sha256 != sha256 or not record.sha256):
+            step = self._keep(link, sha256)
+            if step.action == "failed" or not self.check:
+                return step
+        if link.skip:
+            return self._note(link, "skipped", Record(link.id, "skipped", link.url, reason=link.skip))
+        if record is None or link.id not in self.files or record.url != link.url or self.check:
+            return None
+        return None if record.status == "changed" and self.replace_changed else Step(link.id, "kept", record)
+
+    def _keep(self, link: Link, sha256: str) -> Step:
+        """A file that was not fetched here: the user's, or one whose record a kill cut off."""
+        name = self.files[link.id]
+        before = self.manifest.records.get(link.id)
+        reason = "not the file that was fetched" if before is not None and before.sha256 else ""
+        record = Record(link.id, "found", link.url, file=name, sha256=sha256, reason=reason)
+        try:
+            content = (self.folder / name).read_bytes()
+            record = replace(record, size=len(content), **_shape(content))
+        except (OSError, UnreadableImage) as problem:
+            reason = problem.reason if isinstance(problem, UnreadableImage) else "cannot be read"
+            record = replace(record, status="failed", reason=reason, detail=one_line(problem))
+        return self._note(link, record.status, record)
+
+    async def _ask(self, web: Web, link: Link) -> Step:
+        """Ask for an image and compare it with what is known."""
+        before = self.manifest.records.get(link.id) or Record(link.id, "failed")
+        # another version of the list may name another URL; what is there came from the one before
+        url = before.url if before.sha256 else link.url
+        try:
+            reply = await web.get(link.url)
+            async with self.decoding:
+                shape = await asyncio.to_thread(_shape, reply.content)
+        except (Failed, UnreadableImage) as problem:
+            detail = one_line(problem.detail)
+            failed = replace(before, status="failed", url=url, reason=problem.reason, detail=detail)
+            return self._note(link, "failed", replace(failed, seen_sha256=""))
+        sha256 = hashlib.sha256(reply.content).hexdigest()
+        if before.sha256 == sha256 and link.id in self.files:
+            return self._note(link, "same", _fine(before, link, reply))
+        other = bool(before.sha256) and before.sha256 != sha256
+        if other and not self.replace_changed:
+            reason = "another image than before" if url == link.url else "another URL than before"
+            changed = replace(before, status="changed", seen_sha256=sha256, reason=reason, detail=reply.url)
+            return self._note(link, "changed", changed)
+        record = Record(link.id, "fetched", link.url, sha256=sha256, size=len(reply.content), **shape)
+        if self.check:
+            return Step(link.id, "alive", replace(_fine(record, link, reply), date=_now()))
+        record = replace(record, file=self._write(link.id, reply.content))
+        return self._note(link, "replaced" if other else "fetched", _fine(record, link, reply))
+
+    def _write(self, id: str, content: bytes) -> str:
+        name = id + _suffix(content)
+        write_bytes(self.folder / name, content)
+        old = self.files.get(id)
+        if old is not None and old != name:
+            (self.folder / old).unlink()
+        self.files[id] = name
+        return name
+
+    def _note(self, link: Link, action: str, record: Record) -> Step:
+        record = replace(record, date=_now())
+        self.manifest.add(record)
+        return Step(link.id, action, record)
+
+
+def _fine(record: Record, link: Link, reply: Reply) -> Record:
+    """A record whose file is what the URL gives."""
+    fresh = replace(
+        record, status="fetched", url=link.url, final_url=reply.url, content_type=reply.content_type
+    )
+    return replace(fresh, reason="", detail="", seen_sha256="")
+
+
+def _shape(content: bytes) -> dict[str, Any]:
+    """What the manifest keeps of an image's pixels; raises UnreadableImage if it cannot be decoded."""
+    pixels = decode(content)
+    height, width = pixels.shape[:2]
+    return {"width": width, "height": height, "plain": bool((pixels == pixels[0, 0]).all())}
+
+
+def _suffix(content: bytes) -> str:
+    if content.startswith(_TIFF):
+        return ".tif"
+    return next((suffix for magic, suffix in _SIGNATURES.items() if content.startswith(magic)), ".ppm")
+
+
+def _checked(links: Iterable[Link]) -> list[Link]:
+    wanted = list(links)
+    for each, count in Counter(link.id for link in wanted).items():
+        if count > 1:
+            raise InputError(f"the id {each!r} is given {count} times; give each image an id of its own")
+        if not _SAFE_ID.fullmatch(each):
+            raise ParameterError(f"the id {each!r} cannot name a file; use letters, digits, '_', '-' and '.'")
+    return wanted
+
+
+def _only(names: Sequence[str], folder: Path) -> str:
+    if len(names) > 1:
+        shown = " and ".join(map(repr, names[:2]))
+        raise InputError(f"{str(folder)!r} has {shown} for one id; keep one of them and move the other away")
+    return names[0]
+
+
+async def _first(urls: Sequence[str], limits: Limits) -> Reply:
+    """The first reply of several places that should have the same file."""
+    async with Web(limits) as web:
+        for url in urls[:-1]:
+            try:
+                return await web.get(url)
+            except Failed as problem:
+                if problem.reason != "HTTP 404":
+                    raise
+        return await web.get(urls[-1])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _silent(done: int, all_: int) -> None:
+    """Nobody wants to know."""

@@ -1,0 +1,1 @@
+"""Images in folders, tar and zip files: found, decoded and cropped."""

@@ -1,0 +1,52 @@
+"""Several sources of images, one after the other, as one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from evenhand.core.capabilities import Pixels
+from evenhand.files.images.sources import Digests
+
+
+class ChainedImages:
+    """The images of several sources.
+
+    Args:
+        sources: Sources of images that have ``digests``.
+    """
+
+    def __init__(self, sources: Sequence[Any]) -> None:
+        self.sources = tuple(sources)
+        self.ends = tuple(accumulate(len(source) for source in self.sources))
+
+    def __len__(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+    def digest(self, index: int) -> str:
+        """As of the source that has the image."""
+        source, place = self._place(index)
+        return str(source.digest(place))
+
+    def digests(self, start: int, stop: int) -> Digests:
+        """As of the sources that have the images."""
+        found: Digests = []
+        for source, end in zip(self.sources, self.ends, strict=True):
+            first = end - len(source)
+            low, high = max(start, first), min(stop, end)
+            if low < high:
+                found += source.digests(low - first, high - first)
+        return found
+
+    def load(self, index: int) -> Pixels:
+        """As of the source that has the image."""
+        source, place = self._place(index)
+        pixels: Pixels = source.load(place)
+        return pixels
+
+    def _place(self, index: int) -> tuple[Any, int]:
+        number = bisect_right(self.ends, index)
+        source = self.sources[number]
+        return source, index - (self.ends[number] - len(source))

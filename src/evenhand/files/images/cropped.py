@@ -1,0 +1,220 @@
+"""Some images of a source, and boxes cut out of images, as sources of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.capabilities import Pixels
+from evenhand.core.errors import check_choice
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.images.decode import FORMATS
+from evenhand.files.images.sources import Digests
+
+SQUARES: tuple[str, ...] = ("code", "paper", "none")
+"""How a box that is far from square becomes one: as the code of the fairness indicators does it, as its paper
+says, or not at all."""
+
+FAR_FROM_SQUARE: float = 1.2
+"""From this ratio of the longer to the shorter side on, a box is cut to a square."""
+
+_KEPT = 2  # decoded images, as the boxes of one follow each other
+_SIDEWAYS = (5, 6, 7, 8)  # orientations in which height and width change places
+_ORIENTATION = 0x0112
+
+Box = tuple[int, int, int, int]
+
+
+def image_size(path: str) -> tuple[int, int]:
+    """Width and height of an image file, from its header, turned as the camera noted.
+
+    Args:
+        path: Of the file.
+
+    Raises:
+        UnreadableImage: There is no such file, or its header cannot be read.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            width, height = image.size
+            turned = image.getexif().get(_ORIENTATION) in _SIDEWAYS
+    except FileNotFoundError as problem:
+        raise UnreadableImage("no such file", path) from problem
+    except Exception as problem:  # decoders of damaged files raise whatever they stumble over
+        raise UnreadableImage("header that cannot be read", str(problem)) from problem
+    return (height, width) if turned else (width, height)
+
+
+def box_in_pixels(box: Sequence[float], width: int, height: int, square: str) -> Box:
+    """The pixels that a box cuts out of an image.
+
+    The box is rounded to whole pixels (halves to even, as Pillow does). Where its longer side is
+    ``FAR_FROM_SQUARE`` times the shorter one or more, it is cut to a square: of a tall box the top; of a wide
+    box the middle (``code``) or the left (``paper``, "from the top-left of the bounding box").
+
+    Args:
+        box: Left, top, right and bottom, as shares of the image's width and height.
+        width: Of the image.
+        height: Of the image.
+        square: One of ``SQUARES``.
+
+    Returns:
+        Left, top, right and bottom in pixels, the last two not included.
+
+    Raises:
+        ParameterError: No such way.
+    """
+    check_choice("crop", square, SQUARES)
+    left, right = (min(max(round(each * width), 0), width) for each in (box[0], box[2]))
+    top, bottom = (min(max(round(each * height), 0), height) for each in (box[1], box[3]))
+    wide, high = right - left, bottom - top
+    side = min(wide, high)
+    if square == "none" or side <= 0 or max(wide, high) / side < FAR_FROM_SQUARE:
+        return left, top, right, bottom
+    start = left + int((wide - side) / 2) if square == "code" and wide > high else left
+    return start, top, start + side, top + side
+
+
+class ChosenImages:
+    """Some images of a source, in any order; one may be chosen several times.
+
+    Args:
+        source: A source of images.
+        chosen: Their positions in the source, shape (N,).
+    """
+
+    def __init__(self, source: Any, chosen: Sequence[int] | npt.NDArray[np.int64]) -> None:
+        self.source = source
+        self.chosen: npt.NDArray[np.int64] = np.asarray(chosen, dtype=np.int64).reshape(-1)
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def digest(self, index: int) -> str:
+        """As of the source."""
+        return str(self.source.digest(int(self.chosen[index])))
+
+    def digests(self, start: int, stop: int) -> Digests:
+        """As of the source; what lies together there is asked for at once."""
+        wanted = self.chosen[start:stop]
+        if not len(wanted):
+            return []
+        places, inverse = np.unique(wanted, return_inverse=True)
+        breaks = [0, *(np.flatnonzero(np.diff(places) > 1) + 1).tolist(), len(places)]
+        found: Digests = []
+        for first, last in pairwise(breaks):
+            found += self._of_source(int(places[first]), int(places[last - 1]) + 1)
+        return [found[each] for each in inverse.tolist()]
+
+    def absent(self) -> dict[int, str]:
+        """As of the source; none where it does not lie in files."""
+        found: dict[int, str] = getattr(self.source, "absent", dict)()
+        return {index: found[each] for index, each in enumerate(self.chosen.tolist()) if each in found}
+
+    def load(self, index: int) -> Pixels:
+        """As of the source."""
+        pixels: Pixels = self.source.load(int(self.chosen[index]))
+        return pixels
+
+    def _of_source(self, start: int, stop: int) -> Digests:
+        if hasattr(self.source, "digests"):
+            found: Digests = self.source.digests(start, stop)
+            return found
+        return [_digest(self.source, index) for index in range(start, stop)]
+
+
+class CroppedImages(ChosenImages):
+    """Boxes cut out of the images of a source.
+
+    Boxes of one image that follow each other decode it once.
+
+    Args:
+        source: A source of images.
+        chosen: For each box the position of its image, shape (N,).
+        boxes: Left, top, right and bottom as shares of the image's width and height, shape (N, 4).
+        square: What becomes of boxes far from square, one of ``SQUARES``.
+
+    Raises:
+        ParameterError: No such way.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        chosen: Sequence[int] | npt.NDArray[np.int64],
+        boxes: Sequence[Sequence[float]] | npt.NDArray[np.float64],
+        square: str = "code",
+    ) -> None:
+        check_choice("crop", square, SQUARES)
+        super().__init__(source, chosen)
+        self.boxes: npt.NDArray[np.float64] = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
+        self.square = square
+        self._open()
+
+    def _open(self) -> None:
+        self._lock = threading.Lock()
+        self._decoded: OrderedDict[int, Pixels] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+    def digest(self, index: int) -> str:
+        """Of the image and the box."""
+        return self._with_box(super().digest(index), index)
+
+    def digests(self, start: int, stop: int) -> Digests:
+        """Of images and boxes; in place of one, what is wrong with the image."""
+        found = super().digests(start, stop)
+        return [
+            each if isinstance(each, UnreadableImage) else self._with_box(each, index)
+            for index, each in enumerate(found, start)
+        ]
+
+    def load(self, index: int) -> Pixels:
+        """The pixels in the box, uint8 RGB, shape (H, W, 3).
+
+        Raises:
+            UnreadableImage: The image cannot be read, or the box is less than a pixel.
+        """
+        image = self._image(int(self.chosen[index]))
+        height, width = image.shape[:2]
+        left, top, right, bottom = box_in_pixels(self.boxes[index].tolist(), width, height, self.square)
+        if right <= left or bottom <= top:
+            raise UnreadableImage("box of less than a pixel", f"{self.boxes[index].tolist()}")
+        return np.ascontiguousarray(image[top:bottom, left:right])
+
+    def _image(self, place: int) -> Pixels:
+        with self._lock:
+            known = self._decoded.get(place)
+        if known is not None:
+            return known
+        pixels: Pixels = self.source.load(place)
+        with self._lock:
+            self._decoded[place] = pixels
+            while len(self._decoded) > _KEPT:
+                self._decoded.popitem(last=False)
+        return pixels
+
+    def _with_box(self, digest: str, index: int) -> str:
+        box = ",".join(each.hex() for each in self.boxes[index].tolist())
+        return hashlib.sha256(f"{digest}|crop|{self.square}|{box}".encode()).hexdigest()
+
+
+def _digest(source: Any, index: int) -> str | UnreadableImage:
+    try:
+        return str(source.digest(index))
+    except UnreadableImage as problem:
+        return problem

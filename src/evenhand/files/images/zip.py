@@ -1,0 +1,180 @@
+"""Zip files read in place: members are listed once, judged, and read by offset, never extracted."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.requests import UnreadableImage
+from evenhand.files.images.decode import MAX_BYTES
+from evenhand.files.images.sources import EncodedImages
+
+MAX_MEMBERS: int = 1_000_000
+"""Zip files with more members are refused."""
+
+MAX_RATIO: int = 200
+"""Members that shrank more than so many times are refused from ``LARGE`` bytes on: images do not."""
+
+LARGE: int = 32 * 2**20
+"""Bytes of a member below which any compression is plausible, such as that of a white page."""
+
+_HEADER = struct.Struct("<4s22xHH")  # of a member: signature, lengths of its name and of its extra field
+_SIGNATURE = b"PK\x03\x04"
+_ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True, slots=True)
+class ZipMember:
+    """A regular file inside a zip file.
+
+    Attributes:
+        name: As it stands there, with ``/``; it leads nowhere outside. Nothing is ever written under it.
+        offset: Where its header starts.
+        packed: How many bytes it takes there.
+        size: How many bytes it has.
+        crc: Their CRC-32.
+        deflated: Whether they are compressed.
+    """
+
+    name: str
+    offset: int
+    packed: int
+    size: int
+    crc: int
+    deflated: bool
+
+
+def zip_members(path: str | Path) -> list[ZipMember]:
+    """The regular files in a zip file, in their order; the whole file is refused if one of them is unsafe.
+
+    Args:
+        path: Of the zip file.
+
+    Raises:
+        InputError: No such file, not a whole zip file, a name that leads outside (``../``, absolute), a
+            link, an encrypted member, a compression other than deflate, more than can be honest.
+    """
+    place = Path(path)
+    try:
+        with zipfile.ZipFile(place) as archive:
+            entries = archive.infolist()
+        size = place.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(place)!r}; check the path") from None
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as problem:
+        raise InputError(
+            f"{str(place)!r} is not a whole zip file: {one_line(problem)}; fetch it again"
+        ) from problem
+    if any(not 0 <= entry.header_offset < size for entry in entries):
+        raise InputError(
+            f"{str(place)!r} is not a whole zip file: it lacks members that it lists; fetch it again"
+        )
+    if len(entries) > MAX_MEMBERS:
+        raise _unsafe(place, f"it has {len(entries):,} members, more than {MAX_MEMBERS:,}")
+    for entry in entries:
+        fault = _fault(entry)
+        if fault:
+            raise _unsafe(place, f"its member {one_line(entry.orig_filename)[:100]!r} {fault}")
+    if sum(entry.compress_size for entry in entries) > size:
+        raise _unsafe(place, "its members lie over each other")
+    return [_member(entry) for entry in entries if not entry.is_dir()]
+
+
+def read_zip_member(path: str | Path, member: ZipMember) -> bytes:
+    """The bytes of a member, checked by their length and CRC.
+
+    Args:
+        path: Of the zip file.
+        member: As ``zip_members`` lists it.
+
+    Raises:
+        OSError: The file cannot be read.
+        UnreadableImage: It is too large, damaged, or not what the list says.
+    """
+    if member.size > MAX_BYTES:
+        raise UnreadableImage("too many bytes", f"{member.size:,}, more than {MAX_BYTES:,}")
+    with open(path, "rb") as stream:
+        stream.seek(member.offset)
+        header = stream.read(_HEADER.size)
+        if len(header) < _HEADER.size or not header.startswith(_SIGNATURE):
+            raise UnreadableImage("damaged zip file", f"no member starts at byte {member.offset:,}")
+        _, name, extra = _HEADER.unpack(header)
+        stream.seek(name + extra, os.SEEK_CUR)
+        content = stream.read(member.packed)
+    if member.deflated:
+        content = _inflate(content, member.size)
+    if len(content) != member.size or zlib.crc32(content) != member.crc:
+        raise UnreadableImage("damaged zip file", f"{member.name} is not as the list of members says")
+    return content
+
+
+class ZipImages(EncodedImages):
+    """Images that are members of zip files.
+
+    Args:
+        zips: The zip files.
+        images: For each image the number of its zip file and the member.
+    """
+
+    def __init__(self, zips: Sequence[str | Path], images: Sequence[tuple[int, ZipMember]]) -> None:
+        self.zips = tuple(os.path.abspath(path) for path in zips)
+        self.images = tuple(images)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def _read(self, index: int) -> bytes:
+        number, member = self.images[index]
+        try:
+            return read_zip_member(self.zips[number], member)
+        except OSError as problem:
+            reason = "no such file" if isinstance(problem, FileNotFoundError) else "cannot be read"
+            raise UnreadableImage(reason, one_line(problem)) from problem
+
+
+def _fault(entry: zipfile.ZipInfo) -> str:
+    """Why a member must not be trusted; empty if it may."""
+    name = entry.orig_filename.replace("\\", "/")  # as others write it; the library changes names on reading
+    if name.startswith("/") or _DRIVE.match(name) or ".." in name.split("/") or "\x00" in name:
+        return "has a name that leads outside of the folder it would be unpacked to"
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "is a link"
+    if entry.flag_bits & _ENCRYPTED:
+        return "is encrypted; unpack the file with its password, and give the folder"
+    if entry.compress_type not in _METHODS:
+        return f"is compressed by method {entry.compress_type}, not deflate; pack the file again"
+    bomb = entry.file_size > LARGE and entry.file_size > MAX_RATIO * max(1, entry.compress_size)
+    return f"claims {entry.file_size:,} bytes out of {entry.compress_size:,}" if bomb else ""
+
+
+def _unsafe(place: Path, cause: str) -> InputError:
+    return InputError(f"{str(place)!r} is refused: {cause}; nothing of it was read")
+
+
+def _member(entry: zipfile.ZipInfo) -> ZipMember:
+    return ZipMember(
+        entry.filename.replace("\\", "/"),
+        entry.header_offset,
+        entry.compress_size,
+        entry.file_size,
+        entry.CRC,
+        entry.compress_type == zipfile.ZIP_DEFLATED,
+    )
+
+
+def _inflate(content: bytes, size: int) -> bytes:
+    """At most one byte more than a member may have, so that a wrong size is seen and costs nothing."""
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, size + 1)
+    except zlib.error as problem:
+        raise UnreadableImage("damaged zip file", one_line(problem)) from problem

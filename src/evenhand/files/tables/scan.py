@@ -1,0 +1,261 @@
+"""Tables on disk or in the cloud, as lazy scans; every failure becomes one clear line."""
+
+from __future__ import annotations
+
+import glob
+import json
+import re
+import shlex
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.files.hashing import sha256_file, sha256_text
+from evenhand.files.tables.text import COMPRESSIONS, LINES, SEPARATED, check_text, format_of, refuse_pipe
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where rows came from: never a copy of them.
+
+    Attributes:
+        path: As the user gave it.
+        size: Bytes of all files, None in the cloud.
+        sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
+        files: The local files.
+    """
+
+    path: str
+    size: int | None
+    sha256: str | None
+    files: tuple[Path, ...] = ()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the format writes numbers as text, so that 97 may stand there as 97.0."""
+        return format_of(self.path) in SEPARATED
+
+
+def _remote(path: str | list[str]) -> bool:
+    """Globs of local files are resolved here; those of the cloud by Polars."""
+    return isinstance(path, str)
+
+
+_READERS: dict[str, Callable[..., pl.LazyFrame]] = {
+    ".csv": lambda path: pl.scan_csv(path, infer_schema=False, glob=_remote(path)),  # labels are text
+    ".tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t", glob=_remote(path)),
+    ".parquet": lambda path: pl.scan_parquet(path, glob=_remote(path)),
+    ".pq": lambda path: pl.scan_parquet(path, glob=_remote(path)),
+    ".jsonl": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
+    ".ndjson": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
+    ".arrow": pl.scan_ipc,
+    ".ipc": pl.scan_ipc,
+    ".feather": pl.scan_ipc,
+}
+_KNOWN = (*_READERS, *(text + packed for text in SEPARATED + LINES for packed in COMPRESSIONS))
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_HEADER = 1 << 20  # bytes of a first line that are looked at
+
+
+def is_table(name: str | Path) -> bool:
+    """Whether a name says a format that is read."""
+    return format_of(name) in _READERS
+
+
+def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
+    """A lazy frame over a file, a glob, a folder of Parquet, or a cloud address, and its local files.
+
+    Raises:
+        InputError: Nothing there, nothing in it, a format that is not read, or a text whose columns are
+            separated by something else than its name says.
+    """
+    text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
+    if "://" in text:
+        return _reader(text)(text), []
+    refuse_pipe(Path(text))
+    files = _local_files(text)
+    if Path(text).is_dir():
+        return pl.scan_parquet(f"{text}/**/*.parquet", hive_partitioning=True), files
+    if all(file.stat().st_size == 0 for file in files):
+        raise InputError(f"{text!r} is empty; give a table with a header and rows")
+    reader = _reader(str(files[0]))
+    for file in files:
+        check_text(file)
+    _check_separator(files[0])
+    return reader([str(file) for file in files]), files
+
+
+def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
+    """Refuse a column of a text table whose name stands twice in the header: Polars would take the first.
+
+    Raises:
+        InputError: Says how often.
+    """
+    if not origin.is_text or f"{name}_duplicated_0" not in columns:
+        return
+    file = origin.files[0] if origin.files else Path(origin.path)
+    separator = _SEPARATORS[format_of(file)]
+    header = pl.read_csv(file, has_header=False, n_rows=1, infer_schema=False, separator=separator)
+    times = header.row(0).count(name)
+    if times > 1:
+        raise InputError(
+            f"{times} columns are called {name!r} in the header of {str(file)!r}, so nobody knows which is "
+            "meant; rename them"
+        )
+
+
+def _check_one_format(text: str, files: Sequence[Path]) -> None:
+    """Refuse files of several formats: only those of one would be read."""
+    formats = Counter(name for file in files if (name := format_of(file)) in _READERS)
+    if len(formats) > 1:
+        counts = ", ".join(f"{count} {suffix}" for suffix, count in sorted(formats.items()))
+        raise InputError(
+            f"{text!r} holds files of several formats ({counts}), which are not read together; choose one "
+            f"with a glob in quotes: {_glob_of(text, formats.most_common(1)[0][0])}"
+        )
+
+
+def _glob_of(text: str, suffix: str) -> str:
+    """A glob over the files of one format, to type."""
+    path = Path(text)
+    pattern = path / "**" / f"*{suffix}" if path.is_dir() else path.with_name(f"*{suffix}")
+    return f"'{pattern}'"
+
+
+def _check_separator(file: Path) -> None:
+    """Refuse a CSV or TSV whose header would be read as one name, because another separator was written."""
+    own = _SEPARATORS.get(format_of(file))
+    if own is None:
+        return
+    header = _header(file)
+    written = next((one for one in (";", "\t", ",") if one in header), None)
+    if own in header or written is None or "\0" in header or "\ufffd" in header:
+        return
+    raise InputError(
+        f"the columns of {str(file)!r} are separated by {written!r} (header: {one_line(header)[:80]!r}), but "
+        f"{format_of(file)} is read with {own!r}; {_separated_anew(file, written)}"
+    )
+
+
+def _header(file: Path) -> str:
+    """The first line; Polars decompresses it where it must be."""
+    if format_of(file) != file.suffix.lower():
+        first = pl.scan_csv(file, has_header=False, separator="\x01", quote_char=None, infer_schema=False)
+        with reading(repr(str(file))):
+            return str(first.head(1).collect().item()).strip()
+    with file.open("rb") as opened:
+        return opened.readline(_HEADER).decode("utf-8", "replace").lstrip("\ufeff").strip()
+
+
+def _separated_anew(file: Path, written: str) -> str:
+    """What to type for a table whose name and separator do not go together, and what to give then."""
+    for suffix, separator in _SEPARATORS.items():
+        if separator == written:
+            target = str(file.with_suffix(suffix))
+            return f"rename it: {shlex.join(['mv', str(file), target])}"
+    target = str(file.with_name(f"{file.stem}-commas.csv"))
+    read = f"polars.read_csv({str(file)!r}, separator={written!r}, infer_schema=False)"
+    code = f"import polars; {read}.write_csv({target!r})"
+    quoted = shlex.quote(code) if set(code) & set('"$`\\!') else f'"{code}"'
+    return f"type: python -c {quoted} and give {shlex.quote(target)}"
+
+
+def check_one_kind(files: Sequence[Path], columns: Sequence[str]) -> None:
+    """Refuse a JSONL column that holds both text and other values: reading would turn all into text.
+
+    Raises:
+        InputError: Names the column.
+    """
+    if not files or format_of(files[0]) not in LINES:
+        return
+    lines = pl.scan_csv(
+        list(files),
+        has_header=False,
+        separator="\x01",
+        quote_char=None,
+        new_columns=["line"],
+        infer_schema=False,
+    )
+    asked = []
+    for index, column in enumerate(columns):
+        key = re.escape(json.dumps(column, ensure_ascii=False)) + r"\s*:\s*"
+        asked.append(pl.col("line").str.contains(key + '"').any().alias(f"text{index}"))
+        asked.append(pl.col("line").str.contains(key + "[-0-9tf]").any().alias(f"other{index}"))
+    found = lines.select(asked).collect(engine="streaming").row(0, named=True)
+    for index, column in enumerate(columns):
+        if found[f"text{index}"] and found[f"other{index}"]:
+            raise InputError(
+                f"column {column!r} mixes text with numbers or booleans; labels and attributes are one kind "
+                "in a column: convert it first"
+            )
+
+
+def origin(path: str | Path, files: list[Path]) -> Origin:
+    """Path, size and hash of what was read."""
+    if not files:
+        return Origin(str(path), None, None)
+    hashes = [sha256_file(file) for file in files]
+    joined = hashes[0] if len(hashes) == 1 else sha256_text("\n".join(hashes))
+    return Origin(str(path), sum(file.stat().st_size for file in files), joined, tuple(files))
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever a table library raises into one line about ``what``."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # advice of cloud libraries; their errors follow
+            yield
+    except pl.exceptions.NoDataError:
+        raise InputError(f"{what} is empty; give a table with a header and rows") from None
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"{what} cannot be read: {_cause(problem)}") from None
+
+
+def _cause(problem: Any) -> str:
+    text = one_line(problem)
+    if "more fields than defined" in text:
+        return "a row has more fields than the header; mend the row, or quote fields that hold the separator"
+    if "CSV malformed" in text or ("could not parse" in text and "dtype `str`" in text):
+        field = re.search(r"could not parse `(.{1,40})", str(problem))
+        where = f", from {one_line(field[1])} on" if field else ""
+        return f'a quotation mark (") is opened and not closed as it should be{where}; mend that row'
+    if "utf-8" in text.lower() or "utf8" in text.lower():
+        return "it is not UTF-8 text; convert it, for example: iconv -f latin1 -t utf-8 IN > OUT"
+    return text[:200]
+
+
+def _local_files(text: str) -> list[Path]:
+    path = Path(text)
+    if path.is_dir():
+        tables = sorted(file for file in path.rglob("*") if format_of(file) in _READERS)
+        _check_one_format(text, tables)
+        files = [file for file in tables if file.suffix == ".parquet"]
+        if not files:
+            hint = f": {_glob_of(text, tables[0].suffix)}" if tables else ""
+            raise InputError(
+                f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes{hint}"
+            )
+        return files
+    if path.is_file():
+        return [path]
+    files = [Path(name) for name in sorted(glob.glob(text, recursive=True)) if Path(name).is_file()]
+    if not files:
+        raise InputError(f"there is no file {text!r}; check the path, or give a glob in quotes")
+    _check_one_format(text, files)
+    return files
+
+
+def _reader(name: str) -> Callable[..., pl.LazyFrame]:
+    suffix = format_of(name.split("?", maxsplit=1)[0])
+    if suffix not in _READERS:
+        known = ", ".join(_KNOWN)
+        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {known}")
+    return _READERS[suffix]

@@ -1,0 +1,1 @@
+"""Association tests of embeddings: effect sizes, matching and nearest words."""

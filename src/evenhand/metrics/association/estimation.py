@@ -1,0 +1,258 @@
+"""Findings from similarities: two sets of targets compared by their association with two of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import check_choice
+from evenhand.core.findings import Finding, Part
+from evenhand.core.random_streams import stream
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association.similarities import (
+    BoundSets,
+    Details,
+    attribute_columns,
+    block_of,
+    by_name,
+    check_evidence,
+    crossed_fields,
+    pair_of,
+    partition_null,
+)
+from evenhand.metrics.estimates import number
+from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.association.effect_size import (
+    associations,
+    auc,
+    cohens_d,
+    effect_bound,
+    effect_size,
+    has_spread,
+    point_biserial,
+)
+from evenhand.stats.association.permutation import Permutations, permutation_test
+from evenhand.stats.association.two_way import Sizes, two_way
+
+Reading: TypeAlias = Callable[[Floats, int], Floats]
+
+_SAMPLED = 20_000  # items up to which partitions are drawn
+_WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, where it is 2
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(BoundSets):
+    """Two sets of targets and two sets of attributes of one test, checked and bound."""
+
+    cells: Floats  # what is averaged over A and over B: the similarities, or a reading of them
+    phi: Floats  # association of each row, shape (n + m,)
+    alternative: str  # which side the p-value looks at
+
+    @classmethod
+    def make(
+        cls,
+        name: str,
+        evidence: Similarities,
+        targets: Sequence[str],
+        attributes: Sequence[str],
+        *,
+        mode: str = "default",
+        inference: str = "none",
+        seed: int = 0,
+        alternative: str = "two_sided",
+        reading: Reading | None = None,
+    ) -> Comparison:
+        """Check what every association metric takes; in paper mode p is that of the right tail.
+
+        ``reading``: from the block of one set and na to what is averaged over A and over B; None: the block.
+        """
+        check_evidence(name, evidence, mode, inference, seed)
+        check_choice("alternative", alternative, ("two_sided", "greater", "less"))
+        sides, pair = pair_of("targets", targets), pair_of("attributes", attributes)
+        rows = [by_name(evidence.targets, evidence.target_rows(each)) for each in sides]
+        columns = attribute_columns(evidence, pair, np.concatenate(rows))
+        across = np.concatenate(columns)
+        some = all(each.size for each in (*rows, *columns))
+        over, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
+        block, items, words = block_of(evidence, over, across)
+        return cls(
+            name, evidence, sides, pair, block, items, words,
+            (rows[0].size, rows[1].size, columns[0].size, columns[1].size), mode, inference, seed,
+            block if cells is None else cells, phis, "greater" if mode == "paper" else alternative,
+        )  # fmt: skip
+
+    @property
+    def x(self) -> Floats:
+        """Associations of the items of X."""
+        return self.phi[: self.sizes[0]]
+
+    @property
+    def y(self) -> Floats:
+        """Associations of the items of Y."""
+        return self.phi[self.sizes[0] :]
+
+    @property
+    def spread(self) -> bool:
+        """Whether the associations of X and Y together differ at all."""
+        return bool(has_spread(self.phi))
+
+    @property
+    def difference(self) -> float:
+        """Mean association of X minus that of Y."""
+        return float(self.x.mean() - self.y.mean())
+
+    @property
+    def infers(self) -> bool:
+        """Whether interval, null and p are wanted and possible."""
+        return self.inference == "auto" and not self.empty and self.spread
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What tells this finding from others of its name."""
+        if self.mode == "paper" or self.alternative == "two_sided":
+            return super().params
+        return {**super().params, "alternative": self.alternative}
+
+    def stream(self, *purpose: object) -> np.random.Generator:
+        """The random stream for one purpose; metrics of one test share it."""
+        return stream(self.seed, "association", self.evidence.form, *self.targets, *self.attributes, *purpose)
+
+    @cached_property
+    def permutations(self) -> Permutations:
+        """What exchanging items between X and Y gives; metrics of one test share it.
+
+        Beyond 20,000 items, where sampling is slow and says no more, all p are normal tails.
+        """
+        key = ("permutations", self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
+        if key not in self.evidence.memo:
+            many, rng = self.phi.size > _SAMPLED, self.stream("partitions")
+            drawn = {"draws": 9, "exact_up_to": 0} if many else {}
+            found = permutation_test(self.x, self.y, rng=rng, **drawn)
+            if many:
+                right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
+                found = replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
+            self.evidence.memo[key] = found
+        permutations: Permutations = self.evidence.memo[key]
+        return permutations
+
+    @property
+    def p_items(self) -> float | None:
+        """The p of the alternative over targets alone, attributes as they are: exact, or from draws."""
+        found = self.permutations
+        sides = {"two_sided": found.two_sided, "greater": found.right, "less": found.left}
+        return number(sides[self.alternative])
+
+    def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
+        """Null band, p and interval of ``d`` or ``difference`` over targets and attributes.
+
+        In paper mode p is over targets alone.
+        """
+        n, m, na, nb = self.sizes
+        sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)
+        found = two_way(self.cells, sizes, statistic, ddof)
+        if found is None:
+            why = "X and Y need three items each" if min(n, m) < 3 else "neither X nor Y varies within itself"
+            fields: dict[str, Any] = {"notes": [f"no interval, and no p over targets and attributes: {why}"]}
+        else:
+            what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
+            fields = crossed_fields(found, f"t over {what}", "no difference", self.alternative)
+        if self.mode == "paper":
+            scale = 1 / float(self.phi.std(ddof=ddof)) if statistic == "d" else 1.0
+            bound = effect_bound(n, m, ddof) if statistic == "d" else np.inf
+            null = partition_null(self.phi, n, scale, bound, self.stream("band"), self.seed, "targets")
+            fields |= {"p_value": self.p_items, "null": null}
+        return fields
+
+    def p_details(self) -> Details:
+        """All p-values of the permutation test and how they came about; nothing where none is wanted."""
+        if not self.infers:
+            return {}
+        found = self.permutations
+        return {
+            "p_items": self.p_items,
+            "p_right": number(found.right),
+            "p_left": number(found.left),
+            "p_two_sided": number(found.two_sided),
+            "p_right_normal": number(found.normal_right),
+            "p_left_normal": number(found.normal_left),
+            "p_two_sided_normal": number(found.normal_two_sided),
+            "z": number(found.z),
+            "partitions": float(found.partitions),
+            "method": found.method,
+        }
+
+    def scale_details(self, ddof: int) -> Details:
+        """The same difference on other scales; what has no spread to be measured in is None."""
+        n, m, na, nb = self.sizes
+        found: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
+        if self.empty:
+            return found
+        return found | {
+            "difference": number(self.difference),
+            "bound": number(effect_bound(n, m, ddof)),
+            "effect_size": number(effect_size(self.x, self.y, ddof)),
+            "cohens_d": number(cohens_d(self.x, self.y)),
+            "auc": number(auc(self.x, self.y)),
+            "point_biserial": number(point_biserial(self.x, self.y)),
+        }
+
+    def finding(
+        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
+    ) -> Finding:
+        """A Finding with what the comparison and the definition say filled in."""
+        notes = [*self._notes(), *fields.pop("notes", [])]
+        return super().finding(params, value, reason, parts=self._parts(), notes=notes, **fields)
+
+    def _parts(self) -> list[Part]:
+        parts = []
+        for name, phi in zip(self.targets, (self.x, self.y), strict=True):
+            value = None if self.empty else number(phi.mean())
+            sd = number(phi.std(ddof=1)) if phi.size > 1 and value is not None else None
+            reason = "empty_set" if value is None else None
+            parts.append(
+                Part(kind="set", key=name, value=value, reason=reason, details={"sd": sd}, n=phi.size)
+            )
+        return parts
+
+    def _notes(self) -> list[str]:
+        n, m, na, _ = self.sizes
+        notes = []
+        pairs = (("targets", self.items, n, self.targets), ("attributes", self.words, na, self.attributes))
+        for what, ids, cut, (x, y) in pairs:
+            both = len(set(ids[:cut]) & set(ids[cut:]))
+            if both:
+                notes.append(f"{x!r} and {y!r} share {both} of their {what}; they count in both")
+        twice = set(self.items) & set(self.words) if self.evidence.kind == "cosine" else set()
+        if twice:
+            notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
+        if self.infers and self.mode == "paper":
+            notes.append("p is that of the right tail: X tied more to the first set of attributes than Y is")
+        bound = effect_bound(n, m, 0)
+        if bound > _WIDE:
+            notes.append(
+                f"with {n} and {m} items |d| can reach {bound:.2f} where equal sizes reach 2; "
+                "do not compare it with effect sizes of equal sets"
+            )
+        return notes
+
+
+def _read_sets(
+    evidence: Similarities, rows: Sequence[Integers], across: Integers, na: int, reading: Reading | None
+) -> tuple[Integers, Floats | None, Floats]:
+    """Rows of both sets, each in the order of its associations; what is averaged (None: the block); these."""
+    blocks = [evidence.values[np.ix_(each, across)] for each in rows]
+    cells = blocks if reading is None else [reading(block, na) for block in blocks]
+    a, b = np.arange(na), np.arange(na, across.size)
+    some = bool(a.size and b.size)  # else there is nothing to take for an association
+    phis = [associations(each, a, b) if some else np.zeros(len(each)) for each in cells]
+    orders = [np.argsort(each, kind="stable") for each in phis]
+
+    def ordered(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])
+
+    return ordered(rows), None if reading is None else ordered(cells), ordered(phis)

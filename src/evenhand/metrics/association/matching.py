@@ -1,0 +1,209 @@
+"""Which words does a fusion model match with the images of a group? Differences of match probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.findings import Finding, Null
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association.estimation import Comparison
+from evenhand.metrics.association.similarities import BAND_DRAWS, Details
+from evenhand.metrics.association.weat import undefined
+from evenhand.metrics.estimates import null_band, number, resampled_p
+from evenhand.metrics.prepared import LEVEL, check_k
+from evenhand.stats.arrays import Floats
+from evenhand.stats.association.effect_size import effect_bound
+
+READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
+_CELLS = 4_000_000
+_ROUNDING = 1e-12
+
+
+def match_association(
+    evidence: Similarities,
+    *,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    k: int = 15,
+    reading: str = "per_image_joint",
+    standardised: bool = False,
+    alternative: str = "two_sided",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over X minus mean over Y of how much likelier an image's k best matches are of A than of B.
+
+    Fair at 0; with A unpleasant and B pleasant, positive where X is matched more with what is unpleasant.
+    The paper looks at "the top 15 most significant matches" without saying which those are; ``reading``:
+
+    - ``per_image_joint``: the k most probable of all words of an image; ``phi`` is the mean of their
+      probabilities, counted negative for words of B.
+    - ``per_image_joint_share``: as before, but each of the k counts 1: the share of A minus that of B.
+    - ``per_image_per_set``: the mean of an image's k best words of A minus that of its k best of B.
+    - ``per_group``: the k words that are most probable on average over a set of images, the same for all of
+      them; then as ``per_image_joint``.
+
+    Words that tie for the last of the k places share it (the average over all orders).
+
+    Args:
+        evidence: Similarities of kind ``probability``.
+        targets: Names of the sets of images X and Y.
+        attributes: Names of the sets of words A and B.
+        k: How many matches count.
+        reading: Which they are.
+        standardised: Divide by the standard deviation of phi over X and Y together, as an effect size.
+        alternative: ``two_sided``, ``greater`` or ``less``.
+        mode: ``paper``: p is that of the right tail over images alone, and sets of one image count.
+        inference: ``none`` skips interval, null and p.
+        seed: Of random partitions.
+
+    Returns:
+        A Finding in [-2, 2]; parts are the mean phi of X and Y. p and interval take images and words as
+        samples, as in ``association_effect_size``, of what each word adds to each image's phi; which words
+        match best is taken as it is. ``p_items`` in the details exchanges images between X and Y, words as
+        they are; with ``per_group`` the words of the sets are found anew for every exchange. None with reason
+        ``empty_set``, ``k_exceeds_pool`` (fewer words than k), and, standardised, ``one_member`` or
+        ``equal_associations``.
+
+    Raises:
+        UserError: Cosines, or an unknown set or option.
+
+    Source: Janghorbani and de Melo 2023, section 5.2.
+    """
+    asked = _asked(
+        evidence, targets, attributes, k, reading, alternative=alternative, mode=mode, inference=inference,
+        seed=seed,
+    )  # fmt: skip
+    return _finding(asked, k, reading, standardised)
+
+
+def match_items(
+    evidence: Similarities, *, targets: Sequence[str], attributes: Sequence[str], k: int, reading: str
+) -> tuple[tuple[str, ...], Floats, int]:
+    """The phi of each image of ``match_association``, by which models are compared image by image.
+
+    Returns:
+        Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
+    """
+    asked = _asked(evidence, targets, attributes, k, reading)
+    return asked.items, asked.phi, asked.sizes[0]
+
+
+def top_weights(values: Floats, k: int) -> Floats:
+    """Chance of each entry to be among the k largest of its row, over all orders of equal ones.
+
+    Every row adds up to k.
+    """
+    width = values.shape[1]
+    last = np.partition(values, width - k, axis=1)[:, width - k, None]
+    # equal means may differ in their last digits: of themselves, or, where terms cancel, of the largest
+    cancel = np.where(values.min(axis=1) < 0, np.abs(values).max(axis=1) / 100, 0)[:, None]
+    near = _ROUNDING * np.maximum(np.maximum(np.abs(last), cancel), 1e-6)
+    above, level = values > last + near, np.abs(values - last) <= near
+    left = k - above.sum(axis=1, keepdims=True)
+    return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))
+
+
+def _asked(
+    evidence: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    k: int,
+    reading: str,
+    **options: Any,
+) -> Comparison:
+    """The images and words of a reading, checked and bound."""
+    check_choice("reading", reading, READINGS)
+    check_k(k)
+    if isinstance(evidence, Similarities) and evidence.kind != "probability":
+        raise ParameterError(
+            "match_association takes probabilities, not cosines; use association_effect_size, or make the "
+            "Similarities with from_scores"
+        )
+    return Comparison.make(
+        "match_association", evidence, targets, attributes,
+        reading=lambda block, na: _read(block, na, k, reading), **options,
+    )  # fmt: skip
+
+
+def _finding(asked: Comparison, k: int, reading: str, standardised: bool) -> Finding:
+    params = {"k": k, "reading": reading, "standardised": True if standardised else None}
+    na, nb = asked.sizes[2:]
+    words = min(na, nb) if reading == "per_image_per_set" else na + nb
+    if not asked.empty and k > words:
+        notes = [f"{words} words are fewer than k = {k}"]
+        return asked.finding(params, None, "k_exceeds_pool", notes=notes)
+    reason = undefined(asked, 1) if standardised else ("empty_set" if asked.empty else None)
+    if reason is not None:
+        return asked.finding(params, None, reason)
+    scale = 1 / float(asked.phi.std(ddof=1)) if standardised else 1.0
+    value = asked.difference * scale
+    details: Details = asked.scale_details(1)
+    fields: dict[str, Any] = {}
+    if asked.infers:
+        fields = asked.inferred("d" if standardised else "difference", 1)
+        if reading == "per_group":
+            bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
+            details["p_items"], null = _group_test(asked, k, scale, bound)
+            if asked.mode == "paper":
+                fields |= {"p_value": details["p_items"], "null": null}
+        else:
+            details |= asked.p_details()
+    return asked.finding(params, number(value), None, details=details, **fields)
+
+
+def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
+    """What each word adds to the association of each image of one set, as means over A and over B take it.
+
+    An image's association is the sum over words of ``+-weight x probability / k``: mean over A minus mean
+    over B once the words of a set of w count w times. Zeros where there are fewer words than k.
+    """
+    width = block.shape[1]
+    if k > (min(na, width - na) if reading == "per_image_per_set" else width):
+        return np.zeros(block.shape)
+    if reading == "per_image_per_set":
+        return np.concatenate([_best(block[:, :na], k), _best(block[:, na:], k)], axis=1)
+    weights = top_weights(block.mean(axis=0)[None] if reading == "per_group" else block, k)
+    counted = weights if reading == "per_image_joint_share" else weights * block
+    return np.asarray(counted * np.where(np.arange(width) < na, na, width - na) / k)
+
+
+def _best(block: Floats, k: int) -> Floats:
+    """Numbers of which the mean over a row is that of its k largest: the last of these, and what is above it.
+
+    Another word counts only by how far it is above the last place.
+    """
+    weights = top_weights(block, k)
+    last = np.where(weights > 0, block, np.inf).min(axis=1, keepdims=True)
+    return np.asarray(last + weights * (block - last) * block.shape[1] / k)
+
+
+def _group_test(asked: Comparison, k: int, scale: float, bound: float) -> tuple[float | None, Null | None]:
+    """Images exchanged between the sets: their words change with them, so they are found anew each time.
+
+    What is drawn is the difference; standardised, it is multiplied by the scale of the value itself, and
+    cut to what an effect size can be.
+    """
+    n, m, na, _ = asked.sizes
+    rng = asked.stream("groups")
+    total, found = n + m, []
+    signs = np.where(np.arange(asked.block.shape[1]) < na, 1.0, -1.0)
+    rows = max(1, _CELLS // max(total, asked.block.shape[1]))
+    for start in range(0, BAND_DRAWS, rows):
+        count = min(rows, BAND_DRAWS - start)
+        chosen = np.zeros((count, total))
+        picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
+        np.put_along_axis(chosen, picked, 1.0, axis=1)
+        means = [weights @ asked.block for weights in (chosen / n, (1 - chosen) / m)]
+        first, second = ((top_weights(each, k) * each) @ signs / k for each in means)
+        found.append(first - second)
+    draws = np.concatenate(found)
+    side = {"two_sided": "both", "greater": "high", "less": "low"}[asked.alternative]
+    band = np.clip(draws * scale, -bound, bound)
+    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=asked.seed)
+    return resampled_p(draws, asked.difference, side), null

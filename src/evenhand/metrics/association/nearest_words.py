@@ -1,0 +1,241 @@
+"""Which words does a model give first for the images of a group, and how many of them are pleasant?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association.matching import top_weights
+from evenhand.metrics.association.similarities import SingleSet
+from evenhand.metrics.estimates import number, percentile_interval
+from evenhand.metrics.prepared import LEVEL, check_k
+from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.hypergeometric import top_outcomes
+
+READINGS = ("softmax", "argmax", "cosine")
+ATTRIBUTION = {
+    "group": pl.String, "reading": pl.String, "rank": pl.Int64, "word": pl.String, "sentiment": pl.String,
+    "value": pl.Float64,
+}  # fmt: skip
+REPLICATES = 1_999
+_CELLS = 8_000_000
+_ROUNDING = 1e-12
+
+
+def pleasant_at_k(
+    evidence: Similarities,
+    *,
+    target: str,
+    attributes: Sequence[str],
+    k: int = 15,
+    reading: str = "softmax",
+    scale: float = 100.0,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Share of the k words that a model gives first for a group which belong to the second set of words.
+
+    In [0, 1]. With A unpleasant and B pleasant, 12 of 15 pleasant words give 0.8. A model that does not tell
+    the sets apart gives ``nb / (na + nb)``: read the null. Words are ranked by ``reading``:
+
+    - ``softmax``: the mean over images of ``softmax(scale * similarity)`` over all words of A and B.
+    - ``argmax``: the share of images whose nearest word it is; equally near words share the image.
+    - ``cosine``: the mean similarity.
+
+    Args:
+        evidence: Similarities.
+        target: Name of the set of images.
+        attributes: Names of the sets A and B of words.
+        k: How many words.
+        reading: How words are ranked.
+        scale: The model's own logit scale (100 for CLIP); only softmax needs it.
+        mode: ``paper`` changes nothing but the name.
+        inference: ``none`` skips interval, null and p.
+        seed: Of resamples of the images.
+
+    Returns:
+        A Finding; parts are the words of the first k places with value, set and rank. Words that tie for the
+        last place are all there, and count by their chance of a place. Words of both sets are left out and
+        counted. The interval takes images as samples (where no resample changes the share, one word either
+        way), null and p (two-sided) take the k words as drawn from all. None with reason ``empty_set`` or
+        ``k_exceeds_pool``.
+
+    Raises:
+        UserError: An unknown set or option.
+
+    Source: Janghorbani and de Melo 2023, section 5.1.1 and Figure 5.
+    """
+    check_k(k)
+    words = _Words.make(
+        evidence, target, attributes, reading, scale, mode=mode, inference=inference, seed=seed
+    )
+    reason = words.reason(k)
+    if reason is not None:
+        return words.finding(k, None, reason)
+    weights = top_weights(words.values[None], k)[0]
+    value = float(weights[words.pleasant].sum() / k)
+    fields: dict[str, Any] = {}
+    if inference == "auto":
+        null, p = _drawn_words(words, k, value)
+        fields = {"null": null, "p_value": p, "interval": _over_images(words, k)}
+    return words.finding(k, value, parts=_parts(words, weights), **fields)
+
+
+def attribution_table(
+    evidence: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    *,
+    readings: Sequence[str] = READINGS,
+    scale: float = 100.0,
+) -> pl.DataFrame:
+    """Every word for every group in the order of a reading, as ``pleasant_at_k`` ranks them.
+
+    Equal values share the best rank; ``sentiment`` is the name of the word's set. A group without usable
+    images has no rows.
+    """
+    rows: list[tuple[object, ...]] = []
+    for group in targets:
+        for reading in readings:
+            words = _Words.make(evidence, group, attributes, reading, scale)
+            if not words.asked.empty:
+                every = np.ones(words.columns.size, dtype=bool)
+                rows += [(group, reading, *row) for row in words.ranked(every)]
+    return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """Words that belong to one set only, and how they are ranked for the images of a set."""
+
+    asked: SingleSet
+    columns: Integers
+    reading: str
+    scale: float
+
+    @classmethod
+    def make(
+        cls, evidence: Similarities, target: str, attributes: Sequence[str], reading: str, scale: float,
+        **options: Any,
+    ) -> _Words:  # fmt: skip
+        """Check what is asked for."""
+        check_choice("reading", reading, READINGS)
+        if not (np.isfinite(scale) and scale > 0):
+            raise ParameterError(f"scale={scale!r} is not possible; give the model's logit scale, above 0")
+        asked = SingleSet.make("pleasant_at_k", evidence, target, attributes, **options)
+        return cls(asked, np.flatnonzero(~asked.in_both), reading, scale)
+
+    def reason(self, k: int) -> str | None:
+        """Why there is no share; None if there is one."""
+        if self.asked.empty or not (self.pleasant.any() and not self.pleasant.all()):
+            return "empty_set"
+        return "k_exceeds_pool" if k > self.columns.size else None
+
+    @property
+    def pleasant(self) -> Mask:
+        """Which words are of the second set."""
+        return np.asarray(self.columns >= self.asked.na)
+
+    @property
+    def left_out(self) -> int:
+        """How many words belong to both sets."""
+        return int(self.asked.in_both[: self.asked.na].sum())
+
+    @cached_property
+    def of_each(self) -> Floats:
+        """What each image says of each word, shape (n, W)."""
+        block = self.asked.block[:, self.columns]
+        if self.reading == "cosine":
+            return block
+        if self.reading == "argmax":
+            return top_weights(block, 1)
+        weight = np.exp(self.scale * (block - block.max(axis=1, keepdims=True)))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def values(self) -> Floats:
+        """Mean over the images, shape (W,)."""
+        return np.asarray(self.of_each.mean(axis=0))
+
+    def ranked(self, chosen: Mask) -> list[tuple[int, str, str, float]]:
+        """Rank, word, its set and value of some words, the first first."""
+        asked, columns, values = self.asked, self.columns[chosen], self.values[chosen]
+        names = [asked.words[column] for column in columns.tolist()]
+        rank = _ranks(values)
+        order = sorted(range(len(names)), key=lambda place: (rank[place], names[place]))
+        sets = [asked.attributes[int(column >= asked.na)] for column in columns.tolist()]
+        return [(int(rank[place]), names[place], sets[place], float(values[place])) for place in order]
+
+    def finding(self, k: int, value: float | None, reason: str | None = None, **fields: Any) -> Finding:
+        """A Finding with what the words and the set say filled in."""
+        scale = self.scale if self.reading == "softmax" else None
+        if value is not None:
+            words, pleasant = float(self.columns.size), float(self.pleasant.sum())
+            fields["details"] = {"words": words, "pleasant_words": pleasant}
+        if self.left_out:
+            both = Dropped(reason="word of both sets", count=self.left_out)
+            fields["dropped"] = [both] if value is not None else []
+            fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
+        params = {"k": k, "reading": self.reading, "scale": scale}
+        return self.asked.finding(params, value, reason, **fields)
+
+
+def _drawn_words(words: _Words, k: int, value: float) -> tuple[Null, float]:
+    """K words drawn from all: the share of pleasant ones is hypergeometric."""
+    pleasant, total = int(words.pleasant.sum()), words.columns.size
+    counts, chance = top_outcomes((pleasant, total - pleasant), k, words.asked.stream("words"))
+    below, share = np.cumsum(chance), counts[:, 0] / k
+    low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
+    high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
+    mean = pleasant / total
+    far = np.abs(share - mean) >= abs(value - mean) - 1e-12
+    null = Null(mean=mean, low=float(low), high=float(high), level=LEVEL, method="k words drawn from all")
+    return null, min(1.0, float(chance[far].sum()))
+
+
+def _over_images(words: _Words, k: int) -> Interval | None:
+    images, pleasant = words.of_each, words.pleasant
+    n = len(images)
+    if n < 2:
+        return None
+    rng, shares = words.asked.stream("images"), []
+    rows = max(1, _CELLS // max(n, images.shape[1]))
+    for start in range(0, REPLICATES, rows):
+        times = rng.multinomial(n, np.full(n, 1 / n), size=min(rows, REPLICATES - start))
+        weights = top_weights(times @ images / n, k)
+        shares.append(weights[:, pleasant].sum(axis=1) / k)
+    draws = np.concatenate(shares)
+    found = percentile_interval(draws, level=LEVEL, method="bootstrap over images", seed=words.asked.seed)
+    if found is None or found.low < found.high:
+        return found
+    # no resample changed it, so that a change is rare, not impossible: one word more or less
+    return found.model_copy(update={"low": max(found.low - 1 / k, 0.0), "high": min(found.high + 1 / k, 1.0)})
+
+
+def _parts(words: _Words, weights: Floats) -> list[Part]:
+    n = len(words.asked.items)
+    return [
+        Part(kind="word", key=word, value=number(value), n=n, details={"set": name, "rank": float(rank)})
+        for rank, word, name, value in words.ranked(weights > 0)
+    ]
+
+
+def _ranks(values: Floats) -> Integers:
+    """1 for the largest; means that differ in their last digits share the best rank (``top_weights``)."""
+    order = np.argsort(-values, kind="stable")
+    ordered = values[order]
+    largest = np.abs(values).max(initial=0.0) / 100 if (values < 0).any() else 0.0
+    near = _ROUNDING * np.maximum(np.abs(ordered[1:]), largest)
+    new = np.concatenate([[True], ordered[:-1] - ordered[1:] > near])[: values.size]
+    ranks = np.empty(values.size, dtype=np.int64)
+    ranks[order] = np.maximum.accumulate(np.where(new, np.arange(1, values.size + 1), 0))
+    return ranks

@@ -1,0 +1,213 @@
+"""From similarities to Findings: the pieces that all metrics of associations share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null
+from evenhand.core.random_streams import stream
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.estimates import as_finding
+from evenhand.metrics.prepared import LEVEL, check_common
+from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.association.two_way import Estimate
+
+Details: TypeAlias = dict[str, float | str | None]
+
+BAND_DRAWS = 9_999
+_LISTED = 10_000  # partitions up to which a null band looks at all of them
+_FEW = 40  # items beyond which the null of a mean difference is taken as normal
+
+
+@dataclass(frozen=True, eq=False)
+class BoundSets:
+    """Sets of targets (one, or X and Y) beside two sets of attributes (A and B), checked and bound.
+
+    Items stand in an order that depends on their values only, so that neither the order of a table nor the
+    names of items change what is drawn.
+    """
+
+    name: str  # the metric's name
+    evidence: Similarities  # the similarities
+    targets: tuple[str, ...]  # names of the sets of targets
+    attributes: tuple[str, str]  # names of A and B
+    block: Floats  # similarities of the items of the sets of targets in turn, with those of A, then B
+    items: tuple[str, ...]  # ids of the rows
+    words: tuple[str, ...]  # ids of the columns
+    sizes: tuple[int, ...]  # of the sets, targets first
+    mode: str  # as of the metric; so are ``inference`` and ``seed``
+    inference: str
+    seed: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether a set has no usable item."""
+        return min(self.sizes) == 0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What tells this finding from others of its name."""
+        sets = {"targets": list(self.targets)} if len(self.targets) > 1 else {"target": self.targets[0]}
+        given = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
+        return {**given, "mode": "paper"} if self.mode == "paper" else given
+
+    def finding(
+        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
+    ) -> Finding:
+        """A Finding with what the sets and the definition say filled in; ``dropped`` and ``notes`` add."""
+        lost = self.evidence.dropped_from(self.targets, self.attributes).items()
+        groups = [GroupSize(key=name, n=n) for name, n in zip(self.targets, self.sizes, strict=False)]
+        sets = zip((*self.targets, *self.attributes), self.sizes, strict=True)
+        notes = [f"the set {name!r} has no usable item" for name, size in sets if not size]
+        return as_finding(
+            self.name,
+            (),
+            {**self.params, **params},
+            lists="|",
+            dropped=[Dropped(reason=why, count=n) for why, n in lost] + fields.pop("dropped", []),
+            value=value,
+            reason=reason if value is None else None,
+            n=len(self.items),
+            groups=groups,
+            notes=notes + fields.pop("notes", []),
+            **fields,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SingleSet(BoundSets):
+    """One set of targets beside two sets of attributes."""
+
+    @classmethod
+    def make(
+        cls, name: str, evidence: Similarities, target: str, attributes: Sequence[str], *,
+        mode: str = "default", inference: str = "none", seed: int = 0,
+    ) -> SingleSet:  # fmt: skip
+        """Check what every metric of one set takes."""
+        check_evidence(name, evidence, mode, inference, seed)
+        if not isinstance(target, str):
+            raise ParameterError(f"target={target!r} is not possible; name one set of targets")
+        pair = pair_of("attributes", attributes)
+        rows = by_name(evidence.targets, evidence.target_rows(target))
+        columns = attribute_columns(evidence, pair, rows)
+        across = np.concatenate(columns)
+        rows = by_value(evidence.values[np.ix_(rows, across)].sum(axis=1), rows)
+        return cls(
+            name, evidence, (target,), pair, *block_of(evidence, rows, across),
+            (rows.size, *(each.size for each in columns)), mode, inference, seed,
+        )  # fmt: skip
+
+    @property
+    def na(self) -> int:
+        """Size of A."""
+        return self.sizes[1]
+
+    @property
+    def in_both(self) -> Mask:
+        """Columns whose attribute stands in A and in B."""
+        both = set(self.words[: self.na]) & set(self.words[self.na :])
+        return np.array([word in both for word in self.words], dtype=bool)
+
+    def stream(self, *purpose: object) -> np.random.Generator:
+        """The random stream for one purpose."""
+        return stream(self.seed, self.name, self.evidence.form, *self.targets, *self.attributes, *purpose)
+
+
+def check_evidence(name: str, evidence: Any, mode: str, inference: str, seed: int) -> None:
+    """Refuse what is no Similarities, and unknown options."""
+    check_common(mode, inference, seed)
+    if not isinstance(evidence, Similarities):
+        raise ParameterError(
+            f"{name} takes Similarities, not {type(evidence).__name__}; see Similarities.from_embeddings"
+        )
+
+
+def pair_of(what: str, names: Any) -> tuple[str, str]:
+    """Two different names; anything else is refused."""
+    pair = () if isinstance(names, str) else tuple(names)
+    if len(pair) != 2 or pair[0] == pair[1] or not all(isinstance(name, str) for name in pair):
+        raise ParameterError(
+            f"{what}={names!r} is not possible; name two different sets: {what}=(ONE, OTHER)"
+        )
+    return pair[0], pair[1]
+
+
+def by_name(ids: Sequence[str], places: Integers) -> Integers:
+    """Places in the order of their ids."""
+    return np.array(sorted(places.tolist(), key=ids.__getitem__), dtype=np.int64)
+
+
+def by_value(values: Floats, places: Integers) -> Integers:
+    """Places in the order of a value; equal ones stay as they are."""
+    return places[np.argsort(values, kind="stable")]
+
+
+def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Integers) -> list[Integers]:
+    """Columns of two sets of attributes in the order of their mean over some rows."""
+    columns = [by_name(evidence.attributes, evidence.attribute_columns(each)) for each in pair]
+    if not rows.size:
+        return columns
+    return [by_value(evidence.values[np.ix_(rows, each)].mean(axis=0), each) for each in columns]
+
+
+def block_of(
+    evidence: Similarities, rows: Integers, across: Integers
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    """Similarities of some rows and columns, with the ids of both."""
+    items = tuple(evidence.targets[row] for row in rows.tolist())
+    words = tuple(evidence.attributes[column] for column in across.tolist())
+    return evidence.values[np.ix_(rows, across)], items, words
+
+
+def partition_null(
+    numbers: Floats, n: int, scale: float, bound: float, rng: np.random.Generator, seed: int, what: str
+) -> Null:
+    """What exchanging numbers between two sets gives for the difference of their means: its mean is 0.
+
+    The band holds all partitions where they are few, random ones up to 40 numbers, and beyond is normal
+    with the exact spread ``s * sqrt(N / (n m))``. The first ``n`` numbers are one set; a difference is
+    multiplied by ``scale`` and at most ``bound``; ``what`` is exchanged, in words.
+    """
+    total = numbers.size
+    if total > _FEW:
+        sd = float(numbers.std(ddof=1) * np.sqrt(total / (n * (total - n))))
+        half = min(1.959963984540054 * sd * scale, bound)
+        method = f"partitions of the {what}, normal with their exact spread"
+        return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
+    listed = comb(total, n) <= _LISTED
+    if listed:
+        chosen = np.array(list(combinations(range(total), n)), dtype=np.int64)
+    else:
+        chosen = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
+    sums = numbers[chosen].sum(axis=1)
+    draws = sums / n - (numbers.sum() - sums) / (total - n)
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
+    method = f"{'all' if listed else 'random'} partitions of the {what}"
+    drawn = {} if listed else {"replicates": draws.size, "seed": seed}
+    return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **drawn)
+
+
+def crossed_fields(found: Estimate, how: str, nothing: str, alternative: str = "two_sided") -> dict[str, Any]:
+    """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
+    low, high = found.band(LEVEL)
+    null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"{nothing}: {how}")
+
+    def limits(level: float) -> Interval | None:
+        return plain_interval(*found.limits(level), how, level)
+
+    p_value = found.p_value(alternative)
+    return {"p_value": p_value, "null": null, "interval": limits(LEVEL), "limits": limits}
+
+
+def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
+    """An interval, or None where an end is no number."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return Interval(low=float(low), high=float(high), level=level, method=method)

@@ -1,0 +1,347 @@
+"""Is one set of targets tied more to unpleasant attributes than another? WEAT and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import Finding, Interval, Part
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association.estimation import Comparison
+from evenhand.metrics.association.similarities import (
+    Details,
+    SingleSet,
+    crossed_fields,
+    partition_null,
+    plain_interval,
+)
+from evenhand.metrics.estimates import number
+from evenhand.metrics.prepared import LEVEL
+from evenhand.stats.arrays import Floats
+from evenhand.stats.association.effect_size import (
+    associations,
+    effect_bound,
+    effect_size,
+    leave_one_attribute_out,
+    leave_one_out,
+    single_category,
+)
+from evenhand.stats.association.permutation import permutation_test, sign_flip_test
+from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
+
+MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
+MOST_PARTS = 2_000
+
+
+def association_effect_size(
+    evidence: Similarities,
+    *,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    ddof: int = 1,
+    alternative: str = "two_sided",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``d = (mean_X phi - mean_Y phi) / std(phi of X and Y)``: is X tied more to A than Y is? Fair at 0.
+
+    ``phi`` of a target is its mean similarity with A minus that with B. With A unpleasant and B pleasant, a
+    positive d ties X more to what is unpleasant. d cannot leave ``bound`` (in the details), which is near 2
+    for sets of equal size and larger for others; near it d no longer tells how far the sets are apart: read
+    ``cohens_d``, ``auc`` and ``difference`` beside it.
+
+    Args:
+        evidence: Similarities.
+        targets: Names of the sets X and Y.
+        attributes: Names of the sets A and B.
+        ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
+        alternative: Of the test: ``two_sided``, ``greater`` (X tied more to A) or ``less``.
+        mode: ``paper``: p is that of the right tail over targets, attributes as they are, as in the code of
+            iEAT, and sets of one item count.
+        inference: ``none`` skips interval, null and p.
+        seed: Of permutations too many to list.
+
+    Returns:
+        A Finding; parts are the mean phi of X and Y. p and interval take targets and attributes as samples:
+        the difference over its error is t (Clark 1973), the variance that over targets plus that over
+        attributes less their interaction, with Satterthwaite's degrees of freedom; neither with fewer than
+        three items of a set. ``p_items`` in the details exchanges targets between X and Y, attributes as they
+        are: exact up to 20 v 20 items, else from 100,000 random partitions. ``without_low`` and
+        ``without_high`` are the range of d without one item of any set. None with reason ``empty_set``,
+        ``one_member`` (of X or Y) or ``equal_associations``.
+
+    Raises:
+        UserError: An unknown set or option.
+
+    Source: Janghorbani and de Melo 2023, equation 1; Caliskan et al. 2017.
+    """
+    asked = Comparison.make(
+        "association_effect_size", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
+        alternative=alternative,
+    )  # fmt: skip
+    check_ddof(ddof)
+    reason = undefined(asked, ddof)
+    value = number(effect_size(asked.x, asked.y, ddof)) if reason is None else None
+    details = asked.scale_details(ddof)
+    fields: dict[str, Any] = {}
+    if value is not None:
+        details |= asked.p_details() | _left_out(asked, *effects_without(asked, ddof))
+        if asked.infers:
+            fields = asked.inferred("d", ddof)
+    return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def association_difference(
+    evidence: Similarities,
+    *,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    alternative: str = "two_sided",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``mean_X phi - mean_Y phi``: the effect size before it is divided by the spread; fair at 0.
+
+    In units of the similarity: a difference of cosines lies in [-4, 4]. It does not saturate, but depends on
+    how wide a model spreads its cosines. Arguments, sign, p and errors as in ``association_effect_size``.
+
+    Returns:
+        A Finding; None with reason ``empty_set``.
+
+    Source: Janghorbani and de Melo 2023, equation 1 without its denominator.
+    """
+    asked = Comparison.make(
+        "association_difference", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
+        alternative=alternative,
+    )  # fmt: skip
+    value = None if asked.empty else number(asked.difference)
+    details = asked.scale_details(1)
+    fields: dict[str, Any] = {}
+    if value is not None:
+        details |= asked.p_details() | _left_out(asked, *_differences_without(asked))
+        if asked.infers:
+            fields = asked.inferred("difference", 1)
+    return asked.finding({}, value, "empty_set", details=details, **fields)
+
+
+def single_category_association(
+    evidence: Similarities,
+    *,
+    target: str,
+    attributes: Sequence[str],
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over one set's items of ``phi``, the mean similarity with A minus that with B; fair at 0.
+
+    It needs no second set of targets. p and interval take items and attributes as samples, as in
+    ``association_effect_size``. ``p_attributes`` in the details exchanges attributes between A and B (is this
+    set's similarity with them different?); ``p_items`` flips the signs of the items' phi (do they agree?).
+    ``effect_size`` is the difference over the spread of the set's mean similarity with each attribute.
+
+    Args:
+        evidence: Similarities.
+        target: Name of the set of targets.
+        attributes: Names of the sets A and B.
+        mode: ``paper``: p exchanges attributes.
+        inference: ``none`` skips interval, null and p.
+        seed: Of permutations too many to list.
+
+    Returns:
+        A Finding; parts are the items' own effect sizes, the first 2,000 of them. None with reason
+        ``empty_set``.
+
+    Raises:
+        UserError: An unknown set or option.
+
+    Source: Caliskan et al. 2017 (WEFAT); SC-WEAT.
+    """
+    asked = SingleSet.make(
+        "single_category_association", evidence, target, attributes, mode=mode, inference=inference, seed=seed
+    )
+    if asked.empty:
+        return asked.finding({}, None, "empty_set")
+    a, b = np.arange(asked.na), np.arange(asked.na, len(asked.words))
+    phi, by_word = associations(asked.block, a, b), asked.block.mean(axis=0)
+    sides = by_word[a], by_word[b]
+    details: Details = {
+        "effect_size": number(effect_size(*sides)),
+        "bound": number(effect_bound(a.size, b.size)),
+        "sd": number(phi.std(ddof=1)) if phi.size > 1 else None,
+        "n_a": float(a.size),
+        "n_b": float(b.size),
+    }
+    fields: dict[str, Any] = {}
+    if inference == "auto":
+        more, fields = _single_inference(asked, phi, by_word)
+        details |= more
+    parts = _item_parts(asked, phi, single_category(asked.block[:MOST_PARTS], a, b))
+    notes = [f"parts are the first {MOST_PARTS} of {phi.size} items"] if phi.size > MOST_PARTS else []
+    return asked.finding({}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields)
+
+
+def association_reduction(
+    evidence: Similarities,
+    *,
+    after: Similarities,
+    targets: Sequence[str],
+    attributes: Sequence[str],
+    ddof: int = 1,
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``|d before| - |d after|`` of the same items; d as in ``association_effect_size``.
+
+    Measure it on items that the mitigation was not fitted on: on others it is larger than it will ever be
+    again.
+
+    Args:
+        evidence: Similarities of the items as the model gave them.
+        after: Similarities of the same items in the same places after the mitigation.
+        targets: Names of X and Y.
+        attributes: Names of A and B.
+        ddof: 1 as in SEAT and iEAT, 0 as in WEFE.
+        mode: ``default`` or ``paper``; the same here.
+        inference: ``auto``, or ``none``: no interval.
+        seed: Without effect: nothing is drawn.
+
+    Returns:
+        Positive where the association is weaker afterwards, at most |d before|; negative where it is
+        stronger. The interval has other targets and other attributes in mind, the same ones before and after.
+        A change of sign is told in ``details``. No value where d is not defined before or after.
+
+    Raises:
+        UserError: Not Similarities, other items before than after, or an unknown set.
+    """
+    check_ddof(ddof)
+    comparison = Comparison.make(
+        "association_reduction", evidence, targets, attributes, mode=mode, inference=inference, seed=seed
+    )
+    reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
+    n, m, na, nb = comparison.sizes
+    d = [np.nan, np.nan]
+    if reason is None:
+        phis = [associations(block, np.arange(na), np.arange(na, na + nb)) for block in blocks]
+        d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
+    value = number(abs(d[0]) - abs(d[1]))
+    details: Details = {"before": number(d[0]), "after": number(d[1])}
+    if value is not None:
+        details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
+
+    def limits(level: float) -> Interval | None:
+        ends = reduction_interval(blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof, level=level)
+        how = "t over targets and attributes, of d before and after on the same items"
+        return plain_interval(*ends, how, level)
+
+    infers = value is not None and inference == "auto"
+    fields = {"interval": limits(LEVEL), "limits": limits} if infers else {}
+    reason = reason or "equal_associations"
+    return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def _block_of(after: Similarities, comparison: Comparison) -> Floats:
+    """Similarities of the items of a comparison, from others of the same items."""
+    known = (comparison.evidence.targets, comparison.evidence.attributes)
+    if not isinstance(after, Similarities) or known != (after.targets, after.attributes):
+        raise ParameterError(
+            "association_reduction compares the same items before and after; give two Similarities of equal "
+            "targets and attributes"
+        )
+    place = {name: row for row, name in enumerate(after.targets)}
+    column = {name: at for at, name in enumerate(after.attributes)}
+    rows = [place[name] for name in comparison.items]
+    return after.values[np.ix_(rows, [column[name] for name in comparison.words])]
+
+
+def check_ddof(ddof: int) -> None:
+    """Refuse what is neither 0 nor 1."""
+    if isinstance(ddof, bool) or ddof not in (0, 1):
+        raise ParameterError(f"ddof={ddof!r} is not possible; choose 1 (SEAT, iEAT) or 0 (WEFE)")
+
+
+def undefined(asked: Comparison, ddof: int) -> str | None:
+    """Why a comparison has no effect size; None if it has one."""
+    if asked.empty:
+        return "empty_set"
+    n, m, *_ = asked.sizes
+    if n + m <= ddof or (min(n, m) == 1 and asked.mode != "paper"):
+        return "one_member"
+    return None if asked.spread else "equal_associations"
+
+
+def effects_without(asked: Comparison, ddof: int) -> tuple[Floats, Floats]:
+    """The effect size without each target, and without each attribute; NaN where it is undefined.
+
+    Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
+    """
+    n, m, na, nb = asked.sizes
+    targets = leave_one_out(asked.x, asked.y, ddof)
+    if asked.block.size > MOST_CELLS:
+        return targets, np.full(na + nb, np.nan)
+    rows, columns = np.arange(n + m), np.arange(na + nb)
+    words = leave_one_attribute_out(asked.block, rows[:n], rows[n:], columns[:na], columns[na:], ddof)
+    return targets, words
+
+
+def _differences_without(asked: Comparison) -> tuple[Floats, Floats]:
+    """The mean difference without each target, and without each attribute."""
+    n, na = asked.sizes[0], asked.sizes[2]
+    nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
+    return _means_without(asked.x, asked.y), _means_without(nearer[:na], nearer[na:])
+
+
+def _means_without(first: Floats, second: Floats) -> Floats:
+    """The difference of two means without each number; NaN where it is the only one of its set."""
+    near, far = (
+        (each.sum() - each) / (each.size - 1) if each.size > 1 else np.full(1, np.nan)
+        for each in (first, second)
+    )
+    return np.concatenate([near - second.mean(), first.mean() - far])
+
+
+def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
+    """The range of a value without one target or attribute, and which one gives each end."""
+    values, ids = np.concatenate([targets, words]), (*asked.items, *asked.words)
+    if np.isnan(values).all():
+        return {}
+    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+    return {
+        "without_low": number(values[low]), "without_low_item": ids[low],
+        "without_high": number(values[high]), "without_high_item": ids[high],
+    }  # fmt: skip
+
+
+def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
+    """The test over items and attributes, and beside it those over either alone."""
+    near, far = by_word[: asked.na], by_word[asked.na :]
+    words = permutation_test(near, far, rng=asked.stream("words"))
+    items = sign_flip_test(phi, rng=asked.stream("items"))
+    details: Details = {
+        "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
+        "p_items": number(items.two_sided),
+    }  # fmt: skip
+    found = single_set(asked.block, asked.na)
+    fields = {}
+    if found is not None:
+        fields = crossed_fields(found, "t over items and attributes", "no association")
+    if asked.mode == "paper":
+        null = partition_null(by_word, asked.na, 1, np.inf, asked.stream("band"), asked.seed, "attributes")
+        fields |= {"p_value": number(words.two_sided), "null": null}
+    return details, fields
+
+
+def _item_parts(asked: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
+    return [
+        Part(
+            kind="item", key=item, value=number(own), n=len(asked.words),
+            details={"association": association}, reason=None if np.isfinite(own) else "equal_associations",
+        )
+        for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False)
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Choices between candidate texts: resolution of pronouns, neutral and wrong answers."""

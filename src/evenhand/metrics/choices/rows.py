@@ -1,0 +1,267 @@
+"""Choices bound to a grouping and a selection: rates of both genders, and what exchanging genders gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.findings import Dropped, Finding, GroupSize
+from evenhand.evidence.choices import OUTCOMES, Choices, Where
+from evenhand.metrics import named_groups as named
+from evenhand.metrics.estimates import described
+from evenhand.metrics.prepared import By, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.exchange.relabelling import units_in
+from evenhand.stats.exchange.rows import Exchange, UnitRows, exchange, likeness
+from evenhand.stats.rates.clustered import FEWEST, Cells
+from evenhand.stats.rates.rates import Rates
+
+Weight = tuple[float, float]
+
+MEAN, GAP = (0.5, 0.5), (1.0, -1.0)
+"""What the rates of the first and the second gender count for."""
+
+DRAWS = 1999
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The samples of one piece of a finding; arrays of shape (N,)."""
+
+    values: Integers  # how much each counts as the outcome, whole numbers of ``1/unit``
+    turned: Integers  # how much it would if the truth were the other gender
+    unit: int  # what counts as one
+    second: Mask  # whether the truth is the second gender
+    stratum: Integers  # codes within which genders are exchanged
+    cluster: Integers | None  # codes; None where each row is its own unit
+
+    def take(self, chosen: Mask) -> Rows:
+        """Fewer samples."""
+        cluster = None if self.cluster is None else self.cluster[chosen]
+        return Rows(
+            self.values[chosen], self.turned[chosen], self.unit, self.second[chosen], self.stratum[chosen],
+            cluster,
+        )  # fmt: skip
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Samples of the two genders."""
+        other = int(self.second.sum())
+        return self.second.size - other, other
+
+    @cached_property
+    def shares(self) -> tuple[float | None, float | None]:
+        """The outcome's share among each gender; None where there is no sample."""
+        sides = zip((~self.second, self.second), self.sizes, strict=True)
+        first, second = (float(self.values[m].sum() / self.unit / n) if n else None for m, n in sides)
+        return first, second
+
+    def value(self, weight: Weight) -> float | None:
+        """The mean or the gap of the shares; None without both genders."""
+        first, second = self.shares
+        return None if first is None or second is None else weight[0] * first + weight[1] * second
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no value."""
+        if not self.second.size:
+            return "empty"
+        return None if all(self.sizes) else "single_group"
+
+    @cached_property
+    def units(self) -> tuple[int, int]:
+        """Units of the two genders: clusters, or samples."""
+        if self.cluster is None:
+            return self.sizes
+        first, second = units_in(self.cluster, self.second.astype(np.int64), 2).tolist()
+        return first, second
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether neither gender has the two units that say how units vary."""
+        return max(self.units) < FEWEST
+
+    @cached_property
+    def rates(self) -> Rates:
+        """The shares of both genders; there must be samples of each. One unit says nothing of others."""
+        hits, group = self.values / self.unit, self.second.astype(np.int64)
+        if self.cluster is None:
+            rates = Rates.of_rows(np.bincount(group, hits, 2), np.bincount(group, minlength=2))
+            return replace(rates, size=np.where(rates.size < FEWEST, 0.0, rates.size))
+        cells = Cells.of_rows(hits, group, 2, self.cluster)
+        rates = Rates.of_clusters(cells.means())
+        if not 0 < hits.mean() < 1:
+            return rates
+        # a gender without a hit, or without a miss, shows not how alike the samples of its clusters are:
+        # those of both genders do
+        squares = np.bincount(cells.group, cells.sizes**2, 2)
+        counts = np.array(self.sizes, dtype=np.float64)
+        together = np.divide(squares, counts, out=np.ones(2), where=counts > 0)
+        alike = likeness(UnitRows(hits, group, 2, self.cluster))
+        size = counts / (1 + (together - 1) * alike)
+        hidden = (rates.size > 0) & ((rates.value <= 0) | (rates.value >= 1))
+        return replace(rates, size=np.where(hidden, np.maximum(size, rates.size), rates.size))
+
+    def exchanged(self, weight: Weight, rng: np.random.Generator) -> Exchanged | None:
+        """Genders exchanged at random; None where nothing can change places.
+
+        For a gap the outcomes stay, and the genders of the samples change: gender makes no difference. For
+        a mean, or one gender's rate, the choices stay, and the truths change: the choice has nothing to do
+        with the person.
+        """
+        values, slope = self._moved(weight)
+        rows = UnitRows(values, self.second.astype(np.int64), 2, self.cluster)
+        if rows.fixed or self.alone:
+            return None
+        mixed = np.where(rows.mixed[rows.units], rows.units + 1, 0)
+        _, block = np.unique(np.stack([self.stratum, mixed]), axis=1, return_inverse=True)
+        rows = rows.within(block.ravel())
+        value = float(self.value(weight) or 0.0)
+        drawn = exchange(rows, rng, DRAWS, stratum=self.stratum)
+        apart = drawn.observed.rates[0, 0] - drawn.observed.rates[0, 1]
+        return Exchanged(drawn, slope, value - slope * float(apart))
+
+    def _moved(self, weight: Weight) -> tuple[Floats, float]:
+        """Values in [0, 1] whose difference between genders moves as the wanted one does, and how far."""
+        if weight == GAP:
+            return self.values / self.unit, 1.0
+        as_first = np.where(self.second, self.turned, self.values) / self.unit
+        as_second = np.where(self.second, self.values, self.turned) / self.unit
+        (n_first, n_second), n = self.sizes, self.second.size
+        if weight == MEAN:  # what a sample adds as one gender, less what it adds as the other
+            return (as_first * n_second - as_second * n_first + n_first) / n, 0.5
+        return (as_first, n_second / n) if weight[0] else (as_second, -n_first / n)
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanged:
+    """What exchanging genders gives a mean or a gap."""
+
+    drawn: Exchange  # of what is left of values without their strata
+    slope: float  # how far the value moves with a difference of one between genders
+    expected: float  # the value's mean over all exchanges
+
+    @property
+    def values(self) -> Floats:
+        """The value in each draw."""
+        rates = self.drawn.rates
+        return np.asarray(self.expected + self.slope * (rates[:, 0] - rates[:, 1]))
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, studentised; 1 where no exchange moves the value."""
+        moved = np.abs(self.drawn.drawn.rates - self.drawn.observed.rates)
+        return 1.0 if moved.max(initial=0.0) <= _ROUNDING else self.drawn.p_largest()
+
+
+@dataclass(frozen=True, eq=False)
+class Bound(named.NamedGroups):
+    """Choices under one grouping and selection."""
+
+    choices: Choices
+    by: tuple[str, ...]
+    where: Where
+    mode: str
+    chosen: Mask  # usable rows that are in it, shape (usable,)
+    groups: named.Groups
+    group: Integers
+    dropped: list[Dropped]
+    memo: dict[str, Rows] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, evidence: Any, by: By, where: Where | None, mode: str = "default") -> Bound:
+        """Bind choices to a grouping and a selection.
+
+        Raises:
+            InputError: The evidence is not Choices.
+            UnknownName: An attribute or value that does not exist.
+        """
+        named.check_kind(evidence, Choices, "Choices.join")
+        names = names_of(by)
+        for name in names:
+            evidence.check_attribute(name)
+        inside = evidence.selected(where or {})
+        usable = evidence.reason.is_null().to_numpy()
+        counts = dict(Counter(evidence.reason.to_numpy()[inside & ~usable].tolist()))
+        if evidence.unannotated:
+            counts["not annotated"] = evidence.unannotated
+        columns = named.texts(evidence.table, names)
+        chosen = named.left_out(inside[usable], named.missing(columns), counts)
+        grouped = named.coded(columns, chosen)
+        return cls(evidence, names, where or {}, mode, chosen, *grouped, named.dropped_of(counts))
+
+    def units(self, rows: Rows) -> str:
+        """What is drawn as a whole in these rows, in words."""
+        return "rows" if rows.cluster is None else f"values of {self.choices.cluster}"
+
+    def piece(self, rows: Rows, code: int) -> Rows:
+        """The rows of one group.
+
+        A group that is one value of the cluster's attribute is not drawn from others like it: its rows are.
+        """
+        rows = rows.take(self.group == code)
+        return replace(rows, cluster=None) if self.choices.cluster in self.by else rows
+
+    def rows(self, outcome: str) -> Rows:
+        """All rows in it."""
+        choices = self.choices
+
+        def make() -> Rows:
+            values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
+            turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
+            own, other = (values[self.chosen, OUTCOMES.index(one)] for one in (outcome, turned))
+            second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
+            stratum = _codes(choices, choices.strata)[self.chosen]
+            cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
+            return Rows(own, other, unit, second, stratum, cluster)
+
+        return named.kept(self.memo, outcome, make)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What tells a finding from others of its name and grouping."""
+        chosen = [
+            f"{name}={value if isinstance(value, str) else '|'.join(value)}"
+            for name, value in sorted(self.where.items())
+        ]
+        return {
+            "candidates": "/".join(self.choices.candidates),
+            **({"where": ",".join(chosen)} if chosen else {}),
+            **self.choices.facts,
+            **({"mode": self.mode} if self.mode == "paper" else {}),
+        }
+
+    def group_sizes(self) -> list[GroupSize]:
+        """Samples of each group, or of each gender where there is no grouping."""
+        if self.by:
+            return super().group_sizes()
+        sizes = zip(self.choices.genders, self.rows("correct").sizes, strict=True)
+        return [GroupSize(key=gender, n=n) for gender, n in sizes if n]
+
+    def finding(self, name: str, value: float | None, params: dict[str, Any], **fields: Any) -> Finding:
+        """A Finding with what the binding and the definition say filled in."""
+        tied, notes = int(self.choices.tied[self.chosen].sum()), list(fields.pop("notes", []))
+        if tied:
+            how = "the first counts" if self.mode == "paper" else "they share the weight"
+            notes.append(f"{tied} samples have several candidates with the highest score; {how}")
+        return described(self, name, params, value, notes=notes, **fields)
+
+
+def _codes(choices: Choices, names: Sequence[str]) -> Integers:
+    """One code per usable row for the crossed attributes; a missing value is a value of its own."""
+    if not names:
+        return np.zeros(choices.table.height, dtype=np.int64)
+
+    def make() -> Integers:
+        values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
+        ranked = choices.table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
+        return ranked["code"].to_numpy().astype(np.int64) - 1
+
+    return named.kept(choices.memo, ("codes", tuple(names)), make)

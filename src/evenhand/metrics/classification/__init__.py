@@ -1,0 +1,1 @@
+"""Mistakes of a classifier by group: accuracy, parity and effect sizes."""

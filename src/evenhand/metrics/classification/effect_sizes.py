@@ -1,0 +1,170 @@
+"""SkewSize and the effect sizes under it: do a classifier's mistakes differ by group?"""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from evenhand.core.findings import Finding
+from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
+from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions
+from evenhand.metrics.classification.summaries import (
+    pooled_finding,
+    single_table,
+    skewness_finding,
+    summary_finding,
+)
+from evenhand.metrics.prepared import By, Evidence, Prepared
+
+
+def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    r"""SkewSize, separation form: the skewness over classes of the effect size of group on prediction.
+
+    For each true class the table group x prediction (only rows and columns that occur) gives
+    ``V = sqrt(chi2 / (n * (min(r, c) - 1)))``; SkewSize is the Fisher-Pearson skewness of these V,
+    ``m3 / m2^(3/2)``. It is descriptive: skewness does not see location and scale, so that one class with a
+    strong effect gives a high value, and strong effects in all classes give any. There is no p and no
+    verdict; read ``cramers_v_mean``, ``_median``, ``_max`` and the class parts beside it.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or a list of attributes to cross.
+        seed: Of every random stream.
+        options: ``statistic``, ``mev``, ``mev_rule``, ``rare``, ``constant``, ``interval``, ``alpha``,
+            ``adjustment``, ``mode``, ``inference``; see EffectOptions.
+
+    Returns:
+        A Finding in ``[-(k-2)/sqrt(k-1), (k-2)/sqrt(k-1)]`` for k usable classes; higher means that strong
+        effects are rare among them (the paper's Figure 1 prints the negative). Parts are the classes. None
+        with a reason below three usable classes, or when all effect sizes are equal; paper mode gives 0 for
+        two classes. Its interval is the value's spread over resamples, no confidence interval: resamples
+        contain the noise of the sample once more.
+
+    Raises:
+        UserError: Unknown columns or options, or no usable row.
+
+    Source: Albuquerque et al. 2024, eq. 2-4 and Appendix G.2.
+    """
+    return skewness_finding(_effects(evidence, by, seed, "separation", options), "skewsize")
+
+
+def skewsize_sufficiency(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """SkewSize, sufficiency form: given the prediction, does the truth differ by group?
+
+    As ``skewsize`` with truth and prediction exchanged: one group x truth table per predicted label.
+    Range, direction, undefined cases, options and errors as there.
+
+    Source: Albuquerque et al. 2024, section 2.3.
+    """
+    return skewness_finding(_effects(evidence, by, seed, "sufficiency", options), "skewsize_sufficiency")
+
+
+def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    """Cramér's V, independence form: the one table group x prediction, whatever the truth.
+
+    ``V = sqrt(chi2 / (n * (min(r, c) - 1)))`` in [0, 1]; lower is fairer, 0 means that predictions are
+    independent of the group. This is demographic parity as an effect size: it also sees differences that
+    the truth explains. ``corrected`` is V without what noise adds, and the interval is of it. p exchanges
+    groups over all rows. None with reason ``single_group`` or ``constant``. Options as in ``skewsize``.
+
+    Source: Albuquerque et al. 2024, eq. 2 and section 2.3.
+    """
+    return single_table(_effects(evidence, by, seed, "independence", options), "cramers_v")
+
+
+def cramers_v_pooled(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    r"""Cramér's V of all classes together: does the prediction depend on the group within the truth?
+
+    ``sqrt(sum_y chi2_y / sum_y n_y (min(r_y, c_y) - 1))`` over usable classes y, in [0, 1]; lower is fairer,
+    0 means that predictions are independent of the group within every class. A class counts by its rows, so
+    that many weak effects add up. ``corrected`` is V without what noise adds, and the interval is of it.
+
+    p is that of chi-squared summed over classes with groups exchanged within each: a gamma distribution with
+    the exact moments (Dawson 1954), or resampled tables where classes are sparse. With clusters or weights:
+    Rao and Scott's null (1981). Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: the sum over strata of independent chi-squared tests; Cramér 1946.
+    """
+    options = {**options, "statistic": "cramers_v"}
+    return pooled_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_pooled")
+
+
+def cramers_v_mean(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """Mean over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    ``corrected`` is the mean of the population that makes the observed mean the median of samples; the
+    interval inverts the same test (``inverted_families``). Plain V may lie above.
+    p: mean V with groups exchanged within each class.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, eq. 2.
+    """
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_mean")
+
+
+def cramers_v_median(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    ``corrected`` and interval as of the mean. p also combines the larger half of the classes' p (Benjamini
+    and Heller 2008): it is small where about half of the classes show an effect.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, eq. 2.
+    """
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_median")
+
+
+def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
+
+    ``corrected`` and interval as of the mean. p: the largest V with groups exchanged within classes.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, eq. 2.
+    """
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_max")
+
+
+def cramers_v_corrected(
+    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
+) -> Finding:
+    """Mean over classes of Bergsma's bias-corrected V; in [0, 1], lower is fairer. Parts are the classes.
+
+    ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``, ``r~ = r - (r-1)^2/(n-1)`` and c~
+    likewise. Unlike plain V it has almost no noise floor. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Bergsma 2013, eq. 6-7.
+    """
+    options = {**options, "statistic": "bergsma"}
+    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_corrected")
+
+
+def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+    """Mean over classes of phi, ``sqrt(chi2 / n)``, in separation form; lower is fairer. Parts: classes.
+
+    In [0, sqrt(min(r, c) - 1)]; ``phi = V sqrt(min(r, c) - 1)``. Unlike V it can be compared between tables
+    of different shape, but has no common upper bound. Options as in ``skewsize``.
+
+    None with reason ``no_usable_class`` when no class can be estimated.
+
+    Source: Albuquerque et al. 2024, Appendix B and Table 5.
+    """
+    return summary_finding(_effects(evidence, by, seed, "separation", {**options, "statistic": "phi"}), "phi")
+
+
+def _effects(evidence: Evidence, by: By, seed: int, form: str, options: EffectKeywords) -> ClassEffects:
+    return class_effects(Prepared.of(evidence, by, seed), EffectOptions.make(form, options))

@@ -1,0 +1,317 @@
+"""Rates of right answers and of answered labels by group, and what they would be if groups were exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import InputError
+from evenhand.metrics.prepared import Prepared
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
+from evenhand.stats.contingency import resampling
+from evenhand.stats.contingency.null_tables import draw_tables
+from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.unit_rates import UnitRates
+from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
+from evenhand.stats.rates.rates import Rates
+
+LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
+_PAIR_BUDGET = 300_000_000  # groups x groups x labels, the same
+_MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
+_WORK = 10_000_000  # groups x labels x replicates that are drawn
+_KEPT = 1_000_000  # of which so many are kept as noise
+_FEWEST, _USUAL, _MOST = 199, 999, 9_999
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Draws with exchanged groups."""
+
+    # scalars in each draw, shape (R,): within the truth those of `summaries`, over all the parity of labels
+    # by how it is aggregated
+    values: dict[str, Floats]
+    # the largest difference of two groups in each draw, in standard errors, by kind of rate
+    largest: dict[str, Floats]
+    noise: dict[str, Floats]  # rates less what is expected of them, of some draws, by kind, shape (K, G, L)
+    method: str  # what was exchanged
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The rates on which accuracy, parity and odds depend: ``hit``, ``predicted``, ``true``, ``false``.
+
+    Rows are independent, or come in clusters, or have weights; the kinds are those of ``UnitRates``.
+    """
+
+    prepared: Prepared
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Margins:
+        """The margins of bound evidence, made once."""
+        if "margin rates" not in prepared.memo:
+            prepared.memo["margin rates"] = cls(prepared)
+        margins: Margins = prepared.memo["margin rates"]
+        return margins
+
+    @property
+    def confusion(self) -> Confusion:
+        """Support, hits and predictions by group and label."""
+        return self.prepared.confusion
+
+    @property
+    def unit(self) -> str:
+        """What was sampled as a whole: rows, or the column of clusters."""
+        return "rows" if self.prepared.grouped.units is None else self.prepared.grouped.units.name
+
+    @property
+    def by_label(self) -> bool:
+        """Whether there are few enough labels and groups for limits of a rate of each."""
+        groups, labels = self.confusion.support.shape[-2:]
+        return bool(groups * labels <= LABEL_BUDGET and groups * groups * labels <= _PAIR_BUDGET)
+
+    @property
+    def testable(self) -> bool:
+        """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
+        alike = self.prepared.grouped.moments is None
+        movable = alike if self.tables is None else not self.tables.relabelling.fixed
+        return len(self.prepared.grouped.groups) > 1 and movable
+
+    @cached_property
+    def tables(self) -> UnitRates | None:
+        """Rows by cluster; None where rows are their own units."""
+        found = self.prepared.grouped.units
+        if found is None:
+            return None
+        rows = found.rows.astype(np.int64)
+        unit = np.unique(found.unit, return_inverse=True)[1]
+        codes = np.stack([found.truth, found.group, found.prediction, unit]).astype(np.int64)
+        truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
+        weight = np.repeat(found.n / rows, rows)
+        groups, labels = self.confusion.support.shape
+        return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
+
+    @cached_property
+    def units(self) -> Integers:
+        """Rows or clusters of each group, shape (G,)."""
+        return self.prepared.grouped.group_sizes if self.tables is None else self.tables.sizes
+
+    def rates(self, kind: str) -> Rates:
+        """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
+        key = ("rates", kind)
+        if key not in self.prepared.memo:
+            self.prepared.memo[key] = self._rates(kind)
+        rates: Rates = self.prepared.memo[key]
+        return rates
+
+    def _rates(self, kind: str) -> Rates:
+        if self.tables is not None:
+            return self.tables.rates(kind)
+        hits, trials = _sums(self.confusion, kind)
+        if self.prepared.grouped.moments is None:
+            return Rates.of_rows(hits.T, trials.T)
+        return Rates.of_weights(hits.T, trials.T, np.broadcast_to(self._squares(kind), hits.shape).T)
+
+    def overall(self) -> Rates:
+        """The rate of right answers of all rows, shape (1, 1)."""
+        if self.tables is not None:
+            return self.tables.ungrouped().rates("hit")
+        hits, n = self.confusion.correct.sum(), self.confusion.support.sum()
+        moments = self.prepared.grouped.moments
+        if moments is None:
+            return Rates.of_rows([[hits]], [[n]])
+        return Rates.of_weights([[hits]], [[n]], [[moments[1].sum()]])
+
+    def _squares(self, kind: str) -> Floats:
+        """Squared weights of the trials of each group and label."""
+        g, shape = self.prepared.grouped, self.confusion.support.shape
+        if g.moments is None:
+            raise InputError("rows without weights have no squared weights")
+        whole = sum_by(g.group, g.moments[1], shape[0])[:, None]
+        if kind in ("hit", "predicted"):
+            return whole
+        of_truth = sum_by(g.group.astype(np.int64) * shape[1] + g.truth, g.moments[1], shape[0] * shape[1])
+        own = of_truth.reshape(shape)
+        return own if kind == "true" else whole - own
+
+    def weight_noise(self, kind: str) -> Floats:
+        """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
+
+        Each cell's weight moves by a normal number with the variance of its squared weights, and rates by
+        what that adds to them (linearised), so that labels which exclude each other move against each other.
+        """
+        from scipy import sparse
+
+        g, (groups, labels) = self.prepared.grouped, self.confusion.support.shape
+        squares = np.zeros(g.truth.size) if g.moments is None else g.moments[1]
+        draws = int(np.clip(_KEPT // max(squares.size, groups * labels), 60, _USUAL))
+        moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
+
+        def by(label: Codes, some: Mask) -> Floats:
+            place = g.group[some].astype(np.int64) * labels + label[some]
+            where = (np.flatnonzero(some), place)
+            add = sparse.csr_array((np.ones(place.size), where), shape=(squares.size, groups * labels))
+            return np.asarray(moved @ add).reshape(draws, groups, labels)
+
+        every = np.ones(squares.size, dtype=bool)
+        noise = Confusion(by(g.truth, every), by(g.truth, g.truth == g.prediction), by(g.prediction, every))
+        hits, trials = _sums(noise, kind)
+        rates, whole = self.rates(kind).value.T, _sums(self.confusion, kind)[1]
+        return np.asarray((hits - rates * trials) / np.where(whole > 0, whole, np.nan))
+
+    def tally(self, kind: str) -> Tally:
+        """Hits and trials as observed, R = 1."""
+        if self.tables is not None:
+            return self.tables.observed(kind)
+        if self.prepared.grouped.moments is not None:  # as many rows as would vary as much
+            rates = self.rates(kind)
+            hits, trials = (np.nan_to_num(rates.value * rates.size).T, rates.size.T)
+            return Tally(hits[None], trials[None])
+        return _tally(self.confusion, kind, self._expected if kind == "false" else None)
+
+    @cached_property
+    def _expected(self) -> Floats:
+        """Wrong answers with a label that a group's mix of truths leads to expect, over its trials."""
+        trials = _sums(self.confusion, "false")[1]
+        return np.asarray(self.prepared.expected_wrong() / np.where(trials > 0, trials, np.nan))
+
+    @cached_property
+    def of_hits(self) -> Tally | None:
+        """Right answers of groups exchanged among all rows; None where nothing can be."""
+        if not self.testable:
+            return None
+        groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
+        if self.tables is not None:
+            work = groups * 4 + self.tables.unit.size
+            replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
+            chunks = self.tables.draws(rng, ("hit",), replicates, within=False)
+            return _joined([one["hit"] for one in chunks])
+        replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
+        correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
+        margins = np.array([correct.sum(), size.sum() - correct.sum()])
+        hits = _draw(rng, size, margins, replicates)[..., :1].astype(np.float64)
+        return Tally(hits, size[:, None])
+
+    @cached_property
+    def over_all(self) -> Chance:
+        """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
+
+        def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, Tally]]]:
+            for tally in self._predicted():
+                ranges = range_over_groups(tally.rates, 2)
+                yield {how: over_classes(ranges, how) for how in ("max", "mean")}, {"predicted": tally}
+
+        return self._chance(("predicted",), drawn(), f"{self.exchanged} exchanged")
+
+    def _chance(
+        self, kinds: Sequence[str], drawn: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
+    ) -> Chance:
+        """Chunks of draws put together: their scalars, and their tallies by kind."""
+        largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+        noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+        values = []
+        for scalars, tallies in drawn:
+            values.append(scalars)
+            for kind in kinds:
+                largest[kind].append(tallies[kind].largest())
+                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
+        joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
+        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
+        return Chance(joined, most, kept, method)
+
+    def _predicted(self) -> Iterator[Tally]:
+        groups, labels = self.confusion.support.shape
+        rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
+        if self.tables is not None:
+            for drawn in self.tables.draws(rng, ("predicted",), replicates, within=False):
+                yield drawn["predicted"]
+            return
+        size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
+        step = max(1, 4_000_000 // (groups * labels))
+        for start in range(0, replicates, step):
+            tables = _draw(rng, size, totals, min(step, replicates - start))
+            yield Tally(tables.astype(np.float64), size[:, None])
+
+    @cached_property
+    def within_truth(self) -> Chance:
+        """All margins, groups exchanged among the rows of each truth: for equalized odds."""
+        drawn = ((summaries(confusion), tallies) for confusion, tallies in self._within())
+        return self._chance(("true", "false"), drawn, f"{self.exchanged} exchanged within the truth")
+
+    def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
+        rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
+        if self.tables is not None:
+            kinds = ("predicted", "true", "false")
+            for drawn in self.tables.draws(rng, kinds, replicates, within=True):
+                margins = drawn["true"].trials, drawn["true"].hits, drawn["predicted"].hits
+                yield Confusion(*margins), drawn
+            return
+        for confusion in self._row_chunks(replicates):
+            false = _tally(confusion, "false", self._expected)
+            yield confusion, {"true": _tally(confusion, "true"), "false": false}
+
+    def _row_chunks(self, replicates: int) -> Iterator[Confusion]:
+        prepared, support = self.prepared, self.confusion.support
+        if prepared.cellwise(replicates):
+
+            def streams(key: Any) -> np.random.Generator:
+                label, chunk = key
+                return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
+
+            return resampling.cellwise_null(prepared.classes, support, replicates, streams)
+        wrong = prepared.expected_wrong()
+        return resampling.marginal_null(self.confusion, wrong, replicates, prepared.stream("null"))
+
+    @property
+    def exchanged(self) -> str:
+        """What changes places."""
+        return "groups of rows" if self.tables is None else f"groups of whole units ({self.unit})"
+
+    @property
+    def _replicates(self) -> int:
+        size = self.confusion.support.size
+        if self.tables is not None:
+            size = max(size, self.tables.unit.size * 4)
+        return int(np.clip(_WORK // size, _FEWEST, _USUAL))
+
+    def _some(self, kind: str, drawn: Tally, before: list[Floats]) -> Floats:
+        """As many of the draws as are still kept."""
+        most = int(np.clip(_KEPT // drawn.away[0].size, 60, _USUAL)) - sum(len(one) for one in before)
+        away = drawn.away if self.tables is None else drawn.scaled_to(self.tally(kind))
+        return away[: max(most, 0)]
+
+
+def _sums(confusion: Confusion, kind: str) -> Ends:
+    """Hits and trials of a kind of rate, shape (..., G, L); of ``hit`` one label."""
+    size = confusion.group_size[..., None]
+    if kind == "hit":
+        return confusion.correct.sum(axis=-1)[..., None], size
+    return {
+        "predicted": (confusion.predicted, size),
+        "true": (confusion.correct, confusion.support),
+        "false": (confusion.predicted - confusion.correct, size - confusion.support),
+    }[kind]
+
+
+def _tally(confusion: Confusion, kind: str, expected: Floats | None = None) -> Tally:
+    hits, trials = _sums(confusion, kind)
+    return Tally(hits if hits.ndim == 3 else hits[None], trials, expected)
+
+
+def _joined(parts: list[Tally]) -> Tally:
+    """Draws of several pieces as one, without what the variance was made of."""
+    whole = Tally(np.concatenate([one.hits for one in parts]), np.concatenate([one.trials for one in parts]))
+    whole.__dict__["variance"] = np.concatenate([one.variance for one in parts])
+    return whole
+
+
+def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:
+    """Tables with given margins, shape (replicates, rows, columns)."""
+    if rows.sum() <= _MOST_ROWS:
+        return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
+    sizes = np.repeat(rows[:, None], columns.size, axis=1)
+    return resampling.split_hypergeometric(rng, columns, sizes, replicates)

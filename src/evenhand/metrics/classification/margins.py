@@ -1,0 +1,125 @@
+"""Findings from the margins of truth x group x prediction: value, interval, null band, p."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.text.reasons import explain
+from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
+from evenhand.metrics.prepared import LEVEL, Prepared, check_common
+from evenhand.stats.arrays import Floats
+from evenhand.stats.rates.confusion import Confusion, summaries
+
+_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
+_Z_LEVEL = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What is known of a value beyond itself."""
+
+    ends: Callable[[float], tuple[Any, Any]]  # from a level to the limits
+    method: str  # how these are made
+    p_value: float | None = None  # of the test that groups make no difference
+    reference: float | None = None  # where the value stands then; None where nothing says so
+    draws: Floats | None = None  # the value with exchanged groups, shape (R,)
+    exchanged: str = ""  # what was exchanged
+    side: str = "high"  # which side of the draws is unfair: `high` or `low`
+    corrected: float | None = None  # the value without what noise adds
+    deciding: Mapping[str, int] = field(default_factory=dict)  # units of each group that decides the value
+    details: Mapping[str, float | None] = field(default_factory=dict)  # further numbers
+    notes: Sequence[str] = ()  # what a reader has to know
+
+
+def observed(prepared: Prepared, mode: str) -> Confusion:
+    """The margins; in paper mode a difference over a single group is 0, as the formulas give it."""
+    return replace(prepared.confusion, fewest=1) if mode == "paper" else prepared.confusion
+
+
+def margin_finding(
+    prepared: Prepared,
+    name: str,
+    infer: Callable[[Margins, float], Inference | str],
+    *,
+    mode: str,
+    inference: str,
+    key: str | None = None,
+    params: dict[str, Any] | None = None,
+    parts: Sequence[Part] = (),
+) -> Finding:
+    """A scalar of ``summaries``, called ``key`` or as the metric, as a Finding.
+
+    ``infer`` gives interval, null and p of margins and value, or why there are none.
+    """
+    check_common(mode, inference)
+    memo = prepared.memo.setdefault(("margins", mode), {})
+    if not memo:
+        memo.update(summaries(observed(prepared, mode)))
+    value = number(float(memo[key or name]))
+    # the differences between modes show on single groups only, so equal values carry one name
+    chosen = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
+    if value is None:
+        reason = "single_group" if len(prepared.grouped.groups) < 2 else "undefined"
+        return build(prepared.grouped, name, chosen, None, parts=list(parts), reason=reason)
+    margins = Margins.of(prepared)
+    known = infer(margins, value) if inference == "auto" else ""
+    if isinstance(known, str):
+        notes = [known] if known else []
+        return build(prepared.grouped, name, chosen, value, parts=list(parts), notes=notes)
+    p_value, reference = _weaker(known), known.reference
+    shown = value if known.corrected is None else known.corrected
+
+    def at(level: float) -> Interval:
+        low, high = (float(end) for end in known.ends(level))
+        ends = min(low, shown), max(high, shown)
+        if reference is not None:
+            ends = agreeing(ends, p_value, reference, level)
+        return Interval(low=ends[0], high=ends[1], level=level, method=known.method)
+
+    usual = at(LEVEL)
+    notes = [*known.notes, *few_decide(known.deciding.items(), margins.unit)]
+    if margins.tables is not None and margins.tables.relabelling.fixed and len(prepared.grouped.groups) > 1:
+        notes.insert(0, explain("one_cluster"))
+    return build(
+        prepared.grouped, name, chosen, value, parts=list(parts), interval=usual, limits=at,
+        null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=p_value,
+        corrected=known.corrected, chance_at=reference or None, mde=_detectable(known, usual.high - shown),
+        notes=notes, details=dict(known.details),
+    )  # fmt: skip
+
+
+def _weaker(known: Inference) -> float | None:
+    """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
+
+    The interval's is 1 minus the largest level at which it excludes the reference.
+    """
+    p, reference = known.p_value, known.reference
+    if p is None or reference is None or p > 1 - LEVEL or known.ends(LEVEL)[0] > reference:
+        return p
+    return joint_p(p, reference, known.ends)
+
+
+def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:
+    """Mean and band of what exchanged groups give, if any were drawn."""
+    if draws is None:
+        return None
+    return null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
+
+
+def _detectable(known: Inference, arm: float) -> float | None:
+    """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
+    if known.draws is None or known.side != "high" or np.isnan(known.draws).all():
+        return None
+    return number(float(np.nanquantile(known.draws, LEVEL) + _Z_POWER * (arm / _Z_LEVEL)))
+
+
+def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:
+    """Wilson's interval as a result."""
+    method = "Wilson score" if unit == "rows" else f"Wilson score, effective size over {unit}"
+    return Interval(low=low, high=high, level=level, method=method)

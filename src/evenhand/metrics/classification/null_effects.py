@@ -1,0 +1,222 @@
+"""What chance gives for every class: null band and p by closed form, enumeration or resampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evenhand.metrics.prepared import LEVEL, REPLICATES
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.contingency.null_tables import (
+    chi2_of,
+    draw_tables,
+    exact_2x2,
+    gamma_null,
+    permutation_moments,
+)
+from evenhand.stats.contingency.tables import Association, TableBatch
+from evenhand.stats.exchange.relabelling import each_exceeded, exceeded
+from evenhand.stats.exchange.unit_tables import UnitTables
+
+Margins = tuple[Floats, Floats]
+Streams = Callable[[int], np.random.Generator]
+
+_SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
+_NEAR = 1_000  # up to this many rows a sparse table is resampled, too,
+_SPARSE = 2  # which has a cell with fewer expected rows: its tail is longer than that of a gamma distribution
+_FEW_MISTAKES = 50  # below this many rows off the most frequent label a table is resampled
+_MOST_ROWS = 10_000_000  # a table with more rows is not resampled
+_ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
+_MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
+_SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
+_ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
+_RARE = (1 + _ENOUGH) / (1 + REPLICATES)  # p below which fewer than these exceed
+_CHUNK = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class NullEffects:
+    """The null distribution of k effect sizes; arrays have shape (k,)."""
+
+    draws: Floats  # replicates of the statistic, shape (replicates, k), and their ``mean``
+    mean: Floats
+    low: Floats  # the least of the null band: its test is one-sided; ``high``: its 95 % point
+    high: Floats
+    p: Floats  # P(at least the observed chi-squared)
+    method: list[str]  # how each was made
+    total: float = float("nan")  # P of chi-squared summed over the tables; NaN without one
+
+
+@dataclass(frozen=True, eq=False)
+class NullChi2:
+    """The null distribution of k chi-squared statistics, from which that of any measure follows.
+
+    As ``NullEffects``; ``band``: the ends of the null band, shape (2, k).
+    """
+
+    draws: Floats
+    band: Floats
+    p: Floats
+    method: list[str]
+    total: float
+
+    def of(self, tables: Association, kind: str) -> NullEffects:
+        """The null of one measure of association; all are monotone in chi-squared."""
+        draws = np.where(tables.dof > 0, tables.statistic(kind, self.draws), np.nan)
+        low, high = tables.statistic(kind, self.band)
+        return NullEffects(draws, draws.mean(axis=0), low, high, self.p, self.method, self.total)
+
+
+def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullChi2:
+    """Null band and p of every table, groups exchanged with all margins fixed.
+
+    2x2 tables are enumerated. Others use a gamma distribution with the exact permutation mean and variance
+    (Dawson 1954). Tables below 200 rows or with few mistakes, and sparse ones below 1,000, are resampled.
+    """
+    mean, variance = permutation_moments(batch, tables)
+    shape, scale = gamma_null(mean, variance)
+    usable = tables.dof > 0
+    p = np.where(usable, special.gammaincc(shape, tables.chi2 / scale), np.nan)
+    square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
+    resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))[:_MOST_RESAMPLED]
+    known = (mean > 0) & (variance > 0)
+    drawn = usable & ~square & known
+    drawn[resampled] = False
+    chi2 = np.full((REPLICATES, p.size), np.nan)
+    for table in np.flatnonzero(drawn).tolist():
+        chi2[:, table] = streams(table).gamma(shape[table], scale[table], REPLICATES)
+    band = np.stack([np.zeros(p.size), special.gammaincinv(shape, LEVEL) * scale])
+    method = ["gamma with exact permutation moments"] * p.size
+    for table in np.flatnonzero(square).tolist():
+        values, weight = exact_2x2(_dense_table(batch, table))
+        chi2[:, table] = streams(table).choice(values, REPLICATES, p=weight)
+        p[table] = min(1.0, weight[values >= _reached(tables.chi2[table])].sum())
+        upper = min(int(np.searchsorted(np.cumsum(weight), LEVEL)), values.size - 1)
+        band[:, table] = values[0], values[upper]
+        method[table] = "exact enumeration"
+    _resample(batch, tables, resampled, streams, p, chi2)
+    band[:, resampled] = chi2[:, resampled].min(axis=0), np.quantile(chi2[:, resampled], LEVEL, axis=0)
+    for table in resampled.tolist():
+        method[table] = "permutation with fixed margins"
+    # a value that is an end of its band must not fall outside by rounding
+    equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
+    moments = np.where(known, mean, chi2.mean(axis=0)), np.where(known, variance, chi2.var(axis=0))
+    total = _p_of_sum(chi2, tables, moments, sparse=bool(square.any() or resampled.size))
+    return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
+
+
+def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generator) -> NullChi2:
+    """The same for counts that come in clusters or have weights: Rao and Scott's null, drawn.
+
+    Small p are those of a gamma distribution with the draws' mean and variance, where there are units enough.
+    There is no p where each group is one unit.
+    """
+    chi2 = units.draws(rng, REPLICATES)
+    chi2[:, tables.dof <= 0] = np.nan
+    if units.fixed:
+        nothing = np.full((3, tables.dof.size), np.nan)
+        return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
+    p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
+    shape, scale = gamma_null(chi2.mean(axis=0), chi2.var(axis=0))
+    beyond = special.gammaincc(shape, tables.chi2 / scale)
+    p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
+    band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
+    sums = np.nansum(chi2, axis=1)
+    moments = np.array([sums.mean()]), np.array([sums.var()])  # units may be in several tables
+    total = _p_of_sum(chi2, tables, moments, sparse=True, tail=not bool(units.few.any()))
+    return NullChi2(chi2, band, p, [units.method] * p.size, total)
+
+
+def _p_of_sum(
+    chi2: Floats, tables: Association, moments: tuple[Floats, Floats], *, sparse: bool, tail: bool = True
+) -> float:
+    """P of chi-squared summed over tables: gamma with the summed moments; of the draws in sparse tables.
+
+    ``sparse``: whether a table was enumerated or resampled; ``tail``: whether the gamma tail may go on where
+    hardly a draw exceeds.
+    """
+    usable = tables.dof > 0
+    if not usable.any():
+        return float("nan")
+    observed = float(tables.chi2[usable].sum())
+    mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
+    shape, scale = gamma_null(mean, variance)
+    gamma = float(special.gammaincc(shape, observed / scale)[0])
+    drawn = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
+    if not np.isfinite(gamma) or (sparse and drawn >= _RARE):
+        return drawn
+    if not sparse:
+        return gamma
+    return min(drawn, gamma) if tail else drawn
+
+
+def _dense_table(batch: TableBatch, table: int) -> Floats:
+    """One table as an array (rows, columns) without empty ones."""
+    start, stop = np.searchsorted(batch.table, [table, table + 1])
+    _, row = np.unique(batch.row[start:stop], return_inverse=True)
+    _, column = np.unique(batch.column[start:stop], return_inverse=True)
+    dense = np.zeros((int(row.max()) + 1, int(column.max()) + 1))
+    dense[row, column] = batch.n[start:stop]
+    return dense
+
+
+def _reached(chi2: float) -> float:
+    return chi2 - 1e-9 * max(1.0, chi2)  # equal tables must count as equal whatever the rounding
+
+
+def _enumerable(batch: TableBatch) -> npt.NDArray[np.bool_]:
+    smallest = np.full(batch.n_tables, np.inf)
+    np.minimum.at(smallest, batch.row_table, batch.row_total)
+    return (smallest <= _ENUMERABLE) & batch.integral
+
+
+def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.bool_]:
+    row, column = np.full((2, batch.n_tables), np.inf)
+    occupied = batch.column_total > 0
+    np.minimum.at(row, batch.row_table, batch.row_total)
+    np.minimum.at(column, batch.column_table[occupied], batch.column_total[occupied])
+    sparse = (row * column < _SPARSE * tables.n) & (tables.n < _NEAR)
+    # few rows beside the most frequent label (few mistakes) make few different tables, however many rows
+    most = np.zeros(batch.n_tables)
+    np.maximum.at(most, batch.column_table[occupied], batch.column_total[occupied])
+    few = (tables.n - most < _FEW_MISTAKES) & (tables.n < _MOST_ROWS)
+    return np.asarray((tables.n < _SMALL) | sparse | few)
+
+
+def _resample(
+    batch: TableBatch, tables: Association, chosen: Codes, streams: Streams, p: Floats, chi2: Floats
+) -> None:
+    """Permute the chosen tables, writing p and draws in place; small p are sharpened."""
+    promising = []
+    for table in chosen.tolist():
+        rng, dense = streams(table), _dense_table(batch, table)
+        margins = dense.sum(axis=1), dense.sum(axis=0)
+        chi2[:, table] = chi2_of(draw_tables(rng, *margins, REPLICATES), *margins)
+        drawn = exceeded(tables.chi2[table], chi2[:, table])
+        if drawn < _RARE:
+            promising.append((table, rng, margins))
+        else:
+            p[table] = drawn
+    budget = _SECOND_STAGE // max(1, len(promising))
+    for table, rng, margins in promising:
+        p[table] = _sharpened(rng, margins, chi2[:, table], _reached(tables.chi2[table]), budget, p[table])
+
+
+def _sharpened(
+    rng: np.random.Generator, margins: Margins, draws: Floats, observed: float, budget: int, gamma_p: float
+) -> float:
+    """P after further draws, until ten replicates exceed or the budget is spent.
+
+    Where none ever exceeded, resampling only says p <= 1/(B+1), and the gamma tail decides below that.
+    """
+    drawn, exceeding = draws.size, int((draws >= observed).sum())
+    while exceeding < _ENOUGH and drawn < budget:
+        size = min(_CHUNK, budget - drawn)
+        exceeding += int((chi2_of(draw_tables(rng, *margins, size), *margins) >= observed).sum())
+        drawn += size
+    resampled = (1 + exceeding) / (1 + drawn)
+    return min(resampled, gamma_p) if exceeding == 0 and np.isfinite(gamma_p) else resampled

@@ -1,0 +1,319 @@
+"""Findings from class effects: SkewSize, summaries over classes, a single table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.findings import Contrast, Dropped, Finding, Interval, Null, Part
+from evenhand.core.text.reasons import explain
+from evenhand.metrics.classification.accuracy import deciding
+from evenhand.metrics.classification.class_effects import (
+    ClassEffects,
+    class_effects,
+    effect_bootstrap,
+    pooled_squares,
+    summary_limits,
+)
+from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.estimates import (
+    band_of,
+    build,
+    few_decide,
+    null_band,
+    number,
+    percentile_interval,
+    resampled_p,
+)
+from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
+from evenhand.stats.arrays import Floats
+from evenhand.stats.contingency.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
+from evenhand.stats.skewness import skewness, skewness_bound
+
+_SPREAD = "spread over resamples ({}); no confidence interval"
+_DRAWN = "each class from its null distribution"
+_INTERVALS = {
+    "score": "score interval of the bias-corrected value, test inversion below",
+    "delta": "delta method around the bias-corrected value",
+    "noncentral": "inversion of the noncentral chi-squared distribution",
+    "bootstrap": "stratified bootstrap within class and group",
+}
+_SUMMARY_OF = {"cramers_v_median": "median", "cramers_v_max": "largest"}
+
+
+def skewness_finding(
+    effects: ClassEffects,
+    name: str,
+    bootstrap: Callable[[ClassEffects], tuple[Floats, str]] = effect_bootstrap,
+    **more: Any,
+) -> Finding:
+    """SkewSize over class effects, whose bootstrap replicates are made only when needed.
+
+    ``more``: ``params`` and ``dropped`` where the effects are not those of first predictions.
+    """
+    options, seed = effects.options, effects.prepared.seed
+    value, reason = _skewness_of(effects.values, options.mode)
+    used = int((~np.isnan(effects.values)).sum())
+    most = f"|SkewSize| of so many values is at most {skewness_bound(used):.3f}"
+    contrasts = [] if more else _contrasts(effects, value)
+    fields: dict[str, Any] = {"params": options.changed, "contrasts": contrasts, "dropped": [], **more}
+    if effects.null is not None and value is not None and reason is None:
+        draws, method = bootstrap(effects)
+        fields["interval"] = _spread(skewness(draws), value, method, seed)
+        fields["null"] = null_band(skewness(effects.null.draws), level=LEVEL, method=_DRAWN, seed=seed)
+    return build(
+        effects.prepared.grouped,
+        name,
+        fields.pop("params"),
+        value,
+        reason=reason,
+        parts=class_parts(effects),
+        adjustment=options.adjustment if effects.null is not None else None,
+        dropped=fields.pop("dropped") + _dropped_classes(effects),
+        notes=[f"{used} of {effects.values.size} classes used; {most}"] * (used > 2) + _unresampled(fields),
+        **fields,
+    )
+
+
+def _spread(draws: Floats, value: float, method: str, seed: int) -> Interval | None:
+    """The central part of resampled values, and the value itself; None where they do not spread.
+
+    Resamples contain the noise of the sample once more: this says how much the value moves, not where that of
+    the population lies.
+    """
+    found = percentile_interval(draws, level=LEVEL, method=_SPREAD.format(method), seed=seed)
+    if found is None or max(found.high, value) - min(found.low, value) <= 1e-12:
+        return None
+    return found.model_copy(update={"low": min(found.low, value), "high": max(found.high, value)})
+
+
+def summary_finding(effects: ClassEffects, name: str) -> Finding:
+    """Mean, median or largest effect size over classes; the interval is of the corrected one."""
+    summary = _SUMMARY_OF.get(name, "mean")
+    usable = ~np.isnan(effects.values)
+    value = number(float(SUMMARIES[summary](effects.values[usable]))) if usable.any() else None
+    fields: dict[str, Any] = {}
+    if effects.null is not None and value is not None:
+        fields = _summary_inference(effects, summary, value)
+    with_parts = name in ("cramers_v_corrected", "phi")
+    return build(
+        effects.prepared.grouped,
+        name,
+        {key: v for key, v in effects.options.changed.items() if key != "statistic" or not with_parts},
+        value,
+        reason=None if value is not None else "no_usable_class",
+        parts=class_parts(effects) if with_parts else [],
+        band=band_of(value) if name != "phi" else None,
+        dropped=_dropped_classes(effects),
+        **fields,
+    )
+
+
+def _summary_inference(effects: ClassEffects, summary: str, value: float) -> dict[str, Any]:
+    """Null band, p and interval of a summary."""
+    fields = _summary_test(effects, summary, value)
+    p = fields["p_value"]
+    corrected, ends = summary_limits(effects, summary)
+
+    def limits(level: float) -> Interval:
+        low, high, method = ends(level, float("nan") if p is None else p)
+        return Interval(low=low, high=high, level=level, method=method)
+
+    if p is None and fields["null"] is None:
+        return {**fields, "corrected": corrected, "notes": [explain("one_cluster")]}
+    return {**fields, "corrected": corrected, "interval": limits(LEVEL), "limits": limits}
+
+
+def _summary_test(effects: ClassEffects, summary: str, value: float) -> dict[str, Any]:
+    """The null band and p of a summary; neither where a class has none."""
+    if effects.null is None or np.isnan(effects.null.p[effects.tables.dof > 0]).any():
+        return {"null": None, "p_value": None}
+    usable = np.flatnonzero(~np.isnan(effects.values))
+    # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
+    drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
+    fields = _against_null(effects.prepared, SUMMARIES[summary](drawn), value)
+    classes_p = effects.null.p[usable]
+    if usable.size == 1 and effects.tables.dof[usable[0]] > 0:
+        fields["p_value"] = float(classes_p[0])
+    elif summary == "median" and fields["p_value"] is not None:
+        # the larger counts: exchange says whether any class shows an effect, the classes whether half of
+        # them do
+        together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
+        fields["p_value"] = max(fields["p_value"], together)
+    return fields
+
+
+def pooled_finding(effects: ClassEffects, name: str) -> Finding:
+    """V over all classes together: chi-squared and its largest possible value, both summed over classes."""
+    prepared, used = effects.prepared, np.flatnonzero(effects.tables.dof > 0)
+    value: float | None = None
+    fields: dict[str, Any] = {"reason": "no_usable_class"}
+    if used.size:
+        most = (effects.tables.n * effects.tables.dof)[used]
+        value = float(np.sqrt(effects.tables.chi2[used].sum() / most.sum()))
+        margins = Margins.of(prepared)
+        every = deciding(margins, range(len(prepared.grouped.groups)))
+        fields = {"notes": few_decide(every.items(), margins.unit)}
+        if effects.null is not None:
+            draws = np.sqrt(effects.null.draws[:, used] ** 2 @ most / most.sum())
+            fields = _pooled_inference(effects, draws, value, effects.null.total, fields["notes"])
+    return build(
+        prepared.grouped, name, effects.options.changed, value, band=band_of(value),
+        dropped=_dropped_classes(effects), **fields,
+    )  # fmt: skip
+
+
+def _pooled_inference(
+    effects: ClassEffects, draws: Floats, value: float, p: float, notes: list[str]
+) -> dict[str, Any]:
+    found = pooled_squares(effects)
+    fields: dict[str, Any] = {"corrected": float(found.corrected[0])}
+    if np.isnan(p):
+        return {**fields, "notes": [explain("one_cluster"), *notes]}
+    limits = _limits_of_one(found, p)
+    fields |= _against_null(effects.prepared, draws, value)
+    return {**fields, "p_value": p, "interval": limits(LEVEL), "limits": limits, "notes": notes}
+
+
+def _limits_of_one(found: Squares, p: float) -> Callable[[float], Interval]:
+    """From a level to the score interval of a single effect size."""
+
+    def limits(level: float) -> Interval:
+        low, high = class_ends(found, np.array([p]), level)
+        return Interval(low=float(low[0]), high=float(high[0]), level=level, method=_INTERVALS["score"])
+
+    return limits
+
+
+def single_table(effects: ClassEffects, name: str) -> Finding:
+    """The effect size of one table."""
+    part = class_parts(effects)[0]
+    kept = ("corrected", "reason", "interval", "null", "p_value", "mde", "band")
+    p = part.p_value if effects.options.interval == "score" else None
+    return build(
+        effects.prepared.grouped,
+        name,
+        effects.options.changed,
+        part.value,
+        limits=None if p is None else _limits_of_one(effects.squares, p),
+        notes=[explain("one_cluster")] if part.corrected is not None and part.p_value is None else [],
+        **{field: getattr(part, field) for field in kept},
+    )
+
+
+def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
+    """The skewness with the reason why it is missing or says nothing."""
+    usable = values[~np.isnan(values)]
+    if usable.size < 2:
+        return None, ("no_usable_class", "one_usable_class")[usable.size]
+    value = number(float(skewness(usable)))
+    if usable.size == 2:
+        return (value if mode == "paper" else None), "uninformative"
+    return value, None if value is not None else "no_spread"
+
+
+def _against_null(prepared: Prepared, null: Floats, value: float) -> dict[str, Any]:
+    """Null band, from the least to the 95 % point, and p of a summary over classes."""
+    band = null_band(null, level=LEVEL, method=_DRAWN, seed=prepared.seed, side="high")
+    return {"null": band, "p_value": None if band is None else resampled_p(null, value, "high")}
+
+
+def class_parts(effects: ClassEffects) -> list[Part]:
+    """One part per table, with everything known about it."""
+    options = effects.options
+    accuracy = _class_accuracy(effects.prepared, options.mode) if options.form == "separation" else None
+    return [_part(effects, table, accuracy) for table in range(effects.values.size)]
+
+
+def _part(effects: ClassEffects, table: int, accuracy: Floats | None) -> Part:
+    value, label, options = number(effects.values[table]), int(effects.labels[table]), effects.options
+    details: dict[str, float | str | None] = {}
+    if accuracy is not None and label < accuracy.shape[1]:
+        if effects.tables.n[table] != effects.n[table]:
+            details["n_used"] = number(effects.tables.n[table])
+        details |= {"accuracy": number(accuracy[0, label]), "accuracy_gap": number(accuracy[1, label])}
+    return Part(
+        kind="class",
+        key="all" if options.form == "independence" else effects.prepared.grouped.label_key(label),
+        value=value,
+        chance_at=0.0,
+        band=band_of(value) if options.statistic != "phi" else None,
+        n=effects.n[table],
+        reason=effects.reasons[table],
+        details=details,
+        **({} if value is None else _part_inference(effects, table)),
+    )
+
+
+def _part_inference(effects: ClassEffects, table: int) -> dict[str, Any]:
+    null = effects.null
+    if null is None:
+        return {}
+    corrected, low, high = map(number, effects.limits[:, table])
+    p, interval, band = number(null.p[table]), None, None
+    if low is not None and high is not None and p is not None:
+        interval = Interval(low=low, high=high, level=LEVEL, method=_INTERVALS[effects.options.interval])
+    ends = {"mean": null.mean[table], "low": null.low[table], "high": null.high[table]}
+    if np.isfinite(list(ends.values())).all():
+        drawn = null.method[table].startswith("permutation")
+        draws = {"replicates": REPLICATES, "seed": effects.prepared.seed} if drawn else {}
+        band = Null(**ends, level=LEVEL, method=null.method[table], **draws)
+    return {
+        "corrected": corrected, "interval": interval, "null": band, "p_value": p,
+        "p_adjusted": number(effects.p_adjusted[table]), "mde": number(effects.mde[table]),
+    }  # fmt: skip
+
+
+def _class_accuracy(prepared: Prepared, mode: str) -> Floats:
+    """Accuracy of each label, and that accuracy minus its worst group's (Table 3), shape (2, labels).
+
+    The second is NaN where one group alone has rows; in paper mode it is 0 there.
+    """
+    confusion = prepared.confusion
+    support = confusion.support.sum(axis=0)
+    accuracy = confusion.correct.sum(axis=0) / np.where(support > 0, support, np.nan)
+    worst = np.fmin.reduce(confusion.accuracy_by_cell(), axis=0)
+    fewest = 1 if mode == "paper" else 2
+    compared = (confusion.support > 0).sum(axis=0) >= fewest
+    return np.stack([accuracy, np.where(compared, accuracy - worst, np.nan)])
+
+
+def _dropped_classes(effects: ClassEffects) -> list[Dropped]:
+    """Rows whose prediction was too rare to stay, and classes that could not be estimated, by reason."""
+    reasons = sorted({reason for reason in effects.reasons if reason})
+    classes = [Dropped(reason=f"class: {name}", count=effects.reasons.count(name)) for name in reasons]
+    rare = float(effects.n.sum() - effects.tables.n.sum())
+    return [Dropped(reason="prediction below minimum expected value", count=rare)] * (rare > 0) + classes
+
+
+def _contrasts(effects: ClassEffects, value: float | None) -> list[Contrast]:
+    """The other mode's SkewSize where it differs, and why."""
+    options = effects.options
+    if options.statistic != "cramers_v":
+        return []
+    other = replace(options, mode="default" if options.mode == "paper" else "paper", inference="none")
+    theirs, _ = _skewness_of(class_effects(effects.prepared, other).values, other.mode)
+    if theirs == value or (theirs is not None and value is not None and abs(theirs - value) < 1e-12):
+        return []
+    square = int((~np.isnan(effects.tables.yates_scale)).sum())
+    used = int((~np.isnan(effects.values)).sum())
+    have = "classes has a 2x2 table" if square == 1 else "classes have 2x2 tables"
+    if used == 2:
+        why = "two classes can be used, and the paper's listing gives 0 for any two values: it says nothing."
+        return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+    why = (
+        f"{square} of {used} {have} (two groups, two predicted labels). There the paper's "
+        "listing applies Yates' continuity correction, which shrinks V, most of all in small classes; the "
+        "default does not, so that tables of different shape are measured alike."
+    )
+    return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+
+
+def _unresampled(fields: dict[str, Any]) -> list[str]:
+    """Say so where replicates were made and too many of them have no value."""
+    names = {"interval": "spread over resamples", "null": "null"}
+    missing = [text for name, text in names.items() if name in fields and fields[name] is None]
+    return [f"no {text}: replicates do not spread, or a tenth of them has no value" for text in missing]

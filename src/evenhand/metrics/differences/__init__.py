@@ -1,0 +1,1 @@
+"""How two models, or several seeds, differ in a metric."""

@@ -1,0 +1,125 @@
+"""Differences of two models in a finding of answers that are not predictions, on the samples of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.findings import Dropped, Finding, GroupSize, Key, Param, Part
+from evenhand.core.random_streams import stream
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.differences.inference import both_values, difference_of, inferred
+from evenhand.metrics.estimates import as_finding, number
+from evenhand.metrics.named_groups import corrected
+from evenhand.stats.paired.sums import PairedEffects, PairedSums
+from evenhand.stats.rates.clustered import FEWEST
+
+SAME_SAMPLES = "same samples"
+ALIKE = "the models answered every unit alike, so that there is no spread to measure a difference in"
+
+
+Pairs = PairedSums | PairedEffects
+"""Answers of two models to the same units, with S numbers made of them."""
+
+
+@dataclass(frozen=True)
+class PartOf:
+    """A part of which the difference is wanted too."""
+
+    kind: str  # as parts of findings have it
+    key: Key  # its group
+    n: int  # samples in it
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredBoth:
+    """What two models answered about the same samples, under one finding."""
+
+    of: Finding  # the finding of the first model: which metric, grouping and parameters
+    whole: Pairs  # its value, S = 1
+    unit: str  # what `whole` counts as one, such as `household`
+    n: int  # samples that both answered
+    parts: tuple[PartOf, ...] = ()
+    inner: Pairs | None = None  # their values, S = number of parts; None where there are none
+    inner_unit: str = ""  # what `inner` counts as one
+    groups: tuple[GroupSize, ...] = ()  # samples of each group
+    dropped: tuple[Dropped, ...] = ()  # samples left out, by reason
+    notes: tuple[str, ...] = ()  # what else is to be known
+
+
+def answer_difference(
+    both: AnsweredBoth,
+    *,
+    names: Sequence[str] = ("first", "second"),
+    family: int = 1,
+    alpha: float = 0.05,
+    seed: int = 0,
+    tested: bool = True,
+) -> Finding:
+    r"""A finding of one model minus that of another, ``METRIC_difference``; fair at 0.
+
+    Interval: rates of both models have Wilson's limits at the size that their units leave of it; their
+    weighted difference, or that of their ranges and least rates, has limits by MOVER, with the correlation of
+    two models that answered the same units. Numbers that are no shares have t over units, effect sizes of
+    association t times the standard deviation of resamples. p is that of the level at which the interval
+    leaves 0 out, and the null band is where it would hold 0. ``mde`` as in ``model_differences``. ``family``
+    tests of one metric are corrected together; ``tested`` is False where another finding has tested the same
+    value. None where a model has no value. Parts have the difference in each group, with p corrected by Holm
+    among them. Details hold both models' values on the samples compared, and which way of the metric is
+    better.
+
+    Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
+    """
+    of, values = both.of, both.whole.observed()[:, 0]
+    value, fields = difference_of(values, names)
+    notes = list(both.notes)
+    if value is not None:
+        method = f"limits of both models by {both.unit}, on the same ones (MOVER, Zou and Donner)"
+        fields = inferred(both.whole.limits(0, _stream(both, seed)), value, value, method, alpha / family)
+        if both.whole.count < FEWEST:
+            notes.append("there is a single unit, so that no test can tell the models apart")
+        elif fields.get("interval") is None:
+            notes.append(ALIKE)
+    if not tested:
+        fields |= {"p_value": None, "mde": None}
+    details = {
+        "compared": SAME_SAMPLES, **both_values(values), "units": float(both.whole.count), "unit": both.unit,
+        "metric_direction": DEFINITIONS[of.name].direction,
+    }  # fmt: skip
+    params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
+    return as_finding(
+        f"{of.name}_difference", of.by, params, lists="|", benchmark=of.benchmark, model=names[0],
+        reference=names[1], value=value, n=float(both.n), groups=list(both.groups),
+        dropped=list(both.dropped), notes=notes, parts=_parts(both, seed), details=details, **fields,
+    )  # fmt: skip
+
+
+def _stream(both: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
+    of = both.of
+    told = sorted(f"{key}={one}" for key, one in of.params.items())
+    return stream(seed, "answers", of.name, "+".join(of.by), told, *purpose)
+
+
+def _parts(both: AnsweredBoth, seed: int) -> list[Part]:
+    """The difference in each part."""
+    if both.inner is None or not both.parts:
+        return []
+    values, made = both.inner.observed(), []
+    method = f"limits of both models by {both.inner_unit}, on the same ones (MOVER, Zou and Donner)"
+    for at, part in enumerate(both.parts):
+        value = number(float(values[0, at] - values[1, at]))
+        fields: dict[str, Any] = {"reason": "empty"}
+        if value is not None:
+            limits = both.inner.limits(at, _stream(both, seed, "parts", str(at)))
+            fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
+            fields.pop("limits", None)
+        details = both_values(values[:, at])
+        made.append(
+            Part(
+                kind=part.kind, key=part.key, value=value, n=part.n, chance_at=0.0, details=details, **fields
+            )
+        )
+    return corrected(made)

@@ -1,0 +1,189 @@
+"""What changed between compared models: every class and group, samples that flip, other answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.findings import Finding, Part, key_of
+from evenhand.evidence.derivation.paired import Aligned
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.differences.counts import Both, Compared
+from evenhand.metrics.differences.models import flips_of
+from evenhand.stats.contingency.model_changes import Flips
+from evenhand.stats.multiplicity import adjust
+
+MOST_PARTS = 12_000  # in findings.json, over all pairs and groupings; the table of changes has every one
+MOST_CELLS = 20_000  # rows of each of the other tables, over all pairs and groupings
+_LEAST = 100  # of each pair and grouping
+_LEAST_OF_GROUP = 5
+_MEASURES = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cramers_v"}
+
+_PAIR = dict.fromkeys(("by", "model", "reference"), pl.String)
+_NUMBERS = (
+    "value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first",
+    "second", "n", "n_gained", "n_lost",
+)  # fmt: skip
+CHANGES = {
+    **_PAIR, **dict.fromkeys(("measure", "kind", "key"), pl.String), **dict.fromkeys(_NUMBERS, pl.Float64),
+    "reason": pl.String,
+}  # fmt: skip
+FLIPS = {
+    **_PAIR, **dict.fromkeys(("group", "class"), pl.String),
+    **dict.fromkeys(("n", "n_gained", "n_lost", "p", "p_adjusted"), pl.Float64),
+}  # fmt: skip
+ANSWERS = {**_PAIR, **dict.fromkeys(("group", "truth", "first", "second"), pl.String), "n": pl.Float64}
+
+
+@dataclass
+class Changes:
+    """Collects what changed, pair by pair.
+
+    Attributes:
+        comparisons: Pairs times groupings: the more, the fewer parts each finding keeps.
+    """
+
+    comparisons: int
+    _changes: list[pl.DataFrame] = field(default_factory=list)
+    _flips: list[pl.DataFrame] = field(default_factory=list)
+    _answers: list[pl.DataFrame] = field(default_factory=list)
+
+    def kept(
+        self, found: Sequence[Finding], both: Both, grouping: Sequence[str], names: tuple[str, str]
+    ) -> list[Finding]:
+        """The findings of a pair with the parts that findings.json has room for; all go into the tables.
+
+        Args:
+            found: What ``model_differences`` found.
+            both: The evidence that it was given.
+            grouping: The attributes.
+            names: The two models.
+        """
+        pair = ("+".join(grouping), *names)
+        for one in found:
+            if one.parts:
+                self._changes.append(_change_rows(one, pair))
+        if isinstance(both, Counts):
+            aligned = Compared.of(both, list(grouping), names).aligned
+            self._flips.append(_flip_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST)))
+            self._answers.append(
+                _answer_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST))
+            )
+        return [_bounded(one, max(MOST_PARTS // (2 * self.comparisons), _LEAST)) for one in found]
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """``changes``, ``flips`` and ``answer_changes``; those that have a row."""
+        made = {"changes": self._changes, "flips": self._flips, "answer_changes": self._answers}
+        joined = {name: pl.concat(frames) for name, frames in made.items() if frames}
+        return {name: table for name, table in joined.items() if table.height}
+
+
+def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
+    """The parts of a finding, the surest first."""
+    measure = _MEASURES.get(finding.name, finding.name)
+    rows = [
+        (
+            *pair, measure, one.kind, _text(one.key), one.value, one.corrected,
+            *((one.interval.low, one.interval.high) if one.interval else (None, None)),
+            *((one.null.low, one.null.high) if one.null else (None, None)),
+            one.p_value, one.p_adjusted, one.details.get("q_value"), one.details.get("first"),
+            one.details.get("second"), one.n, one.details.get("n_gained"), one.details.get("n_lost"),
+            one.reason,
+        )
+        for one in sorted(finding.parts, key=_sureness)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=CHANGES, orient="row")
+
+
+def _bounded(finding: Finding, most: int) -> Finding:
+    """A finding with at most so many parts: groups, then those surest to have changed, in their order."""
+    if len(finding.parts) <= most:
+        return finding
+    ahead = sorted(finding.parts, key=lambda one: (one.kind != "group", *_sureness(one)))[:most]
+    chosen = {id(one) for one in ahead}
+    left = float(len(finding.parts) - most)
+    update = {
+        "parts": [one for one in finding.parts if id(one) in chosen],
+        "details": {**finding.details, "parts_left_out": left},
+    }
+    return finding.model_copy(update=update)
+
+
+def _sureness(part: Part) -> tuple[float, float, float, str]:
+    """Smallest p first, then the largest change; what has no value is last."""
+    return (
+        2.0 if part.p_adjusted is None else part.p_adjusted,
+        2.0 if part.p_value is None else part.p_value,
+        -abs(part.value or 0.0),
+        _text(part.key),
+    )
+
+
+def _text(key: str | list[str]) -> str:
+    return key if isinstance(key, str) else " × ".join(key)
+
+
+def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
+    """Samples that one model alone got right: of each group, then of groups and classes that have some."""
+    groups = [_text(key_of(key)) for key in aligned.groups]
+    whole = flips_of(aligned, aligned.group, len(groups))
+    cells, place = np.unique(aligned.truth * len(groups) + aligned.group, return_inverse=True)
+    each = flips_of(aligned, place, cells.size)
+    adjusted = adjust(each.p, "holm")
+    some = np.flatnonzero(each.gained + each.lost)
+    # sorted by the last first: p, then how many flip, then label and group
+    order = some[np.lexsort((cells[some], -(each.gained + each.lost)[some], each.p[some]))][:most]
+    labels = [str(aligned.labels[code]) for code in (cells[order] // len(groups)).tolist()]
+    rows = _written(pair, groups, [None] * len(groups), whole, adjust(whole.p, "holm"), range(len(groups)))
+    in_groups = [groups[code] for code in (cells[order] % len(groups)).tolist()]
+    rows += _written(pair, in_groups, labels, each, adjusted, order.tolist())
+    return pl.DataFrame(rows, schema=FLIPS, orient="row")
+
+
+def _written(
+    pair: tuple[str, ...],
+    groups: Sequence[str],
+    labels: Sequence[str | None],
+    flips: Flips,
+    adjusted: npt.NDArray[np.float64],
+    places: Sequence[int],
+) -> list[tuple[Any, ...]]:
+    return [
+        (
+            *pair, group, label, float(flips.n[i]), float(flips.gained[i]), float(flips.lost[i]),
+            float(flips.p[i]), float(adjusted[i]),
+        )
+        for group, label, i in zip(groups, labels, places, strict=True)
+    ]  # fmt: skip
+
+
+def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
+    """The most frequent pairs of different answers of each group."""
+    groups = [_text(key_of(key)) for key in aligned.groups]
+    labels = pl.Series([str(label) for label in aligned.labels], dtype=pl.String)
+    codes = pl.DataFrame(
+        {
+            "group": aligned.group,
+            "truth": aligned.truth,
+            "first": aligned.answers[0],
+            "second": aligned.answers[1],
+            "n": aligned.n,
+        }
+    )
+    changed = codes.filter(pl.col("first") != pl.col("second"))
+    order = changed.sort("n", "group", "truth", "first", "second", descending=[True] + [False] * 4)
+    each = max(most // len(groups), _LEAST_OF_GROUP)
+    kept = (
+        order.group_by("group", maintain_order=True)
+        .head(each)
+        .sort("n", descending=True, maintain_order=True)
+    )
+    said = [pl.lit(text).alias(name) for name, text in zip(_PAIR, pair, strict=True)]
+    named = [labels.gather(kept[name]).alias(name) for name in ("truth", "first", "second")]
+    group = pl.Series("group", groups, dtype=pl.String).gather(kept["group"])
+    return kept.select(*said, group, *named, pl.col("n").cast(pl.Float64))

@@ -1,0 +1,171 @@
+"""Two or more models over one grouping: their summaries as they are, and in samples drawn again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import Dropped, GroupSize, key_of
+from evenhand.core.random_streams import stream
+from evenhand.evidence.derivation.paired import Aligned
+from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
+from evenhand.metrics.prepared import REPLICATES, By, names_of
+from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.contingency import model_summaries
+from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
+from evenhand.stats.contingency.resampling import runs
+from evenhand.stats.rates.differences import paired_correlation
+
+Both = Counts | tuple[Counts, Counts]
+
+MOST_KEPT = 20_000_000  # effect sizes of single classes in resamples that are held at a time
+_SAME_MIX = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Two or more models over one grouping, bound to a seed."""
+
+    aligned: Aligned  # their usable rows
+    singles: tuple[Counts, ...]  # counts of each model over these rows
+    names: tuple[str, ...]  # what the models are called
+    seed: int = 0  # the user's one seed
+
+    @classmethod
+    def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> Compared:
+        """Bind counts of two models: on the same samples (``prediction_b``), or one after the other."""
+        groups = names_of(by)
+        if not groups:
+            raise ParameterError("models are compared by groups: name at least one attribute with by=")
+        if isinstance(evidence, Counts):
+            if not evidence.paired:
+                raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
+            table = evidence.unclustered().project(groups).table()
+            return cls.over(Aligned.of_joined(table, groups, PREDICTIONS), names, seed)
+        tables = [one.unclustered().project(groups).table() for one in evidence]
+        return cls.over(Aligned.of_separate(tables, groups, names), names, seed)
+
+    @classmethod
+    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> Compared:
+        """Models over rows that are aligned."""
+        singles = tuple(aligned.counts_of(place) for place in range(len(names)))
+        return cls(aligned, singles, tuple(names), seed)
+
+    @property
+    def joined(self) -> bool:
+        """Whether every sample was answered by all models."""
+        return self.aligned.joined
+
+    @cached_property
+    def _mix(self) -> Ends:
+        """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
+        a = self.aligned
+        cell, place = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
+        rows = np.stack([np.bincount(place, n, cell.size) for n in np.atleast_2d(a.n)]).astype(np.float64)
+        return rows, (len(rows) / (1 / rows).sum(axis=0))[place]
+
+    @cached_property
+    def unlike(self) -> float:
+        """The largest share of a model's rows that another has in other classes and groups, in [0, 1]."""
+        rows = self._mix[0]
+        shares = rows / rows.sum(axis=1, keepdims=True)
+        return float(max(0.5 * np.abs(shares - one).sum(axis=1).max() for one in shares))
+
+    @property
+    def standardised(self) -> bool:
+        """Whether rows are weighted, because models have other mixes of classes and groups."""
+        return self.unlike > _SAME_MIX
+
+    @property
+    def sizes(self) -> Floats:
+        """What each group counts for each model, shape (M, Z): its rows, or its weight in the common mix."""
+        a = self.aligned
+        if not self.standardised:
+            return a.sizes
+        first = np.unique(a.truth * len(a.groups) + a.group, return_index=True)[1]
+        weights = np.bincount(a.group[first], self._mix[1][first], len(a.groups))
+        return np.tile(weights, (len(a.n), 1))
+
+    @property
+    def labels(self) -> list[str]:
+        """The true classes that have rows."""
+        return [str(self.aligned.labels[one.cells.label]) for one in self.classes]
+
+    @cached_property
+    def classes(self) -> list[ComparedClass]:
+        """The true classes that have rows, in the common mix."""
+        return self._classes(self._mix[1] if self.standardised else None)
+
+    def _classes(self, weights: Floats | None) -> list[ComparedClass]:
+        a = self.aligned
+        cuts = runs(a.truth)
+        if a.joined:
+            return [JointClass(int(a.truth[c.start]), a.group[c], a.answers[:, c], a.n[c]) for c in cuts]
+        return [
+            SeparateClass(
+                int(a.truth[c.start]), a.group[c], a.answers[0, c], a.n[:, c],
+                None if weights is None else weights[c],
+            )
+            for c in cuts
+        ]  # fmt: skip
+
+    @cached_property
+    def observed(self) -> Drawn:
+        """Every summary of each model in the common mix, shape (M, 1)."""
+        return model_summaries.observed(self.classes, self.sizes)
+
+    @cached_property
+    def own(self) -> Drawn:
+        """Every summary of each model in its own mix, shape (M, 1)."""
+        return model_summaries.observed(self._classes(None), self.aligned.sizes)
+
+    @property
+    def resampled(self) -> Drawn:
+        """Bootstrap replicates of every summary of each model, shape (M, replicates)."""
+        return self._redrawn[0]
+
+    @cached_property
+    def _redrawn(self) -> tuple[Drawn, Floats | None]:
+        """The replicates, and those of each class's effect size where two models are compared."""
+        labels, by = self.labels, "+".join(self.aligned.by)
+
+        def streams(place: int, start: int) -> np.random.Generator:
+            return stream(self.seed, "models", "resampled", by, labels[place], start)
+
+        shape = (len(self.names), len(labels), REPLICATES)
+        kept = np.empty(shape) if len(self.names) == 2 and math.prod(shape) <= MOST_KEPT else None
+        return model_summaries.replicated(self.classes, self.sizes, REPLICATES, streams, kept), kept
+
+    def correlation(self, metric: str) -> float:
+        """Of the two models' summaries in resamples of the same samples; 0 for samples of their own."""
+        if not self.joined:
+            return 0.0
+        first, second = self.resampled[metric]
+        return float(paired_correlation(first, second, float(self.aligned.n.sum())))
+
+    def class_correlation(self) -> Floats:
+        """The same of each class's effect size, shape (classes,); 0, which is wider, for too many classes."""
+        kept = self._redrawn[1] if self.joined else None
+        if kept is None:
+            return np.zeros(len(self.classes))
+        return paired_correlation(kept[0], kept[1], np.array([one.n.sum() for one in self.classes]))
+
+    def factor(self, metric: str, place: int) -> float:
+        """An effect size in the common mix over that in a model's own mix."""
+        own = float(self.own[metric][place, 0]) if self.standardised else 0.0
+        return float(self.observed[metric][place, 0]) / own if own > 0 else 1.0
+
+
+def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
+    """Rows of one of the models, by group, and what was left out, as fields of a finding."""
+    sizes = aligned.sizes[which]
+    pairs = zip(aligned.groups, sizes.tolist(), strict=True)
+    groups = [GroupSize(key=key_of(key), n=n) for key, n in pairs]
+    dropped = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
+    return {"n": float(sizes.sum()), "groups": groups, "dropped": dropped}

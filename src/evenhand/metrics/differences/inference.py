@@ -1,0 +1,72 @@
+"""What is said of a difference of two models once its limits are known: interval, null band, p, and mde."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from evenhand.core.findings import Interval, Null
+from evenhand.metrics.estimates import number
+from evenhand.metrics.prepared import LEVEL
+from evenhand.stats.arrays import Ends, Floats, Limits
+from evenhand.stats.rates.differences import inverted_p, normal_quantile
+
+POWER = 0.8  # of the minimum detectable difference
+
+
+def both_values(values: Floats) -> dict[str, float | str | None]:
+    """The values of both models, as details of their difference."""
+    return {"first": number(float(values[0])), "second": number(float(values[1]))}
+
+
+def difference_of(values: Floats, names: Sequence[str]) -> tuple[float | None, dict[str, Any]]:
+    """First minus second and, where a model has no value, the reason as a field of a finding."""
+    value = number(float(values[0] - values[1]))
+    if value is not None:
+        return value, {}
+    lacking = [name for name, one in zip(names, values, strict=True) if not np.isfinite(one)]
+    return None, {"reason": f"no value for {' and '.join(lacking)}"}
+
+
+def inferred(
+    limits: Limits, value: float, middle: float, method: str, alpha: float, p: float | None = None
+) -> dict[str, Any]:
+    """Interval, null band, p and minimum detectable difference as fields of a finding.
+
+    ``limits`` are those of ``middle``: the corrected difference, or the plain ``value`` itself; ``alpha`` is
+    the level of the strictest test. Without a p of a test it is that of the level at which the limits leave
+    0 out. Where nothing varies: no interval, and p 1 if the models are alike.
+    """
+
+    def make(level: float) -> Interval | None:
+        low, high = (number(end) for end in limits(level))
+        if low is None or high is None:
+            return None
+        return Interval(low=low, high=high, level=level, method=method)
+
+    def ends(level: Floats) -> Ends:
+        low, high = np.array([limits(level.item())]).T
+        return low, high
+
+    interval = make(LEVEL)
+    if interval is None:
+        return {"p_value": 1.0 if value == 0 else None, "mde": None}
+    error = (interval.high - interval.low) / 2 / normal_quantile(LEVEL)
+    return {
+        "limits": make, "interval": interval, "null": null_around(value, middle, interval),
+        "p_value": float(inverted_p(ends)[0]) if p is None else p,
+        "mde": number(error * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))),
+    }  # fmt: skip
+
+
+def null_around(value: float, middle: float, interval: Interval) -> Null:
+    """What a plain value may be where the difference is 0.
+
+    It differs from the corrected one, which the interval belongs to, by what noise adds to it, and lies in
+    the band where, and only where, the interval holds 0.
+    """
+    low, mean, high = value - interval.high, value - middle, value - interval.low
+    return Null(mean=mean, low=low, high=high, level=LEVEL, method="where the interval would hold 0")

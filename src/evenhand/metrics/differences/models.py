@@ -1,0 +1,361 @@
+"""One classifier against another: differences of SkewSize, effect sizes and accuracy, with their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import UnknownName
+from evenhand.core.findings import Finding, Interval, Key, Part, key_of
+from evenhand.evidence.derivation.paired import Aligned
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.classification.class_effects import ClassEffects, class_effects, summary_limits
+from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.differences.counts import Both, Compared, compared_rows
+from evenhand.metrics.differences.inference import both_values, difference_of, inferred, null_around
+from evenhand.metrics.estimates import agreeing, as_finding, number
+from evenhand.metrics.prepared import LEVEL, By, Prepared
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Pair
+from evenhand.stats.contingency.model_changes import Flips, Shares
+from evenhand.stats.contingency.model_summaries import SUMMARIES
+from evenhand.stats.contingency.summary_intervals import Squares, class_ends
+from evenhand.stats.multiplicity import adjust
+from evenhand.stats.rates.differences import Figure, gap_limits, inverted_p, mover, worst_limits
+
+PAIRED = "adjusted Wald, paired (Bonett and Price)"
+APART = "Newcombe, in one mix"
+OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER, Zou and Donner)"
+
+
+WEIGHTS = "harmonic mean of the models' rows in each class and group"
+SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
+NO_CLUSTERS = (
+    "no interval and p: rows were sampled in clusters ({}), and a comparison takes rows as independent; "
+    "audits without --cluster are compared with both"
+)
+_WITHOUT: dict[str, None] = dict.fromkeys(("interval", "null", "p_value", "p_adjusted", "corrected"))
+_OF_EFFECTS = {"cramers_v_mean": "mean", "cramers_v_median": "median", "cramers_v_max": "largest"}
+_OF_GROUPS = "from the limits of both models over all groups (MOVER, Zou and Donner)"
+
+
+def model_differences(
+    evidence: Both,
+    *,
+    by: By,
+    names: Sequence[str] = ("first", "second"),
+    metrics: Sequence[str] = SUMMARIES,
+    family: int = 1,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> list[Finding]:
+    r"""Every summary of one model minus that of another, ``metric_difference``; fair at 0.
+
+    * accuracy: on the same samples McNemar's exact test and Bonett and Price's interval; else right answers
+      dealt to the models again within class and group (Cochran, Mantel and Haenszel), Newcombe's interval.
+    * worst group, gap: limits of each model's figure over all groups, put together by MOVER.
+    * effect sizes: ``corrected`` is the difference of the bias-corrected values, so that the noise of the
+      less accurate model does not count; its limits are those of both models, put together by MOVER.
+    * SkewSize: the two values side by side, without interval and test.
+
+    Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and
+    0 for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two
+    cannot contradict each other. The null band is where the interval would hold 0, around what noise alone
+    adds to the difference. ``mde`` is how far from 0 a difference must lie to be found with power .8 by the
+    strictest step of Holm: ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard errors, of which the interval is
+    ``2 z_{.975}`` wide.
+
+    Mix: models that answered other rows may have other shares of classes and groups. Both are then weighted
+    to one mix, ``w = 2 / (1/n_1 + 1/n_2)`` of each class and group (Cochran; Mantel and Haenszel), so that
+    value, interval and p all leave the mix out; classes and groups that one has not are dropped.
+
+    Args:
+        evidence: Counts with the axis ``prediction_b``, or Counts of each model. Where rows come in clusters
+            there are values alone, without interval and p.
+        by: Attribute, or list of attributes to cross.
+        names: What the two models are called.
+        metrics: Some of ``SUMMARIES``.
+        family: How many tests of one metric are corrected together.
+        alpha: Level of the tests.
+        seed: Of every random stream.
+
+    Returns:
+        One Finding for each metric: first minus second, in the metric's units. None where the metric has no
+        value for one of them. Parts of ``accuracy_difference`` are classes and groups, those of
+        ``cramers_v_mean_difference`` classes. Details hold the two models' values on
+        the rows compared, and where mixes differ by how much (``mix_distance``, the share of rows that would
+        have to move) and the values in each model's own mix.
+
+    Raises:
+        UserError: Unknown attributes or metrics, or no usable row.
+
+    Source: McNemar 1947; Bonett and Price 2012; Newcombe 1998; Zou and Donner 2008 (MOVER); Mantel and
+    Haenszel 1959 for weights.
+    """
+    for metric in metrics:
+        if metric not in SUMMARIES:
+            raise UnknownName("metric to compare", metric, SUMMARIES)
+    both = (evidence,) if isinstance(evidence, Counts) else evidence
+    clusters = ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
+    work = _Differences(Compared.of(evidence, by, names, seed), clusters)
+    return [work.finding(metric, alpha / family) for metric in metrics]
+
+
+@dataclass(frozen=True, eq=False)
+class _Differences:
+    """The findings of two models, metric by metric."""
+
+    compared: Compared
+    clusters: str  # columns that rows were sampled by as wholes
+
+    def finding(self, metric: str, alpha: float) -> Finding:
+        """One metric of the first model minus that of the second."""
+        compared, aligned, (first, second) = self.compared, self.compared.aligned, self.compared.names
+        values = compared.observed[metric][:, 0]
+        value, fields = difference_of(values, compared.names)
+        if value is None:
+            pass
+        elif metric == "skewsize":
+            fields["notes"] = [SIDE_BY_SIDE]
+        elif self.clusters:
+            fields["notes"] = [NO_CLUSTERS.format(self.clusters)]
+        else:
+            fields = (
+                self._accuracy(value, alpha) if metric == "accuracy" else self._mover(metric, value, alpha)
+            )
+        parts = self._parts(metric)
+        if self.clusters:
+            parts = [part.model_copy(update=_WITHOUT) for part in parts]
+        details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
+        if compared.standardised:  # what was done about other mixes of classes and groups
+            own = both_values(compared.own[metric][:, 0])
+            details |= {
+                "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own["first"],
+                "second_own_mix": own["second"], "second_rows": float(aligned.sizes[1].sum()),
+            }  # fmt: skip
+        return as_finding(
+            f"{metric}_difference", aligned.by, {"model": first, "reference": second}, model=first,
+            reference=second, value=value, parts=parts, details=details, **compared_rows(aligned, 0),
+            **fields,
+        )  # fmt: skip
+
+    def _mover(self, metric: str, value: float, alpha: float) -> dict[str, Any]:
+        """From the limits of both models and the correlation of their figures."""
+        of = self._effects if metric in _OF_EFFECTS else self._groups
+        first, second = of(metric, 0), of(metric, 1)
+        correlation = self.compared.correlation(metric)
+
+        def limits(level: float) -> Pair:
+            low, high = mover(first(level), second(level), correlation)
+            return max(float(low), -1.0), min(float(high), 1.0)
+
+        if metric not in _OF_EFFECTS:
+            return inferred(limits, value, value, _OF_GROUPS, alpha)
+        middle = float(first(LEVEL)[1] - second(LEVEL)[1])
+        return inferred(limits, value, middle, OF_EFFECTS, alpha) | {"corrected": middle}
+
+    def _accuracy(self, value: float, alpha: float) -> dict[str, Any]:
+        aligned = self.compared.aligned
+        found = changed(aligned, np.zeros_like(aligned.truth), 1)
+        p = float(found.p[0])
+
+        def limits(level: float) -> Pair:
+            low, high = (float(end[0]) for end in found.interval(level))
+            low, high = agreeing((low, high), p, 0.0, level)
+            return min(low, value), max(high, value)
+
+        return inferred(limits, value, value, PAIRED if aligned.joined else APART, alpha, p)
+
+    def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
+        """Limits of a model's mean, median or largest effect size, around the corrected one."""
+        _, effects, _ = effects_of(self.compared, place)
+        summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
+        corrected, ends = summary_limits(effects, summary)
+
+        def limits(level: float) -> Figure:
+            low, high, _ = ends(level, float("nan"))
+            lowest, middle, highest = np.multiply(factor, [[low], [corrected], [high]])
+            return lowest[0], middle[0], highest[0]
+
+        return limits
+
+    def _groups(self, metric: str, place: int) -> Callable[[float], Figure]:
+        """Limits of a model's worst group, or of how far it is below the whole."""
+        aligned = self.compared.aligned
+        shares = shares_of(aligned, aligned.group, len(aligned.groups))
+        rates, share = shares.rates()[place], shares.share
+        value = self.compared.observed[metric][place, 0]
+
+        def limits(level: float) -> Figure:
+            if metric == "accuracy_gap":
+                low, high = gap_limits(rates, share, level)
+            else:
+                low, high = worst_limits(rates, level)
+            return np.minimum(low, value), value, np.maximum(high, value)
+
+        return limits
+
+    def _parts(self, metric: str) -> list[Part]:
+        """What a difference is made of: classes for effect sizes, classes and groups for accuracy."""
+        if metric == "accuracy":
+            return accuracy_changes(self.compared)
+        if metric == "cramers_v_mean":
+            return effect_size_changes(self.compared, self.compared.class_correlation())
+        return []
+
+
+def effects_of(pair: Compared, place: int) -> tuple[Prepared, ClassEffects, Squares]:
+    """A model's effect sizes by class, and what is known about their squares."""
+    prepared = Prepared.of(pair.singles[place], pair.aligned.by, pair.seed)
+    options = EffectOptions.make("separation", {"inference": "none"})
+    effects = class_effects(prepared, options)
+    return prepared, effects, effects.squares
+
+
+def accuracy_changes(pair: Compared) -> list[Part]:
+    """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
+
+    Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
+    and the other wrong; details hold how many went either way (``n_gained``: only the first is right;
+    ``n_lost``: only the second). Elsewhere the right answers of each class and group are dealt to the models
+    again. ``p_adjusted``: Holm over the classes, and over the groups, of this pair; ``q_value`` in details is
+    Benjamini and Hochberg's. Parts of kind ``class`` in the order of labels, then of kind ``group``.
+
+    Source: McNemar 1947; Mantel and Haenszel 1959; Bonett and Price 2012 and Newcombe 1998 for intervals.
+    """
+    a = pair.aligned
+    labels = [one.cells.label for one in pair.classes]
+    place = np.full(len(a.labels), -1)
+    place[labels] = np.arange(len(labels))
+    by_class = _accuracies(pair, "class", pair.labels, place[a.truth])
+    return by_class + _accuracies(pair, "group", [key_of(key) for key in a.groups], a.group)
+
+
+def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:
+    """Samples that one of two joined models alone got right, by the unit of each cell, shape (units,)."""
+    right = aligned.answers == aligned.truth
+
+    def summed(some: Mask) -> Floats:
+        return np.bincount(unit, aligned.n * some, units).astype(np.float64)
+
+    return Flips(
+        summed(np.ones(aligned.n.shape, bool)), summed(right[0] & ~right[1]), summed(right[1] & ~right[0])
+    )
+
+
+def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
+    """Right answers of two models in each class and group, as strata of the units."""
+    cell, first, place = np.unique(
+        aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
+    )
+    right = aligned.answers == aligned.truth
+    rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
+
+    def summed(weights: Floats) -> Floats:
+        return np.stack([np.bincount(place, one, cell.size) for one in weights])
+
+    return Shares(unit[first], summed(rows * right), summed(rows), units)
+
+
+def changed(aligned: Aligned, unit: Codes, units: int) -> Flips | Shares:
+    """Right answers of both models: paired where they answered the same samples, in one mix elsewhere."""
+    return flips_of(aligned, unit, units) if aligned.joined else shares_of(aligned, unit, units)
+
+
+def effect_size_changes(pair: Compared, correlation: Floats) -> list[Part]:
+    """Cramér's V of the first model minus that of the second, in [-1, 1], for each class.
+
+    ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
+    with the correlation of the two where they answered the same samples; p is that of the level at which it
+    leaves 0 out. ``p_adjusted``: Holm over the classes of this pair; ``q_value`` in details is Benjamini and
+    Hochberg's. Parts are in the order of labels; None, with a reason, where V is undefined for a model.
+
+    Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
+    """
+    values, own, reasons = _classes_of(pair)
+    # by how much effect sizes are larger in the common mix than in the model's own
+    factors = [
+        np.divide(shown, effects, out=np.ones(effects.size), where=effects > 0)
+        for shown, (effects, _) in zip(values, own, strict=True)
+    ]
+
+    def limits(level: Floats | float) -> Ends:
+        ends = []
+        for factor, (effects, found) in zip(factors, own, strict=True):
+            low, high = class_ends(found, np.full(effects.size, np.nan), level)
+            ends.append((factor * low, factor * found.corrected, factor * high))
+        low, high = mover(ends[0], ends[1], correlation)
+        return np.maximum(low, -1.0), np.minimum(high, 1.0)
+
+    value = values[0] - values[1]
+    middle = factors[0] * own[0][1].corrected - factors[1] * own[1][1].corrected
+    p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
+    a = pair.aligned
+    rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
+    rows = rows[[one.cells.label for one in pair.classes]]
+    more = [
+        {"details": both_values(both)} | ({"reason": reason} if reason else {"corrected": float(shown)})
+        for both, reason, shown in zip(values.T, reasons, middle, strict=True)
+    ]
+    return _parts("class", pair.labels, rows, value, middle, limits(LEVEL), p, method=OF_EFFECTS, more=more)
+
+
+def _classes_of(
+    pair: Compared,
+) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
+    """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
+    shown = [one.observed() for one in pair.classes]
+    reasons: list[str | None] = [None] * len(pair.labels)
+    values, own = [], []
+    for model in (0, 1):
+        each = zip(pair.classes, shown, strict=True)
+        values.append(np.array([one.cells.effect(tables[model], model)[0] for one, tables in each]))
+        prepared, effects, found = effects_of(pair, model)
+        codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(effects.labels)}
+        chosen = np.array([codes[label] for label in pair.labels])
+        own.append((effects.values[chosen], found.each(partial(np.take, indices=chosen))))
+        reasons = [said or effects.reasons[place] for said, place in zip(reasons, chosen, strict=True)]
+    return np.stack(values), own, reasons
+
+
+def _accuracies(pair: Compared, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
+    a, found = pair.aligned, changed(pair.aligned, unit, len(keys))
+    values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
+    rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
+    p, value = found.p, values[0] - values[1]
+    low, high = found.interval(LEVEL)
+    kept = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
+    ends = np.where(kept, np.minimum(low, 0), low), np.where(kept, np.maximum(high, 0), high)
+    details = [both_values(one) for one in values.T]
+    if isinstance(found, Flips):
+        for one, gained, lost in zip(details, found.gained.tolist(), found.lost.tolist(), strict=True):
+            one |= {"n_gained": gained, "n_lost": lost}
+    more = [{"details": one} for one in details]
+    return _parts(kind, keys, rows, value, value, ends, p, method=PAIRED if a.joined else APART, more=more)
+
+
+def _parts(
+    kind: str, keys: Sequence[Key], rows: Floats | Codes, value: Floats, middle: Floats, ends: Ends,
+    p: Floats, *, method: str, more: Sequence[dict[str, Any]],
+) -> list[Part]:  # fmt: skip
+    """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
+    adjusted, rates = adjust(p, "holm"), adjust(p, "bh")
+    made = []
+    for i, key in enumerate(keys):
+        fields: dict[str, Any] = {}
+        if not np.isnan(value[i]):
+            low, high = float(ends[0][i]), float(ends[1][i])
+            interval = Interval(low=low, high=high, level=LEVEL, method=method)
+            more[i]["details"]["q_value"] = number(rates[i])
+            fields = {
+                "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
+                "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
+            }  # fmt: skip
+        shown = number(value[i])
+        made.append(
+            Part(kind=kind, key=key, value=shown, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
+        )
+    return made

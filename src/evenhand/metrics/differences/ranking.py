@@ -1,0 +1,197 @@
+"""The order of compared models: by every measure, over minimum expected values, and in replicates.
+
+Runs that differ in the seed only stand as one, by their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.findings import Finding
+from evenhand.core.random_streams import stream
+from evenhand.metrics.classification import accuracy as group_accuracy
+from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.differences.counts import Compared
+from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
+from evenhand.metrics.estimates import percentile_interval
+from evenhand.metrics.prepared import LEVEL
+
+Floats = npt.NDArray[np.float64]
+
+MEASURES: dict[str, Callable[..., Finding]] = {
+    "skewsize": effect_size.skewsize,
+    "cramers_v_mean": effect_size.cramers_v_mean,
+    "cramers_v_median": effect_size.cramers_v_median,
+    "cramers_v_max": effect_size.cramers_v_max,
+    "accuracy": group_accuracy.accuracy,
+    "worst_group_accuracy": group_accuracy.worst_group_accuracy,
+    "accuracy_gap": group_accuracy.accuracy_gap,
+}
+RANKED = ("skewsize", "cramers_v_mean", "accuracy", "worst_group_accuracy", "accuracy_gap")
+MEVS = (0.0, 2.0, 3.0, 4.0, 5.0, 6.0)  # Table 7, and none
+_VALUES = {
+    "by": pl.String, "model": pl.String, "metric": pl.String, "value": pl.Float64, "low": pl.Float64,
+    "high": pl.Float64, "reason": pl.String, "n": pl.Float64, "rank": pl.Int64,
+}  # fmt: skip
+_MEV = {"by": pl.String, "mev": pl.Float64, "model": pl.String, "value": pl.Float64, "rank": pl.Int64}
+_SHARES = {"by": pl.String, "metric": pl.String, "model": pl.String, "rank": pl.Int64, "share": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Told:
+    """One run under one measure, on the rows compared.
+
+    Attributes:
+        value: None where it cannot be estimated.
+        low: Lower end of its sampling interval.
+        high: Upper end.
+        reason: Why there is no value.
+        n: Rows.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+    n: float
+
+
+def measured(compared: Compared, metric: str) -> list[Told]:
+    """Every run under a measure of ``MEASURES``.
+
+    Where models have other mixes of classes and groups, values and intervals are those in the common mix.
+    """
+    found = [MEASURES[metric](one, by=compared.aligned.by, seed=compared.seed) for one in compared.singles]
+    return [_told(compared, metric, place, one) for place, one in enumerate(found)]
+
+
+def ranking(compared: OverSeeds, groups: Sequence[SeedGroup], runs: dict[str, list[Told]]) -> pl.DataFrame:
+    """The measures of every model with their intervals, on the rows compared, and its rank; 1 is best.
+
+    Args:
+        compared: The runs over one grouping.
+        groups: What is ranked; several seeds stand by their mean, with an interval that counts them.
+        runs: ``measured`` of every measure that is ranked.
+    """
+    rows = []
+    by = "+".join(compared.compared.aligned.by)
+    for metric, every in runs.items():
+        own = [_of_group(compared, metric, group, every) for group in groups]
+        ranks = _ranks([one.value for one in own], metric)
+        for group, one, rank in zip(groups, own, ranks, strict=True):
+            rows.append((by, group.name, metric, one.value, one.low, one.high, one.reason, one.n, rank))
+    return pl.DataFrame(rows, schema=_VALUES, orient="row")
+
+
+def _of_group(compared: OverSeeds, metric: str, group: SeedGroup, runs: Sequence[Told]) -> Told:
+    """A run as it is; several seeds by their mean."""
+    own = [runs[place] for place in group.places]
+    if not group.several:
+        return own[0]
+    lacking = [seed for seed, one in zip(group.seeds, own, strict=True) if one.value is None]
+    if lacking:
+        return Told(None, None, None, f"no value for seed {', '.join(lacking)}", own[0].n)
+    found = compared.mean(metric, group)
+    low, high = (found.low, found.high) if found.error > 0 else (None, None)
+    return Told(found.value, low, high, None, own[0].n)
+
+
+def _told(compared: Compared, metric: str, place: int, found: Finding) -> Told:
+    """Value and ends of a model's interval, in the common mix where mixes differ."""
+    low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
+    if not compared.standardised or found.value is None:
+        return Told(found.value, low, high, found.reason, found.n)
+    value = float(compared.observed[metric][place, 0])
+    if metric.startswith("cramers_v"):
+        factor = compared.factor(metric, place)
+        low, high = (None if end is None else min(1.0, factor * end) for end in (low, high))
+        return Told(value, low, high, found.reason, found.n)
+    draws = compared.resampled[metric][place]
+    method = "bootstrap within class and group"
+    interval = percentile_interval(draws, level=LEVEL, method=method, seed=compared.seed)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Told(value, low, high, found.reason, found.n)
+
+
+def ranks_over_mev(compared: Compared, groups: Sequence[SeedGroup]) -> pl.DataFrame:
+    """SkewSize of every model and its rank, with columns below each minimum expected value left out.
+
+    Several seeds stand by their mean, which has no value where one of them has none.
+    """
+    rows = []
+    by = compared.aligned.by
+    for mev in MEVS:
+        found = [
+            effect_size.skewsize(one, by=by, mev=mev, inference="none").value for one in compared.singles
+        ]
+        values = [_mean([found[place] for place in group.places]) for group in groups]
+        ranks = _ranks(values, "skewsize")
+        for group, value, rank in zip(groups, values, ranks, strict=True):
+            rows.append(("+".join(by), mev, group.name, value, rank))
+    return pl.DataFrame(rows, schema=_MEV, orient="row")
+
+
+def ranks_over_replicates(
+    compared: Compared, groups: Sequence[SeedGroup], metrics: Sequence[str] = RANKED
+) -> pl.DataFrame:
+    """The share of bootstrap replicates in which each model has each rank, by measure.
+
+    Rows are drawn again within class and group, with the answers of all models where samples are joined.
+    Where a model has several seeds, these are drawn again too. Replicates in which a measure has no value
+    for some model are left out. Models with equal values share their ranks: each has every one of them in
+    equal part, so that shares of a rank add up to 1.
+
+    Args:
+        compared: The runs over one grouping.
+        groups: What is ranked.
+        metrics: Some of ``MEASURES``.
+    """
+    rows = []
+    for metric in metrics:
+        values = _drawn(compared, metric, groups) * _sign(metric)
+        usable = values[:, ~np.isnan(values).any(axis=0)]
+        if not usable.size:
+            continue
+        best = 1 + (usable[None, :, :] > usable[:, None, :]).sum(axis=1)
+        equals = (usable[None, :, :] == usable[:, None, :]).sum(axis=1)  # itself too
+        for group, first, sharing in zip(groups, best, equals, strict=True):
+            for rank in range(1, len(groups) + 1):
+                share = float((((first <= rank) & (rank < first + sharing)) / sharing).mean())
+                rows.append(("+".join(compared.aligned.by), metric, group.name, rank, share))
+    return pl.DataFrame(rows, schema=_SHARES, orient="row")
+
+
+def _drawn(compared: Compared, metric: str, groups: Sequence[SeedGroup]) -> Floats:
+    """Replicates of each model: a run's own, or the mean of seeds drawn again."""
+    draws = compared.resampled[metric]
+    made = []
+    for group in groups:
+        own = draws[list(group.places)]
+        if group.several:
+            rng = stream(compared.seed, "seeds", "+".join(compared.aligned.by), metric, group.name)
+            chosen = rng.integers(0, len(own), own.shape)
+            own = np.take_along_axis(own, chosen, axis=0)
+        made.append(own.mean(axis=0))
+    return np.stack(made)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _sign(metric: str) -> float:
+    return -1.0 if DEFINITIONS[metric].direction == "lower is fairer" else 1.0
+
+
+def _ranks(values: Sequence[float | None], metric: str) -> list[int | None]:
+    """Rank of each value, 1 for the best; equal values share the best rank, missing ones have none."""
+    sign = _sign(metric)
+    known = [sign * value for value in values if value is not None]
+    return [None if v is None else 1 + sum(other > sign * v for other in known) for v in values]

@@ -1,0 +1,182 @@
+"""From arrays to Findings: the pieces every metric family shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from evenhand.core.bound import BoundMetric
+from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null
+from evenhand.evidence.grouping import Grouped
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.stats.arrays import Floats, Limits, Pair
+from evenhand.stats.exchange.relabelling import exceeded
+
+_HALVINGS = 20  # a millionth of p
+FEWEST = 10
+"""Units below which a group that decides a value is named."""
+
+_BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
+
+
+class _Bound(Protocol):
+    """Evidence that is bound to a grouping and counts for itself."""
+
+    @property
+    def by(self) -> tuple[str, ...]: ...
+    @property
+    def n(self) -> float: ...
+    @property
+    def dropped(self) -> list[Dropped]: ...
+    def group_sizes(self) -> list[GroupSize]: ...
+
+
+def number(value: float | np.floating[Any]) -> float | None:
+    """A float for a finding; NaN and infinity are None, because undefined is not a number."""
+    return float(value) if np.isfinite(value) else None
+
+
+def band_of(value: float | None) -> Band | None:
+    """The effect-size band of a V: [0, .1) negligible, [.1, .3) small, [.3, .5) medium, [.5, 1] large.
+
+    Source: Albuquerque et al. 2024, Figure 4 (which leaves the edges open).
+    """
+    if value is None:
+        return None
+    return next((name for edge, name in _BANDS if value < edge), "large")
+
+
+def described(
+    bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
+) -> Finding:
+    """A Finding with what bound evidence and the definition say already filled in."""
+    sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
+    return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
+
+
+def as_finding(
+    name: str,
+    by: Sequence[str],
+    params: Mapping[str, Any],
+    *,
+    lists: str | None = None,
+    limits: Callable[[float], Interval | None] | None = None,
+    **fields: Any,
+) -> Finding:
+    """A Finding with what the definition of its metric says filled in.
+
+    Parameters are those that differ from their default; those that are None are left out. ``lists`` is what
+    lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
+    is one.
+    """
+    definition = DEFINITIONS[name]
+    kept = {key: param for key, param in params.items() if param is not None}
+    printed = kept
+    if lists is not None:
+        printed = {k: lists.join(map(str, one)) if isinstance(one, list) else one for k, one in kept.items()}
+    found = Finding(
+        metric=str(BoundMetric.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
+        direction=definition.direction, fair_at=definition.fair_at, source=definition.source, **fields,
+    )  # fmt: skip
+    return found if limits is None or found.interval is None else found.with_levels(limits)
+
+
+def build(
+    grouped: Grouped, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
+) -> Finding:
+    """A Finding with what the grouping and the definition say already filled in.
+
+    ``dropped`` among the fields adds to the rows the grouping dropped.
+    """
+    dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
+    fields["dropped"] = dropped + fields.pop("dropped", [])
+    codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
+    groups = [GroupSize(key=grouped.group_key(code), n=size) for code, size in codes]
+    return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
+
+
+def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[str]:
+    """A note that names those groups that are small; nothing where none is.
+
+    ``groups`` decide the value, such as the best and the worst, and stand with the number of their ``units``,
+    such as ``rows`` or the column of clusters.
+    """
+    words = units if units.endswith("s") or " " in units else f"values of {units}"  # of a column
+    small = [f"{name} ({count})" for name, count in groups if count < FEWEST]
+    return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
+
+
+def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
+    """The central part of bootstrap replicates; None where too many replicates are undefined."""
+    usable = draws[~np.isnan(draws)]
+    if usable.size < 0.9 * draws.size or not usable.size:
+        return None
+    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(
+        low=float(low), high=float(high), level=level, method=method, replicates=draws.size, seed=seed
+    )
+
+
+def agreeing(ends: Pair, p_value: float | None, reference: float, level: float = 0.95) -> Pair:
+    """Limits that do not exclude a reference which the test of the same level does not reject.
+
+    Limits and test are of different forms and may differ near the edge; the wider reading is shown.
+    """
+    if p_value is None or p_value <= 1 - level:
+        return ends
+    return min(ends[0], reference), max(ends[1], reference)
+
+
+def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | None:
+    """The p with which both a test and an interval leave a reference: the larger of the two.
+
+    A test by exchange is about these very units, an interval about others like them; what is said to be
+    beyond chance has to hold for both (intersection-union test, Berger 1982).
+    """
+    if p_value is None:
+        return None
+
+    def holds(p: float) -> bool:
+        low, high = limits(1 - p)
+        return bool(low <= reference <= high)
+
+    if p_value >= 1 or not holds(p_value):
+        return p_value
+    low, high = p_value, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
+
+
+def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:
+    """Mean and central part of null replicates; None where too many are undefined.
+
+    Sides: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; ``low``.
+    """
+    usable = draws[~np.isnan(draws)]
+    if usable.size < 0.9 * draws.size or not usable.size:
+        return None
+    ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
+    low, high = np.quantile(usable, ends[side])
+    return Null(
+        mean=float(usable.mean()), low=float(low), high=float(high), level=level, method=method,
+        replicates=draws.size, seed=seed,
+    )  # fmt: skip
+
+
+def resampled_p(draws: Floats, observed: float, side: str) -> float | None:
+    """``(1 + b) / (1 + B)`` where b of B null replicates are at least as extreme as the observed value.
+
+    NaN is left out. Sides: ``high``, ``low``, or ``both`` (distance from the null mean).
+    """
+    usable = draws[~np.isnan(draws)]
+    if not usable.size or not np.isfinite(observed):
+        return None
+    middle = usable.mean()
+    if side == "both":
+        return exceeded(abs(observed - middle), np.abs(usable - middle))
+    sign = 1 if side == "high" else -1
+    return exceeded(sign * observed, sign * usable)

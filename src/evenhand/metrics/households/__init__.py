@@ -1,0 +1,1 @@
+"""Recognition of household items by income, country and region."""

@@ -1,0 +1,362 @@
+"""How well a model recognises what households of different income and region own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.metrics.estimates import agreeing, number
+from evenhand.metrics.households.estimation import HitQuestion, gap_finding, rate_finding, worst_finding
+from evenhand.metrics.households.tables import check_hits, country_points
+from evenhand.metrics.named_groups import kept
+from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.correlation import correlation, jackknife_interval
+from evenhand.stats.paired.differences import Paired, paired_difference
+from evenhand.stats.rates.clustered import Cells, ClusterMean, ratio_interval
+
+_ELSEWHERE = "not in the other evidence"
+_FLIPPED = "models exchanged in each household"
+_KEYS = ("household", "sample", "concept")
+
+
+def household_hit_rate(
+    evidence: HouseholdHits,
+    *,
+    by: By = (),
+    weighting: str = "household",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean over households of the share of a household's images that are recognised; in [0, 1].
+
+    An image counts where one of the first ``top`` predictions (five, as in the paper) names a concept it
+    shows, with a confidence above the threshold of the evidence. Each household counts once, however many
+    images it has.
+
+    Args:
+        evidence: HouseholdHits.
+        by: Attribute, or list of attributes to cross, for parts: ``income_bucket``, ``region``, ``country``,
+            ``concept`` or any other.
+        weighting: ``household``, or ``image``: each image counts once, as in De Vries et al. 2019. Intervals
+            go by household in both.
+        mode: ``default`` counts an image once, hit where any of its concepts is. ``paper`` is the released
+            code: each pair of an image and a concept counts, and a household with two incomes twice.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Of the exchanges.
+
+    Returns:
+        A Finding; n counts images (pairs in paper mode), and details have ``households`` and ``coverage``
+        (share with any prediction at least as sure as the threshold), for each part too. Interval: Wilson's
+        with the effective size of the variance between households and the quantile of t (Korn and Graubard
+        1998); None of one household (``one_cluster``). The null and p of a part: households exchanged between
+        groups as a whole, those of several groups inside, by how many standard errors the group is from the
+        rest, without what concepts make of hits; corrected by Holm. No null where households lie in several
+        of more than 30 groups. By ``concept`` an image counts in each of its concepts, and once in the whole.
+        Undefined, with the reason ``empty`` or ``not in the label space``, where no image is left.
+
+    Raises:
+        InputError: Evidence of another kind.
+        UnknownName: An attribute that does not exist.
+        ParameterError: No such weighting.
+
+    Source: Goyal et al. 2022, section 3.2 (indicator 2).
+    """
+    question = HitQuestion.make("household_hit_rate", evidence, by, weighting, mode, inference, seed)
+    return rate_finding(question)
+
+
+def household_hit_gap(
+    evidence: HouseholdHits,
+    *,
+    by: By = "income_bucket",
+    groups: Sequence[str | Sequence[str]] | str | None = None,
+    weighting: str = "household",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """How far the hit rates of two groups are apart; fair at 0.
+
+    By ``income_bucket`` it is high minus low income, in [-1, 1]: above 0 the rich are recognised better;
+    without households of one of them, the richest minus the poorest that are there, which a note says.
+    By anything else it is the best minus the worst group, in [0, 1], which a fair model does not bring to 0
+    on finite data: read the null band.
+
+    Args:
+        evidence: HouseholdHits.
+        by: Attribute, or list of attributes to cross.
+        groups: Two groups, of which the second is taken from the first, or ``extremes`` (best minus worst).
+        weighting: As in ``household_hit_rate``, and so are all further arguments.
+        mode: ``default`` or ``paper``.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Of the draws.
+
+    Returns:
+        A Finding with a part for each group. Groups own different things, and models know some better: the
+        gap is compared with ``chance_at``, the gap that their concepts alone lead to expect (each image the
+        mean hit rate of its concepts; ``gap_by_concept`` in the details). Interval: of the gap itself, MOVER
+        of Wilson intervals by household, of the extremes the largest of all pairs at once; it does not
+        exclude ``chance_at`` where the test does not. Null and p: households exchanged between groups, of
+        hits less the mean of their concepts, in standard errors (max-t). ``mde`` is the gap that would be
+        found with 80 % power, None where it would be above 1. Undefined with one group (``single_group``);
+        no interval and p where each group is one household (``one_cluster``).
+
+    Raises:
+        InputError: No grouping, or evidence of another kind.
+        UnknownName: An attribute or a group that does not occur.
+        ParameterError: Not two groups.
+
+    Source: Goyal et al. 2022, section 5 (gaps by income and region); the interval is ours.
+    """
+    question = HitQuestion.make("household_hit_gap", evidence, by, weighting, mode, inference, seed)
+    return gap_finding(question, groups)
+
+
+def worst_household_hit_rate(
+    evidence: HouseholdHits,
+    *,
+    by: By = "income_bucket",
+    weighting: str = "household",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """The hit rate of the group that is recognised least; in [0, 1]. Details name it.
+
+    Args:
+        evidence: HouseholdHits.
+        by: Attribute, or list of attributes to cross.
+        weighting: As in ``household_hit_rate``, and so are all further arguments.
+        mode: ``default`` or ``paper``.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Of the draws.
+
+    Returns:
+        A Finding with a part for each group. Interval: the smallest of the groups' limits by home,
+        simultaneous (Sidak). Null: the worst group where households are exchanged, within concepts; p is
+        one-sided; there is no verdict. Undefined with one group (``single_group``).
+
+    Raises:
+        InputError: No grouping, or evidence of another kind.
+        UnknownName: An attribute that does not exist.
+
+    Source: ours, after Goyal et al. 2022, section 3.2.
+    """
+    options = (by, weighting, mode, inference, seed)
+    return worst_finding(HitQuestion.make("worst_household_hit_rate", evidence, *options))
+
+
+def household_hit_improvement(
+    evidence: HouseholdHits,
+    *,
+    reference: HouseholdHits,
+    by: By = (),
+    weighting: str = "household",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """``(hit rate - reference) / reference``: how much better a model is than another on the same images.
+
+    Both are judged on the images that both have; the others are counted as dropped.
+
+    Args:
+        evidence: HouseholdHits.
+        reference: HouseholdHits of the model to compare with.
+        by: Attribute, or list of attributes to cross, for parts: who gains from the other model?
+        weighting: As in ``household_hit_rate``, and so are all further arguments.
+        mode: ``default`` or ``paper``.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Of the flips.
+
+    Returns:
+        A Finding; -1 is nothing left, 0 no change, 1 twice as many. Details: both rates. Interval: of the
+        logarithm of the ratio, paired by household. Null and p: the two models exchanged in each household at
+        random; no null where that may leave the reference nothing. Undefined (``undefined``) where the
+        reference recognises nothing.
+
+    Raises:
+        InputError: Evidence of another kind, or nothing in common.
+        UnknownName: An attribute that does not exist.
+
+    Source: Goyal et al. 2022, Figure 5; the definition is ours, since the paper gives none.
+    """
+    first, second = matched(evidence, reference)
+    options = (by, weighting, mode, inference, seed)
+    asked = [HitQuestion.make("household_hit_improvement", hits, *options) for hits in (first, second)]
+    return relative_finding(*asked)
+
+
+def country_income_correlation(
+    evidence: HouseholdHits,
+    *,
+    method: str = "pearson",
+    scale: str = "log",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """How the hit rate of a country goes with the mean income of its households; in [-1, 1], fair at 0.
+
+    The older indicator: each image counts once, and each country once, however few images it has.
+    ``household_tables.country_hit_rates`` has the points.
+
+    Args:
+        evidence: HouseholdHits with ``country`` and ``income``.
+        method: ``pearson``, or ``spearman`` (ranks, which ``scale`` does not change).
+        scale: ``log`` or ``linear`` income.
+        mode: ``paper`` counts pairs of an image and a concept.
+        inference: ``none`` skips the interval and p.
+        seed: Of the orders that are drawn.
+
+    Returns:
+        A Finding; details have the number of ``countries``. Interval by Fisher's transformation, its error
+        by the jackknife over countries; none where all lie on one line. p: the studentised correlation over
+        all orders of up to nine countries (three in one line: 1/3), else 9,999 (DiCiccio and Romano 2017),
+        because rates of countries with few images are noisier. Undefined (``undefined``) below three
+        countries, or where all are alike.
+
+    Raises:
+        InputError: Evidence of another kind.
+        UnknownName: There is no ``country`` or ``income``.
+        ParameterError: No such method or scale.
+
+    Source: De Vries et al., Does object recognition work for everyone?, 2019, Figure 1.
+    """
+    name, options = "country_income_correlation", ("country", "image", mode, inference, seed)
+    question = HitQuestion.make(name, evidence, *options)
+    return income_finding(question, method, scale)
+
+
+def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits, HouseholdHits]:
+    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted.
+
+    Raises:
+        InputError: Not HouseholdHits, or nothing in common.
+    """
+    check_hits(first)
+    check_hits(second)
+
+    def make() -> tuple[HouseholdHits, HouseholdHits, HouseholdHits]:
+        found = _common(first, second), _common(second, first)
+        if first.table.height and not found[0].table.height:
+            raise InputError("the two models have no image in common; give answers to the same images")
+        return *found, second  # the other one lives as long as its id is a key
+
+    return kept(first.memo, ("matched", id(second)), make)[:2]
+
+
+def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
+    table = here.table.join(there.table.select(_KEYS), on=_KEYS, how="semi", nulls_equal=True)
+    table = table.sort("sample", "concept")
+    lost = here.table["sample"].n_unique() - table["sample"].n_unique()
+    dropped = {**here.dropped, **({_ELSEWHERE: lost} if lost else {})}
+    return replace(here, table=table, dropped=dropped, memo={})
+
+
+def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
+    """How much more is recognised than by the reference, with a part for each group."""
+    if question.reason is not None:
+        return question.finding(None, reason=question.reason)
+    bound, there = question.bound, reference.bound
+
+    def fields(code: int) -> dict[str, Any]:
+        means = bound.means[code], there.means[code]
+        return _ratio(question, bound.cells, there.cells, code, means, f"group {code}")
+
+    whole = bound.whole.means()[0], there.whole.means()[0]
+    found = _ratio(question, bound.whole, there.whole, 0, whole, "whole")
+    return question.finding(parts=bound.parts(fields), **found)
+
+
+def _ratio(
+    question: HitQuestion, cells: Cells, reference: Cells, code: int, means: tuple[ClusterMean, ClusterMean],
+    purpose: str,
+) -> dict[str, Any]:  # fmt: skip
+    """The hit rate of one group over that of the reference, household by household, and what chance gives."""
+    rate, base = (mean.value for mean in means)
+    details = {"rate": rate, "reference_rate": base, "households": float(means[0].clusters)}
+    if not base > 0:
+        return {"value": None, "reason": "undefined", "details": details}
+    fields: dict[str, Any] = {"value": rate / base - 1, "details": details}
+    if not question.infers:
+        return fields
+    ends = ratio_interval(*means, LEVEL)
+    if ends is not None:
+        method = "log ratio, paired by household"
+        fields["interval"] = Interval(low=ends[0] - 1, high=ends[1] - 1, level=LEVEL, method=method)
+    some = np.flatnonzero(cells.group == code)
+    if some.size > 1:
+        moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
+        none, rng = np.zeros(moved.size, dtype=bool), question.stream("flip", purpose)
+        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
+        fields |= {
+            "null": _exchanged_models(rate + base, paired, question.seed),
+            "p_value": paired.p_value,
+        }
+    return fields
+
+
+def _exchanged_models(both: float, paired: Paired, seed: int) -> Null | None:
+    """Improvements where models are exchanged: what one loses the other has, so none is below -1.
+
+    None where the reference may be left with nothing of what ``both`` have.
+    """
+    low, high = paired.band(LEVEL)
+    ends = [2 * moved / (both - moved) if moved < both else np.inf for moved in (low, 0.0, high)]
+    if not np.isfinite(ends[2]):
+        return None
+    drawn = {} if paired.replicates is None else {"replicates": paired.replicates, "seed": seed}
+    low, high = min(max(ends[0], -1.0), ends[1]), max(ends[2], ends[1])
+    return Null(mean=ends[1], low=low, high=high, level=LEVEL, method=_FLIPPED, **drawn)
+
+
+def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
+    """The correlation of the hit rate of countries with their mean income."""
+    check_choice("method", method, ("pearson", "spearman"))
+    check_choice("scale", scale, ("log", "linear"))
+    question.bound.hits.check_attribute("income")
+    params = {"method": method, **({"scale": scale} if scale != "log" else {})}
+    points = country_points(question.bound).drop_nulls("income")
+    income, rate = points["income"].to_numpy(), points["hit_rate"].to_numpy()
+    given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
+    rng = question.stream("orders", method, scale)
+    found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
+    fields: dict[str, Any] = {"params": params, "details": {"countries": float(found.n)}}
+    if question.reason is None:
+        fields["parts"] = _countries(question, points)
+    if question.reason is not None or found.reason:
+        fields["notes"] = [found.reason] if found.reason else []
+        return question.finding(None, reason=question.reason or "undefined", **fields)
+    if not question.infers:
+        return question.finding(found.value, **fields)
+
+    def make(level: float) -> Interval | None:
+        ends = jackknife_interval(x, y, level)
+        if ends is None:
+            return None
+        low, high = agreeing(ends, found.p_value, 0.0, level)
+        return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
+
+    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(found.p_value)}
+    return question.finding(found.value, **fields)
+
+
+def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:
+    bound, income = question.bound, dict(zip(points["country"], points["income"], strict=True))
+
+    def fields(code: int) -> dict[str, Any]:
+        mean = bound.means[code]
+        details = {"income": income.get(bound.text(code)), "households": float(mean.clusters)}
+        interval = question.interval_of(code, mean.value).get("interval") if question.infers else None
+        return {"value": mean.value, "interval": interval, "details": details}
+
+    return bound.parts(fields)

@@ -1,0 +1,1 @@
+"""How often labels are given to pictures of each group."""

@@ -1,0 +1,300 @@
+"""LabelMatches bound to a grouping, and tables of them: rates at thresholds, how sure a model is, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import ParameterError, check_choice
+from evenhand.core.findings import Dropped
+from evenhand.evidence.label_matches import LabelMatches
+from evenhand.metrics import named_groups as named
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
+from evenhand.metrics.prepared import LEVEL, By, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.rates import reached, reached_rates
+
+THRESHOLDS = tuple(number / 100 for number in range(101))
+"""Where a curve is drawn by default."""
+
+CONFIDENCES = {
+    "association": pl.String, "group": pl.String, "mean_confidence": pl.Float64, "labels": pl.Int64,
+    "first_confidence": pl.Float64, "n": pl.Int64,
+}  # fmt: skip
+MATCHED = {"sample": pl.String, "association": pl.String, "confidence": pl.Float64}
+
+
+def association_curve(
+    matches: LabelMatches,
+    by: By = (),
+    thresholds: Sequence[float] = THRESHOLDS,
+    *,
+    associations: Sequence[str] | None = None,
+    unknown: str = "keep",
+) -> pl.DataFrame:
+    """``label_association_rate`` at many thresholds, from one pass over the confidences.
+
+    Args:
+        matches: The evidence.
+        by: Attribute, or list of attributes to cross.
+        thresholds: In [0, 1], in any order; equal ones count once.
+        associations: Which associations and unions; all by default.
+        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
+
+    Returns:
+        ``association``, ``group`` (``female*darker``; ``all`` without a grouping), ``threshold`` ascending,
+        ``rate`` with ``low`` and ``high`` (null where the model has no such label), ``coverage`` and ``n``.
+
+    Raises:
+        UnknownName: An attribute or association that does not exist.
+        ParameterError: No threshold, or one outside [0, 1].
+    """
+    bound = LabelGroups.of(matches, by, unknown)
+    cuts = np.unique([check_threshold(float(value)) for value in thresholds])
+    if not cuts.size:
+        raise ParameterError("thresholds=[] is not possible; give one at least, such as [0.1]")
+    names = list(associations if associations is not None else matches.names)
+    covered = reached(bound.best, bound.group, len(bound.groups), cuts).ravel()
+    return pl.concat(_curve(bound, name, cuts, covered) for name in names)
+
+
+def _curve(bound: LabelGroups, name: str, cuts: Floats, covered: Integers) -> pl.DataFrame:
+    """The rows of one association."""
+    count, width = len(bound.groups), cuts.size
+    rate = low = high = np.full(count * width, np.nan)
+    if bound.matches.labels_of(name):
+        rates = reached_rates(bound.scores(name), bound.group, count, bound.cluster, cuts)
+        ends = (rates.value, *rates.limits(normal_quantile(LEVEL)))
+        rate, low, high = (each.T.ravel() for each in ends)
+    n = np.repeat(bound.sizes, width)
+    columns = {
+        "association": [name] * (count * width), "group": _texts(bound, width),
+        "threshold": np.tile(cuts, count), "rate": rate, "low": low, "high": high,
+        "coverage": _shares(covered, n), "n": n,
+    }  # fmt: skip
+    return pl.DataFrame(columns, schema_overrides={"association": pl.String}).with_columns(
+        pl.col("rate", "low", "high", "coverage").fill_nan(None)
+    )
+
+
+def association_confidences(
+    matches: LabelMatches, by: By = (), threshold: float = 0.1, *, unknown: str = "keep"
+) -> pl.DataFrame:
+    """How sure a model is of the labels of each association, and of its first prediction.
+
+    Args:
+        matches: The evidence.
+        by: Attribute, or list of attributes to cross.
+        threshold: Lowest confidence that counts.
+        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
+
+    Returns:
+        ``association``, ``group``, ``mean_confidence`` over the ``labels`` predictions that belong to it and
+        count (null where there is none), ``first_confidence`` (mean of the first prediction over all ``n``
+        samples of the group).
+
+    Raises:
+        UserError: An unknown attribute, or a threshold outside [0, 1].
+
+    Source: the released code of Goyal et al. 2022 (rounded there to 5 and 4 digits).
+    """
+    bound = LabelGroups.of(matches, by, unknown)
+    counts, groups = _counted(bound, threshold), len(bound.groups)
+    first, rows = _mean(bound.best, bound.group, groups), []
+    for name in matches.names:
+        member = np.append(matches.members(name), False)
+        inside = member[matches.predicted[bound.chosen, : matches.top]] & counts
+        group = np.broadcast_to(bound.group[:, None], inside.shape)[inside]
+        mean = _mean(matches.confidence[bound.chosen, : matches.top][inside], group, groups)
+        labels = np.bincount(group, minlength=groups)
+        for code in range(groups):
+            sizes = int(labels[code]), first[code], int(bound.sizes[code])
+            rows.append((name, bound.text(code), mean[code], *sizes))
+    frame = pl.DataFrame(rows, schema=CONFIDENCES, orient="row")
+    return frame.with_columns(pl.col("mean_confidence", "first_confidence").fill_nan(None))
+
+
+def label_rates(
+    matches: LabelMatches,
+    by: By,
+    threshold: float = 0.1,
+    *,
+    disparate: float = 0.002,
+    unknown: str = "keep",
+) -> pl.DataFrame:
+    """How often each label is predicted for each group, and how far from the other groups that is.
+
+    Args:
+        matches: The evidence.
+        by: Attribute, or list of attributes to cross.
+        threshold: Lowest confidence that counts.
+        disparate: Difference of rates above which a label is called disparate; the released code has .002 for
+            Casual Conversations and .005 for MIAP (0.2 and 0.5 %).
+        unknown: ``keep`` or ``exclude`` samples whose annotators could not tell.
+
+    Returns:
+        For each group and each label that any group got: ``group``, ``label``, ``count`` (predictions among
+        the first that count), ``samples`` (share of the group's samples), ``rate`` (share of the group's
+        predictions; null where it has none), ``difference`` (rate minus the mean rate of the other groups;
+        null without any) and ``disparate``; by group, the largest difference first.
+
+    Raises:
+        UserError: An unknown attribute, or a threshold outside [0, 1].
+
+    Source: the released code of Goyal et al. 2022 (in %).
+    """
+    bound = LabelGroups.of(matches, by, unknown)
+    labels, table = _predictions(bound, _counted(bound, threshold))
+    rate, rest = _beside_others(table)
+    names = pl.Series(matches.vocabulary, dtype=pl.String)
+    frame = pl.DataFrame(
+        {
+            "group": _texts(bound, labels.size),
+            "label": names.gather(np.tile(labels, len(bound.groups))),
+            "count": table.ravel().astype(np.int64),
+            "samples": (table / np.maximum(bound.sizes, 1)[:, None]).ravel(),
+            "rate": rate.ravel(),
+            "difference": (rate - rest).ravel(),
+        }
+    ).with_columns(pl.col("rate", "difference").fill_nan(None))
+    return frame.with_columns(disparate=pl.col("difference") > disparate).sort(
+        "group", "difference", "label", descending=[False, True, False], nulls_last=True, maintain_order=True
+    )
+
+
+def matched_labels(matches: LabelMatches) -> pl.DataFrame:
+    """The surest label of each kind that counts for a sample, by which runs are compared sample by sample.
+
+    Args:
+        matches: The evidence.
+
+    Returns:
+        sample, association (unions too), confidence in [0, 1]; null where no label of the kind is among the
+        first ``top``.
+    """
+    parts = []
+    for name in matches.names:
+        score = matches.scores_of(name)
+        confidence = pl.Series(np.where(np.isfinite(score), score, np.nan)).fill_nan(None)
+        parts.append(matches.table.select("sample", association=pl.lit(name), confidence=confidence))
+    return pl.concat(parts) if parts else pl.DataFrame(schema=MATCHED)
+
+
+def _texts(bound: LabelGroups, times: int) -> pl.Series:
+    """The groups as tables write them, each so many times."""
+    texts = pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String)
+    return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
+
+
+def _predictions(bound: LabelGroups, counts: Mask) -> tuple[Integers, Floats]:
+    """Labels that any group got, and how often each group got each, shape (groups, labels)."""
+    matches, width = bound.matches, len(bound.matches.vocabulary)
+    codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
+    found, where = np.unique(codes[counts], return_inverse=True)
+    labels, column = np.unique(found % width, return_inverse=True)
+    table = np.zeros((len(bound.groups), labels.size))
+    table[found // width, column] = np.bincount(where, minlength=found.size)
+    return labels, table
+
+
+def _beside_others(table: Floats) -> tuple[Floats, Floats]:
+    """Rate of each label in each group, and the mean rate of the other groups that have predictions."""
+    total = table.sum(axis=1, keepdims=True)
+    there = (total > 0).astype(np.float64)
+    plain = table / np.where(total > 0, total, 1)
+    return _shares(table, total), _shares(plain.sum(axis=0) - plain, there.sum() - there)
+
+
+def _counted(bound: LabelGroups, threshold: float) -> Mask:
+    """Which of the first predictions count, shape (n, at most top)."""
+    matches = bound.matches
+    sure = matches.confidence[bound.chosen, : matches.top] >= check_threshold(threshold)
+    return np.asarray(sure & (matches.predicted[bound.chosen, : matches.top] >= 0))
+
+
+def _mean(values: Floats, group: Integers, groups: int) -> Floats:
+    """Mean by group, NaN for a group without values."""
+    return _shares(np.bincount(group, values, groups), np.bincount(group, minlength=groups))
+
+
+def _shares(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+    """One over the other, NaN where there is nothing."""
+    whole = np.asarray(whole, dtype=np.float64)
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelGroups(NamedGroups):
+    """Samples by group."""
+
+    matches: LabelMatches
+    by: tuple[str, ...]
+    chosen: Mask  # which samples of the evidence are in it, shape (N,)
+    groups: Groups
+    group: Integers
+    dropped: list[Dropped]
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, evidence: Any, by: By, unknown: str = "keep") -> LabelGroups:
+        """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell.
+
+        Raises:
+            InputError: The evidence is not LabelMatches.
+            UnknownName: An attribute that does not exist.
+        """
+        check_choice("unknown", unknown, ("keep", "exclude"))
+        check_kind(evidence, LabelMatches, "LabelMatches.from_predictions")
+        names = names_of(by)
+        for name in names:
+            evidence.check_attribute(name)
+        key = ("groups", names, unknown)
+        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
+
+    @classmethod
+    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> LabelGroups:
+        counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
+        columns = named.texts(evidence.table, names)
+        for name, column in columns.items():
+            reasons |= named.missing({name: column})
+            if unknown == "exclude":
+                reasons |= named.unknown_in({name: column})
+        chosen = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
+        return cls(evidence, names, chosen, *named.coded(columns, chosen), named.dropped_of(counts))
+
+    @cached_property
+    def cluster(self) -> Integers | None:
+        """Cluster of each sample; None where each sample is its own."""
+        if self.matches.cluster is None:
+            return None
+        samples = self.matches.table.filter(pl.Series(self.chosen, dtype=pl.Boolean))
+        return named.shared(named.units_of({"": samples}, self.matches.cluster))
+
+    def scores(self, association: str) -> Floats:
+        """Highest confidence of an association, shape (n,)."""
+        return self.matches.scores_of(association)[self.chosen]
+
+    @property
+    def best(self) -> Floats:
+        """Confidence of the first prediction, shape (n,)."""
+        return self.matches.best[self.chosen]
+
+
+def check_threshold(value: float) -> float:
+    """A threshold of confidences as a float.
+
+    Raises:
+        ParameterError: It is no number in [0, 1].
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ParameterError(
+            f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0.1"
+        )
+    return float(value)

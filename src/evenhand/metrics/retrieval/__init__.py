@@ -1,0 +1,1 @@
+"""Who comes first in rankings, and precision among neighbours."""

@@ -1,0 +1,313 @@
+"""Does a search for similar images stay within the group of the query? Precision@K, and its gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import Finding, Null, Part, key_of
+from evenhand.core.random_streams import stream
+from evenhand.evidence.neighbours import Neighbours
+from evenhand.metrics.estimates import agreeing, null_band
+from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
+from evenhand.metrics.named_groups import kept
+from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
+from evenhand.metrics.retrieval.queries import QueryGroups
+from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.rankings.neighbour_labels import Relabelled, relabel
+from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
+from evenhand.stats.rates.differences import range_limits
+from evenhand.stats.rates.rates import Rates
+
+NOT_HELD = "not in the database"
+"""Why there is no precision where no database sample has the value that is asked for."""
+
+_OPEN = "more samples equally near than were looked at"
+_GAP = "MOVER of all pairs, dyadic variance, simultaneous by the exchange's largest t"
+_UNEVEN = "random neighbours from this database would already give a gap of {:.3f}; read gap_above_chance"
+_ROUNDING = 1e-9
+_LARGE = 0.01  # a gap by chance alone that is worth a note
+
+
+def precision_at_k(
+    evidence: Neighbours,
+    *,
+    match: By,
+    by: By = (),
+    k: int = 10,
+    unknown: str = "keep",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    r"""Mean over queries of the share of their k nearest database samples that have the query's value.
+
+    ``P@K = sum_q sum_{j <= K} [value(neighbour_j(q)) = value(q)] / (n K)``; in [0, 1]. What random neighbours
+    give depends on the database: read ``chance`` (the share of the database with the query's value, averaged
+    over queries) and ``above_chance`` in the details. Samples equally near at place k are averaged over all
+    their orders and counted.
+
+    Queries whose value the database does not have, and those whose annotators could not tell it, stand
+    apart: they are counted, and groups of only such queries have the value None with the reason ``not in the
+    database``.
+
+    Args:
+        evidence: Neighbours.
+        match: Attribute that both sides have, or list of attributes that all have to be the same.
+        by: Attribute of the queries, or list of attributes to cross, for parts.
+        k: How many neighbours count, at most those that the evidence holds.
+        unknown: ``keep`` queries of groups that annotators could not tell as parts of their own, or
+            ``exclude`` them, counted.
+        mode: ``paper`` counts queries whose value the database does not have as 0 in every mean, takes tied
+            samples in the order of the database, and divides by k where the database is smaller.
+        inference: ``none`` skips intervals, null bands and p.
+        seed: Of the exchanges.
+
+    Returns:
+        A Finding. Parts are the groups. Intervals: Wilson's with the variance of dyads (Aronow, Samii and
+        Assenova 2015): they hold for other queries and another database of the same mix of labels, units
+        being subjects where the evidence has clusters (of the database, too, where it has that column);
+        vectors and the search are as they are. The null: labels exchanged at random everywhere they enter,
+        between queries and in the database, subjects as a whole; p is two-sided, that of parts corrected by
+        Holm; there is no verdict. A group of one subject has no interval (``one_cluster``). The value
+        is None with reason ``k_exceeds_pool`` (fewer samples in the database than k), ``no_usable_query`` or
+        ``not in the database``.
+
+    Raises:
+        UnknownName: An attribute that not both sides have.
+        InputError: Both sides mean different values by ``match``, such as ages in other ranges.
+        ParameterError: k outside what the evidence holds.
+
+    Source: Goyal et al. 2022, section 3.3 (indicator 3).
+    """
+    return precision_finding(
+        Asked.make("precision_at_k", evidence, match, by, k, unknown, mode, inference, seed=seed)
+    )
+
+
+def precision_gap(
+    evidence: Neighbours,
+    *,
+    match: By,
+    by: By,
+    k: int = 10,
+    unknown: str = "keep",
+    mode: str = "default",
+    inference: str = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Largest minus smallest precision of a group in ``precision_at_k``; in [0, 1], fair at 0.
+
+    Where groups have different shares of the database, random neighbours give a gap too: ``chance_at``, with
+    which the gap is compared, and ``gap_by_chance`` in the details. ``gap_above_chance`` is the range of what
+    each group has above its own chance level. Groups that annotators could not tell are not compared.
+    Arguments, and what is undefined, as in ``precision_at_k``; with one group the value is None with reason
+    ``single_group``.
+
+    Returns:
+        A Finding. Interval: the largest simultaneous MOVER limits of two groups, whose variance is that of
+        dyads, see ``precision_at_k``; they do not exclude the gap by chance where its test does not. Null and
+        p: labels exchanged everywhere they enter; p is that of the largest difference beyond the gap by
+        chance, in standard errors (max-t; Janssen 1997, Chung and Romano 2013). Details name the extreme
+        groups. ``one_cluster`` where each group is one subject.
+
+    Source: ours, after Goyal et al. 2022, section 3.3.
+    """
+    return gap_finding(
+        Asked.make("precision_gap", evidence, match, by, k, unknown, mode, inference, seed=seed)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(GroupQuestion):
+    """What has to match among the first k under one grouping."""
+
+    bound: QueryGroups
+    first: FirstItems  # how much each neighbour of each query counts
+    k: int
+
+    @classmethod
+    def make(
+        cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: str, mode: str,
+        inference: str, *, seed: int,
+    ) -> Asked:  # fmt: skip
+        """Check what is asked for.
+
+        Raises:
+            UserError: An unknown attribute or option, or sides that cannot be compared.
+        """
+        check_common(mode, inference, seed)
+        paper = mode == "paper"
+        bound = QueryGroups.of(evidence, match, by, unknown, paper=paper)
+        check_k(k)
+        if k > evidence.k:
+            raise ParameterError(
+                f"k={k} is not possible; these Neighbours hold {evidence.k} of each query; "
+                f"make them with k={k}"
+            )
+        if paper:
+            first = FirstItems.in_order((bound.n, evidence.depth), k)
+        else:
+            width = min(k, evidence.depth)
+            first = FirstItems.of(evidence.cosines[bound.rows], width, evidence.database.height)
+            bound, first = bound.without(first.unknown, _OPEN), first.take(~first.unknown)
+        return cls(bound, name, unknown, mode, inference == "auto", seed, first, int(k))
+
+    @cached_property
+    def reason(self) -> str | None:
+        """Why there is no precision at all."""
+        if self.mode != "paper" and self.k > self.bound.neighbours.database.height:
+            return "k_exceeds_pool"
+        if self.bound.n:
+            return None
+        return NOT_HELD if self.bound.apart else "no_usable_query"
+
+    @cached_property
+    def rows(self) -> NeighbourRows:
+        """The neighbours with the labels of both sides."""
+        bound, weight = self.bound, self.first.weight
+        marks = Marks(bound.asked, bound.group, bound.labels)
+        used = weight.any(axis=0)
+        ids = bound.neighbours.ids[bound.rows]
+        return NeighbourRows(ids[:, used], weight[:, used], self.k, marks, len(bound.groups), *bound.units)
+
+    @cached_property
+    def observed(self) -> Precisions:
+        """Precision of each group and of all queries, and what random neighbours give."""
+        return self.rows.precision(self.rows.marks)
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Precision of each group, shape (groups,)."""
+        return np.minimum(self.observed.value, 1)  # sums of shares round
+
+    @cached_property
+    def relabelled(self) -> Relabelled:
+        """Labels that changed places; precision and gap are of the same draws."""
+        bound = self.bound
+        purpose = ("+".join(bound.match), "+".join(bound.by), self.k, self.unknown, self.mode)
+
+        def draw() -> Relabelled:
+            return relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
+
+        return kept(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
+
+    @property
+    def grouped(self) -> Rates:
+        """Precision of all groups as rates, with their limits."""
+        return self.rows.rates
+
+    @property
+    def exchanged_how(self) -> str:
+        """What the null draws."""
+        return f"labels exchanged between {self.units} and in the database"
+
+    @property
+    def method(self) -> str:
+        """How intervals are made."""
+        if self.bound.cluster is None:
+            return "Wilson score, dyadic variance over queries and database"
+        count = np.unique(self.bound.cluster).size
+        return f"Wilson score, dyadic variance over {count} values of {self.units} and the database"
+
+    @property
+    def units(self) -> str:
+        """What is exchanged."""
+        return str(self.bound.neighbours.cluster) if self.bound.cluster is not None else "queries"
+
+    def finding(self, value: float | None, **fields: Any) -> Finding:
+        """A Finding with what the binding and the definition say filled in."""
+        bound, tied = self.bound, int(self.first.tied.sum())
+        notes = [*bound.neighbours.notes, *bound.notes]
+        if tied:
+            what = f"{tied} queries have equally near samples at place {self.k}"
+            notes.append(f"{what}; all their orders are averaged")
+        params = {"match": "+".join(bound.match), "k": self.k}
+        return self.described(value, params, bound.neighbours.facts, notes, **fields)
+
+    def null(self, draws: Floats, mean: float) -> Null | None:
+        """The band of exchanged labels, around a mean that is known."""
+        band = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
+        return band and band.model_copy(
+            update={"mean": mean, "low": min(band.low, mean), "high": max(band.high, mean)}
+        )
+
+    def parts(self) -> list[Part]:
+        """The precision of each group; of some only that the database has nothing like them."""
+        found = self.relabelled if self.bound.by and self.infers and self.reason is None else None
+        p_values = None if found is None else found.p_each()
+
+        def fields(code: int) -> dict[str, Any]:
+            if self.reason is not None:
+                return {"value": None, "reason": self.reason}
+            value = float(self.precision[code])
+            made = {"value": value, "details": _details(value, float(self.observed.chance[code]))}
+            if found is None or p_values is None:
+                return made
+            null = self.null(found.rates[:, code], float(found.expected[code]))
+            return made | {"null": null, "p_value": float(p_values[code]), **self.interval_of(code, value)}
+
+        kind, here = "*".join(self.bound.by), set(self.bound.groups)
+        return self.bound.parts(fields) + [
+            Part(kind=kind, key=key_of(group), value=None, n=count, reason=NOT_HELD)
+            for group, count in self.bound.apart.items()
+            if group not in here
+        ]
+
+
+def precision_finding(asked: Asked) -> Finding:
+    """The mean precision of all queries, with a part for each group."""
+    if asked.reason is not None:
+        return asked.finding(None, reason=asked.reason, parts=asked.parts())
+    value = min(float(asked.observed.total), 1.0)
+    fields: dict[str, Any] = {"details": _details(value, float(asked.observed.total_chance))}
+    fields["parts"] = asked.parts()
+    if not asked.infers:
+        return asked.finding(value, **fields)
+    found = asked.relabelled
+    fields |= {"null": asked.null(found.totals, found.expected_total), "p_value": found.p_total()}
+    return asked.rate(value, asked.rows.whole().rates, **fields)
+
+
+def gap_finding(asked: Asked) -> Finding:
+    """Largest minus smallest precision of the known groups."""
+    known = np.flatnonzero(asked.bound.known)
+    reason = asked.reason or ("single_group" if known.size < 2 else None)
+    if reason is not None:
+        return asked.finding(None, reason=reason)
+    precision, chance = asked.precision[known], asked.observed.chance[known]
+    value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
+    notes = [_UNEVEN.format(by_chance)] if by_chance > _LARGE else []
+    fields: dict[str, Any] = {
+        "details": {
+            **asked.extremes(precision, "precision"),
+            "gap_by_chance": by_chance,
+            "gap_above_chance": float(np.ptp(precision - chance)),
+        },
+        "notes": notes + asked.not_compared() + asked.few(precision),
+    }
+    if not asked.infers:
+        return asked.finding(value, **fields)
+    if asked.units_of[known].max() < 2:
+        return asked.finding(value, reason=ONE_CLUSTER, **fields)
+    return asked.gap(value, _test(asked, known), **fields)
+
+
+def _test(asked: Asked, known: Integers) -> GapTest:
+    found, compared = asked.relabelled, asked.rows.rates.take(known)
+    chance, either = found.chance_at(known), found.p_gap(known, two_sided=True)
+
+    def limits(level: float) -> tuple[float, float]:
+        low, high = range_limits(compared, level, quantile=found.quantile(known, level))
+        return agreeing((float(low), float(high)), either, chance, level)
+
+    draws = np.ptp(found.rates[:, known], axis=1)
+    return GapTest(found.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
+
+
+def _details(value: float, chance: float) -> Details:
+    return {"chance": chance, "above_chance": value - chance}

@@ -1,0 +1,182 @@
+"""Neighbours bound to what has to match and to a grouping: which queries are in it, and of which group."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.findings import Dropped
+from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.evidence.neighbours import Neighbours
+from evenhand.metrics import named_groups as named
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
+from evenhand.metrics.prepared import By, names_of
+from evenhand.stats.arrays import Integers, Mask
+
+_BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|<\s*(?P<below>\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryGroups(NamedGroups):
+    """Queries by group, with the value that their neighbours have to have."""
+
+    neighbours: Neighbours
+    match: tuple[str, ...]  # attributes that have to match, crossed
+    by: tuple[str, ...]
+    rows: Integers  # of ``neighbours.queries`` that are in it
+    asked: Integers  # code of the value of each query in it
+    labels: Integers  # code of the value of each database sample; -1: no query in it has this value
+    groups: Groups
+    group: Integers
+    apart: dict[tuple[str, ...], int]  # queries of each group whose value the database does not have
+    dropped: list[Dropped]  # queries and database samples
+    notes: list[str]  # what to know about both sides
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, evidence: Any, match: By, by: By, unknown: str, *, paper: bool = False) -> QueryGroups:
+        """Bind Neighbours to what has to match on both sides and to a grouping of the queries.
+
+        ``exclude`` leaves queries out whose groups annotators could not tell. ``paper`` keeps those whose
+        value the database does not have.
+
+        Raises:
+            InputError: Not Neighbours, or both sides mean different values by what has to match.
+            UnknownName: An attribute that does not exist.
+            ParameterError: Nothing has to match.
+        """
+        check_choice("unknown", unknown, ("keep", "exclude"))
+        check_kind(evidence, Neighbours, "Neighbours.from_embeddings")
+        alike, names = names_of(match), names_of(by)
+        if not alike:
+            raise ParameterError("match=[] is not possible; name an attribute of both sides")
+        for name in alike:
+            evidence.check_attribute(name, both=True)
+        for name in names:
+            evidence.check_attribute(name)
+        key = ("groups", alike, names, unknown, paper)
+        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper))
+
+    @classmethod
+    def _bound(
+        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: str, paper: bool
+    ) -> QueryGroups:
+        for name in match:
+            _check_meaning(name, evidence.queries[name], evidence.database[name])
+        wanted, theirs = named.texts(evidence.queries, match), named.texts(evidence.database, match)
+        grouped, counts = named.texts(evidence.queries, by), dict(evidence.dropped)
+        reasons = named.missing({**wanted, **grouped})
+        if unknown == "exclude":
+            reasons |= named.unknown_in(grouped)
+        chosen = asking = named.left_out(np.ones(evidence.queries.height, dtype=bool), reasons, counts)
+        if not paper:
+            held = set(_keys(theirs))
+            absent = pl.Series([key not in held for key in _keys(wanted)], dtype=pl.Boolean)
+            not_there = {f"{'+'.join(match)} not in the database": absent}
+            chosen = named.left_out(asking, named.unknown_in(wanted) | not_there, counts)
+        elsewhere, places = named.coded(grouped, asking & ~chosen)
+        apart = {each: n for each, n in zip(elsewhere, np.bincount(places).tolist(), strict=False) if n}
+        values, asked = named.coded(wanted, chosen)
+        code = {value: number for number, value in enumerate(values)}
+        labels = np.array([code.get(key, -1) for key in _keys(theirs)], dtype=np.int64)
+        dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
+        return cls(
+            evidence, match, by, np.flatnonzero(chosen), asked, labels, *named.coded(grouped, chosen), apart,
+            named.dropped_of(dropped), _database_notes(theirs),
+        )  # fmt: skip
+
+    def without(self, gone: Mask, reason: str) -> QueryGroups:
+        """The same with some queries left out, shape (n,), and counted."""
+        if not gone.any():
+            return self
+        kept = ~gone
+        occurs, group = np.unique(self.group[kept], return_inverse=True)
+        more = [*self.dropped, Dropped(reason=reason, count=int(gone.sum()))]
+        return replace(
+            self, rows=self.rows[kept], asked=self.asked[kept], group=group, memo={},
+            groups=[self.groups[code] for code in occurs.tolist()] if self.by else self.groups,
+            dropped=sorted(more, key=lambda each: each.reason),
+        )  # fmt: skip
+
+    @cached_property
+    def known(self) -> Mask:
+        """Groups that gaps compare: known ones, of which the database has what some queries ask for."""
+        held = np.isin(self.asked, self.labels)
+        return np.asarray(super().known & (np.bincount(self.group, held, len(self.groups)) > 0))
+
+    @cached_property
+    def units(self) -> tuple[Integers, Integers]:
+        """Unit of each query in it, and of each database sample: clusters of the sides that have them."""
+        sides = {"query": self.neighbours.queries[self.rows.tolist()], "database": self.neighbours.database}
+        codes = named.units_of(sides, self.neighbours.cluster)
+        return codes[: self.n], codes[self.n :]
+
+    @cached_property
+    def cluster(self) -> Integers | None:
+        """Unit of each query; None where each query is its own."""
+        return named.shared(self.units[0])
+
+
+def _keys(columns: dict[str, pl.Series]) -> list[tuple[str, ...]]:
+    return list(zip(*(column.to_list() for column in columns.values()), strict=True))
+
+
+def _database_notes(columns: dict[str, pl.Series]) -> list[str]:
+    counts = {
+        name: int((columns[name].is_null() | where).sum())
+        for name, where in zip(columns, named.unknown_in(columns).values(), strict=True)
+    }
+    note = "{} database samples have no known {}; they count as a mismatch"
+    return [note.format(count, name) for name, count in counts.items() if count]
+
+
+def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
+    """Refuse an attribute whose values mean different things on both sides."""
+    left, right = _levels(queries), _levels(database)
+    if not left or not right:
+        return
+    for one, other in product(sorted(left - right), sorted(right - left)):
+        (low, high), (below, above) = _edges(one), _edges(other)
+        if max(low, below) < min(high, above):
+            raise InputError(
+                f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
+                "overlap); annotate both in the same ranges, or match another attribute"
+            )
+    if not left & right and _named_differently(left, right):
+        raise InputError(
+            f"queries and database share no value of {name!r} ({_some(left)}; {_some(right)}); give both the "
+            "same names, or match another attribute"
+        )
+
+
+def _named_differently(left: set[str], right: set[str]) -> bool:
+    """Whether values that differ are names of the same; of a single value each, few samples are as likely."""
+    folded = [{level.strip().casefold() for level in levels} for levels in (left, right)]
+    return bool(folded[0] & folded[1]) or min(len(left), len(right)) > 1
+
+
+def _levels(column: pl.Series) -> set[str]:
+    texts = column.cast(pl.String).drop_nulls().unique().to_list()
+    return {text for text in texts if text.lower() not in UNKNOWN}
+
+
+def _some(levels: set[str]) -> str:
+    shown = sorted(levels)[:6]
+    return ", ".join(map(repr, shown)) + (" ..." if len(levels) > len(shown) else "")
+
+
+def _edges(text: str) -> tuple[float, float]:
+    """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``; another text is no range."""
+    found = _BUCKET.fullmatch(text.strip())
+    if found is None:
+        return np.inf, -np.inf
+    if found["low"]:
+        return float(found["low"]), float(found["high"])
+    return (float(found["from"]), np.inf) if found["from"] else (-np.inf, float(found["below"]))

@@ -1,0 +1,1 @@
+"""Subspaces and dimensions of embeddings, and nearest neighbours."""

@@ -1,0 +1,135 @@
+"""What embeddings are still good for: probes, nearest texts, retrieval, and the order of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.evidence.derivation.from_vectors import normalised
+from evenhand.mitigate.linear_classifier import fitted_classifier
+from evenhand.mitigate.training_vectors import Floats, Ints
+
+_ITERATIONS = 300
+_NOTHING = 1e-12  # a spread of unit vectors below this is rounding
+
+
+def probe_accuracy(train: Floats, train_labels: Ints, test: Floats, test_labels: Ints) -> float:
+    """Share of items that a linear classifier (logistic regression) names rightly.
+
+    Vectors are brought to length 1, centred and scaled by one number, all from the training items, so that a
+    rotation of the space changes nothing. The classifier is dropped at once.
+
+    Args:
+        train: Shape (N, D).
+        train_labels: Shape (N,).
+        test: Shape (M, D).
+        test_labels: Shape (M,).
+
+    Returns:
+        Accuracy on the test items, in [0, 1]; NaN without test items or with fewer than two labels to learn.
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+    """
+    if not len(test) or len(np.unique(train_labels)) < 2:
+        return float("nan")
+    unit_train, unit_test = normalised(train), normalised(test)
+    centre = unit_train.mean(axis=0)
+    spread = float((unit_train - centre).std())
+    if spread < _NOTHING:
+        return float(np.mean(test_labels == np.bincount(train_labels).argmax()))
+    probe = fitted_classifier(
+        (unit_train - centre) / spread, train_labels, penalty=1.0, iterations=_ITERATIONS
+    )
+    return float(np.mean(probe.predict((unit_test - centre) / spread) == test_labels))
+
+
+def chance_level(train_labels: Ints, test_labels: Ints) -> float:
+    """What naming the most frequent training label always would reach; NaN without items."""
+    if not len(train_labels) or not len(test_labels):
+        return float("nan")
+    return float(np.mean(test_labels == np.bincount(train_labels).argmax()))
+
+
+def nearest_prototype_accuracy(
+    items: Floats, labels: Ints, texts: Floats, text_labels: Ints, groups: int
+) -> float:
+    """Zero-shot accuracy: share of items nearest (cosine) to the mean text of their own group.
+
+    Args:
+        items: Shape (N, D).
+        labels: Group of each item, shape (N,).
+        texts: Phrases, shape (P, D).
+        text_labels: Group of each phrase, shape (P,).
+        groups: How many groups there are.
+
+    Returns:
+        In [0, 1]; NaN without items, or where a group has no phrase.
+    """
+    if not len(items) or len(np.unique(text_labels)) < groups:
+        return float("nan")
+    unit = normalised(texts)
+    centres = np.stack([unit[text_labels == group].mean(axis=0) for group in range(groups)])
+    return float(np.mean((normalised(items) @ normalised(centres).T).argmax(axis=1) == labels))
+
+
+def recall_at(items: Floats, labels: Ints, texts: Floats, text_labels: Ints, k: int) -> float:
+    """Share of items with a phrase of their own group among the k nearest phrases.
+
+    Args:
+        items: Shape (N, D).
+        labels: Shape (N,).
+        texts: Shape (P, D).
+        text_labels: Shape (P,).
+        k: How many phrases are looked at.
+
+    Returns:
+        In [0, 1]; NaN without items, or with no more than k phrases.
+    """
+    if not len(items) or len(texts) <= k:
+        return float("nan")
+    scores = normalised(items) @ normalised(texts).T
+    nearest = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    return float(np.mean((text_labels[nearest] == labels[:, None]).any(axis=1)))
+
+
+def recall_by_chance(labels: Ints, text_labels: Ints, k: int) -> float:
+    """What ``recall_at`` is on average when the phrases are in random order; NaN where it is."""
+    from scipy.special import gammaln
+
+    if not len(labels) or len(text_labels) <= k:
+        return float("nan")
+    total = len(text_labels)
+    others = total - np.bincount(text_labels, minlength=int(labels.max()) + 1)[labels]
+    with np.errstate(all="ignore"):
+        log_miss = (
+            gammaln(others + 1)
+            - gammaln(np.maximum(others - k, 0) + 1)
+            - gammaln(total + 1)
+            + gammaln(total - k + 1)
+        )
+    return float(np.mean(np.where(others >= k, 1 - np.exp(log_miss), 1.0)))
+
+
+def rank_stability(before: Floats, after: Floats) -> float:
+    """Mean over items of Spearman's correlation between their scores before and after.
+
+    Args:
+        before: Scores of each item with each text, shape (N, P).
+        after: As ``before``.
+
+    Returns:
+        In [-1, 1], 1 where no order changes; NaN without items, with fewer than three texts, or where all
+        scores of all items are tied.
+    """
+    from scipy.stats import rankdata
+
+    if not before.size or before.shape[1] < 3:
+        return float("nan")
+    first, second = (rankdata(scores, axis=1) for scores in (before, after))
+    first -= first.mean(axis=1, keepdims=True)
+    second -= second.mean(axis=1, keepdims=True)
+    scale = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
+    usable = scale > 0
+    if not usable.any():
+        return float("nan")
+    return float(np.mean((first * second).sum(axis=1)[usable] / scale[usable]))

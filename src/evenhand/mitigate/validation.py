@@ -1,0 +1,95 @@
+"""Whether something can be fitted on what was given; if not, one line says what to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.mitigate.training_vectors import Material
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_FEWEST = {"targets": 2, "attributes": 1}
+
+
+def check_amount(remove: object, dimensions: int | None = None) -> None:
+    """Raise unless ``remove`` is None or a whole number that leaves a dimension.
+
+    Args:
+        remove: As given.
+        dimensions: How many there are, where dimensions are left out; None: directions are removed.
+
+    Raises:
+        ParameterError: Anything else.
+    """
+    whole = isinstance(remove, int) and not isinstance(remove, bool)
+    fits = remove is None or (whole and remove >= 0)  # type: ignore[operator]
+    if not fits:
+        raise ParameterError(f"remove={remove!r} is not possible; give 0, 1, 2, ..., or None for the default")
+    if isinstance(remove, int) and dimensions is not None and remove >= dimensions:
+        raise ParameterError(
+            f"remove={remove} is not possible with vectors of {dimensions} dimensions; "
+            f"give 0 to {dimensions - 1}"
+        )
+
+
+def check_material(material: Material) -> None:
+    """Raise unless every set of the tests has enough items, all with a usable vector of the same dimensions.
+
+    Raises:
+        InputError: No test, other dimensions, an empty set, a set of one target, a vector that is not finite
+            or of length 0, labels for another number of targets.
+        UnknownName: A test names a set that does not exist.
+    """
+    if not material.tests:
+        raise InputError("there is no association to lower; give at least one test (X, Y, A, B)")
+    for x, y, a, b in material.tests:
+        if x == y or a == b:
+            told = f"a test compares {x!r} with {y!r} by {a!r} and {b!r}"
+            raise InputError(f"{told}; give it two different groups and two different sets of attributes")
+    check_vectors(material)
+    for side, sets, places in (
+        ("targets", material.target_sets, (0, 1)),
+        ("attributes", material.attribute_sets, (2, 3)),
+    ):
+        for name in dict.fromkeys(test[place] for test in material.tests for place in places):
+            _check_set(side, name, sets, getattr(material, side))
+
+
+def check_vectors(material: Material) -> None:
+    """Raise unless targets, attributes and labels fit one another.
+
+    Raises:
+        InputError: Not two-dimensional, other dimensions, or labels for another number of targets.
+    """
+    left, right = material.targets, material.attributes
+    if left.ndim != 2 or right.ndim != 2:
+        raise InputError(f"vectors have shapes {left.shape} and {right.shape}; give (items, dimensions)")
+    if left.shape[1] != right.shape[1]:
+        raise InputError(
+            f"targets have {left.shape[1]} dimensions and attributes {right.shape[1]}; "
+            "embed both with the same model"
+        )
+    if material.labels is not None and material.labels.shape != (len(left),):
+        raise InputError(
+            f"there are {len(left)} targets and labels of shape {material.labels.shape}; give one for each"
+        )
+
+
+def _check_set(side: str, name: str, sets: Mapping[str, Ints], vectors: Floats) -> None:
+    if name not in sets:
+        raise UnknownName(f"set of {side}", name, sets)
+    rows = sets[name]
+    if len(rows) < _FEWEST[side]:
+        raise InputError(
+            f"the set of {side} {name!r} has {len(rows)} usable items; give at least {_FEWEST[side]}"
+        )
+    chosen = vectors[rows]
+    if not np.isfinite(chosen).all():
+        raise InputError(f"the set of {side} {name!r} has vectors with NaN or infinity; leave them out")
+    if not chosen.any(axis=1).all():
+        raise InputError(f"the set of {side} {name!r} has vectors of length 0; leave them out")

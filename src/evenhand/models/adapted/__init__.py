@@ -1,0 +1,1 @@
+"""Models that `evenhand adapt` made: a backbone with a head of its own."""

@@ -1,0 +1,188 @@
+"""``adapted:``: a feature extractor with a head that ``evenhand adapt`` fitted, or fine-tuned weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import Images, NotAnswered, PreparesImages
+from evenhand.core.errors import InputError
+from evenhand.files.hashing import sha256_files
+from evenhand.models.adapted.folder import (
+    HEAD,
+    NETWORK,
+    Head,
+    hash_of_classes,
+    read_card,
+    read_hashes,
+)
+from evenhand.models.identity.source import LoadOptions, ModelSource
+from evenhand.models.resolve import resolve
+from evenhand.models.trainable import network_uri
+
+ADAPTER = "1"  # raised when answers of this adapter change
+FINE_TUNED = "fine_tuning"
+
+
+class AdaptedSource:
+    """A model that ``evenhand adapt`` made.
+
+    Args:
+        rest: What follows ``adapted:``, as the user typed it.
+        options: How the extractor will be loaded.
+    """
+
+    def __init__(self, rest: str, options: LoadOptions) -> None:
+        self.uri, self._options = f"adapted:{rest}", options
+        self._folder = Path(rest).expanduser().resolve()
+        self.card = read_card(self._folder)
+
+    @cached_property
+    def extractor(self) -> ModelSource:
+        """The model under the head; of a fine-tuned one the network in its folder."""
+        if self.card["method"] == FINE_TUNED:
+            uri = network_uri(str(self.card["extractor"]["uri"]), self._folder / NETWORK)
+            return resolve(uri, self._options)
+        return resolve(str(self.card["extractor"]["uri"]), self._options)
+
+    def identity(self) -> dict[str, str]:
+        """The extractor's identity, the hash of the head, and how it was adapted.
+
+        Recipe, classes and images stand apart, so that two models can be told to be adapted alike.
+        """
+        made = {f"extractor {name}": value for name, value in self.extractor.identity().items()}
+        head = self._folder / HEAD
+        if self.card["method"] != FINE_TUNED:
+            made["sha256 of head"] = self._hash(head)
+        training = self.card.get("training") or {}
+        return made | {
+            "adaptation": str(self.card["method"]),
+            "adaptation recipe": json.dumps(self.card["recipe"], sort_keys=True),
+            "adaptation classes": hash_of_classes(self.card["classes"]),
+            "adaptation images": str(training.get("sha256", "")),
+            "adaptation seed": str(self.card["seed"]),
+            "adapter": f"adapted {ADAPTER}",
+        }
+
+    def capabilities(self) -> Sequence[str]:
+        """``classifies_images``, and ``embeds_images`` as the extractor does."""
+        return ("classifies_images", "embeds_images")
+
+    def training_hashes(self) -> set[str]:
+        """Content hashes of the images that the model was adapted on, and its extractor too, if it was."""
+        seen = read_hashes(self._folder)
+        if isinstance(self.extractor, AdaptedSource):
+            seen |= self.extractor.training_hashes()
+        return seen
+
+    def labels(self) -> tuple[list[str], list[str]]:
+        """Names of the classes in the order of the logits, and their WordNet ids or empty texts."""
+        classes = self.card["classes"]
+        return [one["label"] for one in classes], [one["wordnet_id"] for one in classes]
+
+    def embedder(self) -> ModelSource:
+        """Who makes the vectors: the extractor, or that of the extractor, if it has but a head of its own."""
+        found = self.extractor
+        while isinstance(found, AdaptedSource) and found.card["method"] != FINE_TUNED:
+            found = found.extractor
+        return found
+
+    def head(self) -> Head | None:
+        """The head; None of a fine-tuned model, which has its own.
+
+        Raises:
+            InputError: The extractor is another one than the head was fitted for, or the head is damaged.
+        """
+        if self.card["method"] == FINE_TUNED:
+            return None
+        self._check_extractor()
+        head = Head.load(self._folder / HEAD)
+        if len(head.offset) != len(self.card["classes"]):
+            raise InputError(
+                f"the head of {self.uri!r} has {len(head.offset)} outputs and its card "
+                f"{len(self.card['classes'])} classes; adapt the model again"
+            )
+        return head
+
+    def load(self) -> AdaptedModel:
+        """Extractor and head.
+
+        Raises:
+            InputError: As ``head``.
+        """
+        head = self.head()
+        return AdaptedModel(self.extractor.load(), head, *self.labels())
+
+    def _hash(self, path: Path) -> str:
+        try:
+            return sha256_files([path])[path]
+        except OSError:
+            raise InputError(f"{self.uri!r} has no {path.name}; adapt the model again") from None
+
+    def _check_extractor(self) -> None:
+        """A head fits one extractor: weights and preprocessing must be those it was fitted on."""
+        then = {str(name): str(value) for name, value in self.card["extractor"]["identity"].items()}
+        now = dict(self.extractor.identity())
+        # what an older evenhand did not know of a model cannot be compared
+        kept = {name for name in then if "sha256" in name or name.startswith("version")}
+        other = sorted(name for name in kept if then.get(name) != now.get(name))
+        if other:
+            raise InputError(
+                f"{self.extractor.uri!r} is no longer the model that the head of {self.uri!r} was fitted on "
+                f"({other[0]} differs); give back its files, or adapt it again"
+            )
+
+
+class AdaptedModel:
+    """An extractor with a head of its own.
+
+    Args:
+        extractor: A loaded model that embeds images, or, without a head, one that classifies them.
+        head: From its vectors to logits; None where the model has a head already.
+        labels: Names of the classes, in the order of the logits.
+        wordnet_ids: One id or an empty text for each; all empty: the model has none.
+    """
+
+    def __init__(
+        self, extractor: Any, head: Head | None, labels: Sequence[str], wordnet_ids: Sequence[str]
+    ) -> None:
+        self._extractor, self._head, self.labels = extractor, head, list(labels)
+        if any(wordnet_ids):
+            self.wordnet_ids = list(wordnet_ids)
+        if isinstance(extractor, PreparesImages):
+            self.prepare = extractor.prepare
+
+    def classify(self, images: Images) -> Any:
+        """Logits, float32, shape (N, len(labels)); a list where the extractor has no answer for some."""
+        if self._head is None:
+            return self._extractor.classify(images)
+        vectors = self._extractor.embed_images(images)
+        if isinstance(vectors, np.ndarray):
+            return self._head.logits(vectors)
+        return [
+            one if isinstance(one, NotAnswered) else self._head.logits(np.asarray(one)[None])[0]
+            for one in vectors
+        ]
+
+    def embed_images(self, images: Images) -> Any:
+        """As of the extractor, float32, shape (N, D)."""
+        return self._extractor.embed_images(images)
+
+    def close(self) -> None:
+        """Let go of what the extractor holds open, if anything."""
+        if hasattr(self._extractor, "close"):
+            self._extractor.close()
+
+
+def open_adapted(rest: str, options: LoadOptions) -> ModelSource:
+    """``adapted:FOLDER``.
+
+    Raises:
+        InputError: No folder of an adapted model.
+    """
+    return AdaptedSource(rest, options)

@@ -1,0 +1,1 @@
+"""One folder or file for each library or server that runs models."""

@@ -1,0 +1,1 @@
+"""Adapter for pipelines of diffusers, which make images."""

@@ -1,0 +1,185 @@
+"""``diffusers:``: a pipeline of diffusers that makes images of prompts, from the hub or from a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
+from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.models.adapters.huggingface.snapshots import download
+from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
+from evenhand.models.weights.hub import library_version, read_config
+
+ADAPTER = "1"  # raised when images of an adapter in this file change
+INDEX = "model_index.json"
+_CONFIGS = ("*.json", "*.txt", "*.model")
+_WEIGHTS = (
+    "diffusion_pytorch_model.safetensors",
+    "diffusion_pytorch_model-*-of-*.safetensors",
+    "model.safetensors",
+    "model-*-of-*.safetensors",
+)  # what from_pretrained reads; variants such as fp16 have other names
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class DiffusersSource:
+    """A pipeline in a folder of components, none of which is pickled or brings code.
+
+    Args:
+        rest: What follows ``diffusers:``, as the user typed it.
+        options: How it will be loaded, and how it makes images.
+        folder: Where it is, for one that is on this machine.
+    """
+
+    def __init__(self, rest: str, options: LoadOptions, folder: Path | None) -> None:
+        self.uri, self._options, self._local = f"diffusers:{rest}", options, folder
+        self._repository, _, self._revision = rest.partition("@")
+
+    @cached_property
+    def _folder(self) -> Path:
+        if self._local is not None:
+            return self._local
+        found = download(self._repository, self._revision or None, [INDEX], [])
+        wanted = [f"{name}/{kind}" for name in _components(self._index_of(found)) for kind in _CONFIGS]
+        wanted += [f"{name}/{kind}" for name in _components(self._index_of(found)) for kind in _WEIGHTS]
+        return download(self._repository, found.name, [INDEX, *wanted], [])
+
+    def _index_of(self, folder: Path) -> dict[str, Any]:
+        index = read_config(folder / INDEX, self.uri, ["_class_name"])
+        own = [index["_class_name"]] if not isinstance(index["_class_name"], str) else []
+        own += [index[name] for name in _components(index) if _is_own(index[name][0], folder / name)]
+        if own:
+            raise UserError(
+                f"{self.uri!r} needs code of its own ({one_line(own[0])[:80]}), which is never run; give a "
+                "pipeline that diffusers has, or your own class as FILE.py:object"
+            )
+        return index
+
+    @cached_property
+    def _index(self) -> dict[str, Any]:
+        return self._index_of(self._folder)
+
+    def identity(self) -> dict[str, str]:
+        """Name, revision, sha256 of all files that decide images, scheduler, safety, settings, versions.
+
+        Raises:
+            UserError: It cannot be had, has no safetensors, or brings code of its own.
+        """
+        digests = sha256_files(self._files())
+        listing = "\n".join(
+            f"{file.relative_to(self._folder).as_posix()} {digest}"
+            for file, digest in sorted(digests.items())
+        )
+        local, index = self._local is not None, self._index
+        scheduler, checker = index.get("scheduler") or [None, "none"], _checker(index)
+        chosen = self._options.images or ImageOptions()
+        return {
+            "name": self._folder.name if local else self._repository,
+            "revision": "local" if local else self._folder.name,
+            "sha256": sha256_text(listing),
+            "pipeline": str(index["_class_name"]),
+            "scheduler": str(scheduler[1]),
+            "safety checker": checker,
+            "requires safety checker": str(index.get("requires_safety_checker", "not said")).lower(),
+            "steps": _said(chosen.steps),
+            "guidance": _said(chosen.guidance),
+            "size": _said(chosen.size),
+            "dtype": self._options.dtype,
+            "library": f"diffusers {library_version('diffusers', 'diffusers', 'generate')}",
+            "adapter": f"diffusers {ADAPTER}",
+        }
+
+    def capabilities(self) -> Sequence[str]:
+        """Makes images."""
+        return ("generates_images",)
+
+    def load(self) -> Any:
+        """The pipeline, on its device.
+
+        Raises:
+            UserError: A library is missing, the pipeline takes more than a prompt, or cannot be made from
+                these files.
+        """
+        from evenhand.models.adapters.diffusers.model import PromptedPipeline
+
+        self._files()
+        library_version("diffusers", "diffusers", "generate")
+        try:
+            return PromptedPipeline(self._folder, self._options)
+        except EvenhandError:
+            raise
+        except Exception as problem:
+            cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+            raise UserError(
+                f"{self.uri!r} could not be loaded: {cause}; mend its files or get them again"
+            ) from problem
+
+    def _files(self) -> list[Path]:
+        """What decides images.
+
+        Raises:
+            InputError: A component that has weights, and none in safetensors.
+        """
+        found = [self._folder / INDEX]
+        for name in _components(self._index):
+            place = self._folder / name
+            weights = [file for kind in _WEIGHTS for file in place.glob(kind)]
+            if (place / "config.json").is_file() and not weights:
+                raise InputError(
+                    f"{self.uri!r} has no weights of {name} in safetensors ({_WEIGHTS[0]} or {_WEIGHTS[2]}), "
+                    "and pickled weights are not read; take a revision that has them, or save the pipeline "
+                    "with save_pretrained(FOLDER, safe_serialization=True)"
+                )
+            found += weights + [file for kind in _CONFIGS for file in place.glob(kind)]
+        return sorted(set(found))
+
+
+def _components(index: Mapping[str, Any]) -> list[str]:
+    """Names of the components that the index says are there; each is a folder."""
+    return sorted(
+        name
+        for name, value in index.items()
+        if re.fullmatch(r"[a-z]\w*", name) and isinstance(value, list) and len(value) == 2 and value[1]
+    )
+
+
+def _is_own(library: object, folder: Path) -> bool:
+    """Whether a component's class lies in a file beside its weights, and not in a library."""
+    named = isinstance(library, str) and re.fullmatch(r"\w+", library) is not None
+    return not named or (folder / f"{library}.py").is_file()
+
+
+def _checker(index: Mapping[str, Any]) -> str:
+    """The component that looks over what was made; pipelines of later years have none."""
+    found = index.get("safety_checker")
+    return str(found[1]) if isinstance(found, list) and len(found) == 2 and found[1] else "none"
+
+
+def _said(value: float | None) -> str:
+    return "the pipeline's own" if value is None else str(value)
+
+
+def open_diffusers(rest: str, options: LoadOptions) -> ModelSource:
+    """The pipeline behind ``diffusers:``.
+
+    Args:
+        rest: A hub id ``org/name[@revision]``, or a folder.
+        options: How it will be loaded, and how it makes images.
+
+    Raises:
+        InputError: Neither a folder that exists nor the form of a hub id.
+    """
+    folder = Path(rest).expanduser()
+    if folder.is_dir():
+        return DiffusersSource(rest, options, folder.resolve())
+    here = rest.startswith((".", "~")) or folder.is_absolute()
+    if here or not _HUB_ID.fullmatch(rest.partition("@")[0]):
+        raise InputError(
+            f"diffusers:{rest}: this is no folder that exists and no hub id; "
+            "give org/name, org/name@revision or a folder"
+        )
+    return DiffusersSource(rest, options, None)

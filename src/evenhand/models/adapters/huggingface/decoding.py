@@ -1,0 +1,51 @@
+"""What captioners and chat models share: the library, and decoding greedily."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.core.errors import MissingExtra
+from evenhand.models.weights.device import import_torch
+
+MAX_NEW_TOKENS = 64
+# Tokens that belong to the model; what else is in a generation_config.json is a way of decoding.
+KEPT = (
+    "bos_token_id",
+    "eos_token_id",
+    "pad_token_id",
+    "decoder_start_token_id",
+    "bad_words_ids",
+    "suppress_tokens",
+)
+
+
+def import_transformers() -> Any:
+    """The module ``transformers``.
+
+    Raises:
+        MissingExtra: It, or torch, is not installed.
+    """
+    import_torch()
+    try:
+        import transformers
+    except ImportError:
+        raise MissingExtra("transformers", "hf") from None
+    return transformers
+
+
+def decode_greedily(model: Any, max_new_tokens: int, pad: int | None) -> None:
+    """Make a model's ``generate`` take the likeliest token at each step, whatever its folder says.
+
+    Args:
+        model: Its ``generation_config`` is replaced.
+        max_new_tokens: Where an answer ends at the latest.
+        pad: The padding token of its tokenizer, used where the model names none.
+    """
+    given = model.generation_config
+    kept = {name: getattr(given, name, None) for name in KEPT}
+    if kept["pad_token_id"] is None:
+        ends = kept["eos_token_id"]
+        kept["pad_token_id"] = pad if pad is not None else ends[0] if isinstance(ends, list) else ends
+    model.generation_config = import_transformers().GenerationConfig(
+        **kept, do_sample=False, num_beams=1, max_new_tokens=max_new_tokens
+    )

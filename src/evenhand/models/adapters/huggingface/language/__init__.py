@@ -1,0 +1,1 @@
+"""Families that write text: captioners and chat models."""

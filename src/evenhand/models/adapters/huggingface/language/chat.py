@@ -1,0 +1,190 @@
+"""Vision-language models that chat: LLaVA, Qwen-VL, Idefics, SmolVLM, PaliGemma, Gemma 3, InternVL and more.
+
+What an answer is conditioned on: the chat template with one user turn, the image and then the prompt, and the
+opening of the assistant's turn.
+
+What a continuation is conditioned on: the same with ``instruction`` as the prompt, and then the prefix as the
+start of what the assistant says. Prefix and continuation are appended as they are; a space that a template's
+answers begin with is not added.
+
+PaliGemma has no turns. What it is told is its prefix, which it reads in both directions up to a line break;
+what it says follows, and there the prefix of a continuation stands.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import Floats, Images
+from evenhand.core.errors import UserError
+from evenhand.models.adapters.huggingface.decoding import MAX_NEW_TOKENS, decode_greedily, import_transformers
+from evenhand.models.adapters.huggingface.language.chat_inputs import ChatInputs, Read, open_inputs
+from evenhand.models.adapters.huggingface.language.continuations import (
+    Step,
+    Tokens,
+    check_not_empty,
+    first_token_logits,
+    logits_after,
+    pad_right,
+    split_together,
+    sum_log_probabilities,
+)
+from evenhand.models.adapters.huggingface.towers import load_tower
+from evenhand.models.identity.source import LoadOptions
+from evenhand.models.weights.device import import_torch
+
+
+class ChatModel:
+    """A model behind ``AutoModelForImageTextToText`` and its processor.
+
+    Args:
+        folder: Config, processor, tokenizer, chat template and safetensors.
+        options: Device, dtype, and whether code in the folder may run.
+
+    Attributes:
+        instruction: What the user says before the assistant's text is scored.
+        max_new_tokens: Where an answer ends at the latest.
+
+    Raises:
+        UserError: The folder has no chat template, or its processor needs a library that is not installed.
+    """
+
+    max_new_tokens = MAX_NEW_TOKENS
+
+    def __init__(self, folder: Path, options: LoadOptions) -> None:
+        library = import_transformers()
+        self._torch = import_torch()
+        self._inputs: ChatInputs = open_inputs(folder, options)
+        self.instruction = self._inputs.instruction
+        self._model, _ = load_tower(_automatic_class(library, folder, options), folder, options)
+        self._device, self._dtype = self._model.device, self._model.dtype
+        decode_greedily(self._model, self.max_new_tokens, self._inputs.tokenizer.pad_token_id)
+
+    def score_continuations(
+        self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
+    ) -> Floats:
+        """Log-probability of each whole continuation of what the assistant says, no end token included.
+
+        Returns:
+            float32, shape (N, K), at most 0.
+
+        Raises:
+            ParameterError: A continuation without a token.
+            UserError: A model whose texts cannot be continued from outside.
+        """
+        tails, dropped = [], []
+        for prefix, texts in zip(prefixes, continuations, strict=True):
+            alone = self._inputs.tokens(self.instruction, prefix)
+            wholes = [self._inputs.tokens(self.instruction, prefix + text) for text in texts]
+            length, row = split_together(alone, wholes)
+            check_not_empty(row, texts)
+            tails.append(row)
+            dropped.append(len(alone) - length)
+        if not tails:
+            return np.zeros((0, 0), dtype=np.float32)
+        with self._torch.inference_mode():
+            return sum_log_probabilities(self._read(images, prefixes, dropped), tails)
+
+    def next_token_logits(
+        self, images: Images, prefixes: Sequence[str], continuations: Sequence[Sequence[str]]
+    ) -> Floats:
+        """Logit, right after the prefix, of the first token of each continuation tokenised by itself.
+
+        Returns:
+            float32, shape (N, K).
+
+        Raises:
+            ParameterError: A continuation without a token.
+        """
+        firsts: list[list[int]] = []
+        for texts in continuations:
+            alone = [self._inputs.words(text) for text in texts]
+            check_not_empty(alone, texts)
+            firsts.append([tokens[0] for tokens in alone])
+        if not firsts:
+            return np.zeros((0, 0), dtype=np.float32)
+        with self._torch.inference_mode():
+            return first_token_logits(self._read(images, prefixes, [0] * len(prefixes)), firsts)
+
+    def answer(self, images: Images, prompts: Sequence[str]) -> list[str]:
+        """What the assistant says when the user shows image i and says prompt i, greedily decoded."""
+        if not prompts:
+            return []
+        read = self._inputs.encode(images, prompts)
+        with self._torch.inference_mode():
+            spoken = self._model.generate(**self._ready(read.tensors))
+        new = spoken[:, read.tensors["input_ids"].shape[1] :].tolist()
+        texts = self._inputs.tokenizer.batch_decode(new, skip_special_tokens=True)
+        return [text.strip() for text in texts]
+
+    def _read(self, images: Images, prefixes: Sequence[str], dropped: Sequence[int]) -> Step:
+        """Encode the images once; logits after prefixes that lose so many tokens at their end, and more."""
+        read = self._inputs.encode(images, [self.instruction] * len(prefixes), prefixes)
+        if read.unknown:
+            raise UserError(
+                f"{self._model.config.model_type} answers questions, but continuations cannot be scored: "
+                f"it asks for {read.unknown[0]} beside each token; ask for answers, or take a model that "
+                "'evenhand ls models --can scores_continuations' lists"
+            )
+        contexts = [row[: len(row) - lost] for row, lost in zip(read.contexts, dropped, strict=True)]
+        seen = self._see(self._ready(read.images))
+        cuts = self._cuts_logits()
+
+        def forward(ids: Any, mask: Any, positions: Any) -> Any:
+            kinds = self._kinds(read, contexts, ids.shape[1])
+            wanted = {"logits_to_keep": positions} if cuts else {}
+            said = self._model(
+                input_ids=ids, attention_mask=mask, **kinds, **seen, **wanted, use_cache=False
+            ).logits
+            return said if cuts else said[:, positions]
+
+        return lambda tails: logits_after(contexts, tails, forward, self._device)
+
+    def _see(self, images: dict[str, Any]) -> dict[str, Any]:
+        """What the vision tower says, where the model takes that in place of the pixels; else the pixels.
+
+        Older versions of transformers do not take it; then the images are encoded once for each pass, and
+        there is more than one pass only for continuations of several tokens.
+        """
+        encode = getattr(self._model, "get_image_features", None)
+        takes = "mm_encoder_outputs" in inspect.signature(self._model.forward).parameters
+        if encode is None or not takes or "pixel_values" not in images:
+            return images
+        known = {name: images[name] for name in inspect.signature(encode).parameters if name in images}
+        rest = {name: value for name, value in images.items() if name != "pixel_values"}
+        return {**rest, "mm_encoder_outputs": {"image": encode(**known, return_dict=True)}}
+
+    def _cuts_logits(self) -> bool:
+        """Whether the model can compute logits only where they are wanted; all of them need much memory."""
+        return "logits_to_keep" in inspect.signature(self._model.forward).parameters
+
+    def _kinds(self, read: Read, contexts: Sequence[Tokens], length: int) -> dict[str, Any]:
+        """What kind of token stands where, for models that ask for it; all new ones are what it says."""
+        made = {}
+        for name, rows in read.kinds.items():
+            new = self._inputs.kind_of_speech
+            cut = [row[: len(c)] + [new] * (length - len(c)) for row, c in zip(rows, contexts, strict=True)]
+            made[name] = pad_right(cut, self._device)[0]
+        return made
+
+    def _ready(self, tensors: dict[str, Any]) -> dict[str, Any]:
+        moved = {name: tensor.to(self._device) for name, tensor in tensors.items()}
+        return {
+            name: tensor.to(self._dtype) if tensor.is_floating_point() else tensor
+            for name, tensor in moved.items()
+        }
+
+
+def _automatic_class(library: Any, folder: Path, options: LoadOptions) -> Any:
+    """What loads the model; code in the folder may register it as a plain language model only."""
+    config = library.AutoConfig.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=options.trust_remote_code
+    )
+    own = (getattr(config, "auto_map", None) or {}) if options.trust_remote_code else {}
+    plain = "AutoModelForCausalLM" in own and "AutoModelForImageTextToText" not in own
+    return library.AutoModelForCausalLM if plain else library.AutoModelForImageTextToText

@@ -1,0 +1,235 @@
+"""From images and prompts to what a chat model reads: its processor, its template, and where texts begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.capabilities import Images
+from evenhand.core.errors import UserError, one_line
+from evenhand.models.adapters.huggingface.decoding import import_transformers
+from evenhand.models.adapters.huggingface.language.continuations import Tokens
+from evenhand.models.identity.source import LoadOptions
+
+NOT_IMAGES = ("attention_mask", "input_ids", "labels")
+
+
+@dataclass(frozen=True)
+class Read:
+    """Images and texts as a processor encodes them.
+
+    Attributes:
+        tensors: Everything for ``generate``, texts padded on the left.
+        contexts: The tokens of each text, image tokens included, without padding.
+        kinds: Numbers beside each token, by the name of the model's argument.
+        images: What belongs to the images.
+        unknown: What else has one entry for each token, so that it does not fit texts that go on.
+    """
+
+    tensors: dict[str, Any]
+    contexts: list[Tokens]
+    kinds: dict[str, list[list[int]]]
+    images: dict[str, Any]
+    unknown: tuple[str, ...] = ()
+
+
+class ChatInputs:
+    """A processor with a chat template: user turn, then the assistant's.
+
+    Args:
+        processor: Called with texts and images; it has a tokenizer.
+
+    Attributes:
+        instruction: A neutral thing for the user to say.
+        kind_of_speech: The number in ``Read.kinds`` of what the model says.
+    """
+
+    instruction = "Describe the image."
+    kind_of_speech = 0
+
+    def __init__(self, processor: Any) -> None:
+        self.processor, self.tokenizer = processor, processor.tokenizer
+        self.tokenizer.padding_side = "left"
+
+    def encode(self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None) -> Read:
+        """Everything that the model reads.
+
+        Args:
+            images: N decoded images, or None for each where only texts are asked about.
+            prompts: N texts of the user.
+            speech: N beginnings of what the model says, or none.
+        """
+        seen = any(image is not None for image in images)
+        texts = [self._opening(prompt, seen=seen) for prompt in prompts]
+        if speech is not None:
+            texts = [text + said for text, said in zip(texts, speech, strict=True)]
+        return self._process(images, texts)
+
+    def tokens(self, prompt: str, speech: str) -> Tokens:
+        """The tokens of a turn without those of the image; they end as those of ``encode`` do."""
+        text = self._opening(prompt) + speech
+        return list(self.tokenizer(text, add_special_tokens=self._adds_special(text))["input_ids"])
+
+    def words(self, text: str) -> Tokens:
+        """The tokens of a text by itself."""
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    @lru_cache(maxsize=16)  # noqa: B019 - the instruction is asked for again and again; models are few
+    def _opening(self, prompt: str, *, seen: bool = True) -> str:
+        content = [*([{"type": "image"}] if seen else []), {"type": "text", "text": prompt}]
+        turns = [{"role": "user", "content": content}]
+        return str(self.processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
+
+    def _adds_special(self, text: str) -> bool:
+        """A template that writes the first token itself must not be given another."""
+        first = self.tokenizer.bos_token
+        return first is None or not text.startswith(first)
+
+    def _process(self, images: Images, texts: Sequence[str]) -> Read:
+        from PIL import Image
+
+        made = self.processor(
+            images=[[Image.fromarray(image)] for image in images if image is not None] or None,
+            text=list(texts),
+            add_special_tokens=self._adds_special(texts[0]),
+            padding=True,
+            return_tensors="pt",
+        )
+        return read_of(dict(made))
+
+
+class PrefixInputs(ChatInputs):
+    """PaliGemma's processor: image, start token, prompt, line break; then what the model says."""
+
+    instruction = "caption en"
+    kind_of_speech = 1
+
+    def encode(self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None) -> Read:
+        """Everything that the model reads; what it says begins after the line break."""
+        read = self._process(images, [f"{self.processor.image_token}{prompt}" for prompt in prompts])
+        if speech is None:
+            return read
+        said = [self.words(text) for text in speech]
+        new = self.kind_of_speech
+        contexts = [[*row, *more] for row, more in zip(read.contexts, said, strict=True)]
+        kinds = {
+            name: [[*row, *[new] * len(more)] for row, more in zip(rows, said, strict=True)]
+            for name, rows in read.kinds.items()
+        }
+        return Read(read.tensors, contexts, kinds, read.images, read.unknown)
+
+    def tokens(self, prompt: str, speech: str) -> Tokens:
+        """The tokens of what the model says, apart from what it is told."""
+        return self.words(speech)
+
+
+class QwenProcessor:
+    """What Qwen-VL's processor does for still images; that one refuses to exist without torchvision.
+
+    Args:
+        folder: Where tokenizer, chat template and image processor are.
+        options: Whether code in the folder may run.
+    """
+
+    def __init__(self, folder: Path, options: LoadOptions) -> None:
+        library = import_transformers()
+        settings = {"local_files_only": True, "trust_remote_code": options.trust_remote_code}
+        self.tokenizer = library.AutoTokenizer.from_pretrained(folder, **settings)
+        self._images = library.AutoImageProcessor.from_pretrained(folder, backend="pil", **settings)
+        config = library.AutoConfig.from_pretrained(folder, **settings)
+        self._token = self.tokenizer.convert_ids_to_tokens(config.image_token_id)
+        self._id = config.image_token_id
+
+    @property
+    def chat_template(self) -> Any:
+        """The template of the tokenizer, which reads the same file."""
+        return self.tokenizer.chat_template
+
+    def apply_chat_template(self, turns: list[dict[str, Any]], **settings: Any) -> Any:
+        """A conversation as one text."""
+        return self.tokenizer.apply_chat_template(turns, **settings)
+
+    def __call__(
+        self, *, images: Sequence[Sequence[Any]], text: Sequence[str], **settings: Any
+    ) -> dict[str, Any]:
+        """Token ids with a token for each merged patch, and the patches.
+
+        Args:
+            images: N lists of one image.
+            text: N texts with one image token each.
+            **settings: For the tokenizer.
+        """
+        seen = self._images(images=[image for row in images for image in row], return_tensors="pt")
+        patches = seen["image_grid_thw"].prod(-1) // self._images.merge_size**2
+        counts = [int(count) for count in patches]
+        longer = [
+            one.replace(self._token, self._token * count) for one, count in zip(text, counts, strict=True)
+        ]
+        words = self.tokenizer(longer, **settings)
+        kinds = (words["input_ids"] == self._id).long()
+        made = {name: words[name] for name in ("input_ids", "attention_mask")}
+        return {**made, **seen, "mm_token_type_ids": kinds}
+
+
+def read_of(made: dict[str, Any]) -> Read:
+    """What a processor made, apart by what it belongs to."""
+    ids, real = made["input_ids"], made["attention_mask"].bool()
+    beside = {
+        name: tensor
+        for name, tensor in made.items()
+        if name not in NOT_IMAGES and name.endswith("token_type_ids") and tensor.shape == ids.shape
+    }
+    images = {name: made[name] for name in made if name not in NOT_IMAGES and name not in beside}
+    kinds = {
+        name: [row[keep].tolist() for row, keep in zip(tensor, real, strict=True)]
+        for name, tensor in beside.items()
+    }
+    contexts = [row[keep].tolist() for row, keep in zip(ids, real, strict=True)]
+    tensors = {name: tensor for name, tensor in made.items() if name != "labels"}
+    unknown = tuple(
+        name
+        for name, tensor in images.items()
+        if tensor.shape[:2] == ids.shape and not name.startswith("pixel")
+    )
+    return Read(tensors, contexts, kinds, images, unknown)
+
+
+def open_inputs(folder: Path, options: LoadOptions) -> ChatInputs:
+    """How a folder's model is spoken to.
+
+    Raises:
+        UserError: There is no chat template, or the processor needs a library that is not installed.
+    """
+    settings = {"local_files_only": True, "trust_remote_code": options.trust_remote_code}
+    kind = import_transformers().AutoConfig.from_pretrained(folder, **settings).model_type
+    processor = _open_processor(kind, folder, options)
+    if kind == "paligemma":
+        return PrefixInputs(processor)
+    if not getattr(processor, "chat_template", None):
+        raise UserError(
+            f"{str(folder)!r} ({kind}) has no chat template, so nothing says how to speak to it; "
+            "add chat_template.jinja to the folder, or wrap it: --model FILE.py:object"
+        )
+    return ChatInputs(processor)
+
+
+def _open_processor(kind: str, folder: Path, options: LoadOptions) -> Any:
+    library = import_transformers()
+    settings = {"local_files_only": True, "trust_remote_code": options.trust_remote_code}
+    try:
+        processor = library.AutoProcessor.from_pretrained(folder, **settings)
+    except ImportError as problem:
+        if kind.startswith("qwen"):
+            return QwenProcessor(folder, options)
+        raise UserError(
+            f"the processor of {kind} needs a library that is not installed ({one_line(problem)[:160]}); "
+            "type: pip install torchvision num2words"
+        ) from None
+    if not options.trust_remote_code:
+        # Pillow's resizing, whether torchvision is installed or not: the same command, the same numbers
+        images = library.AutoImageProcessor.from_pretrained(folder, backend="pil", **settings)
+        processor.image_processor = images
+    return processor

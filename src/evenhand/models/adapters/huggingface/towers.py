@@ -1,0 +1,198 @@
+"""What the encoders share: checked loading, images one by one, texts as the family was trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import Floats, Images, Pixels
+from evenhand.core.errors import InputError
+from evenhand.models.adapters.huggingface.decoding import import_transformers
+from evenhand.models.identity.source import LoadOptions
+from evenhand.models.weights.device import choose_device, choose_dtype, import_torch
+
+_NO_LIMIT = 1_000_000  # tokenizers that know no limit name a number beyond all reason
+_OFFSET_POSITIONS = ("altclip_text_model", "camembert", "roberta", "xlm-roberta")
+
+
+def load_tower(
+    kind: Any, folder: Path, options: LoadOptions, *, spare: Sequence[str] = ()
+) -> tuple[Any, list[str]]:
+    """A model with all of its weights from safetensors, on its device, ready to answer.
+
+    transformers fills weights that a folder lacks with random numbers and only warns; answers of such a model
+    mean nothing, so it is refused.
+
+    Args:
+        kind: A class of transformers with ``from_pretrained``.
+        folder: Where config and weights are.
+        options: Device, dtype, and whether code in the folder may run.
+        spare: Words in the names of weights that may be missing, because the caller does not use them.
+
+    Returns:
+        The model, and the names of the spare weights that are missing.
+
+    Raises:
+        InputError: Weights are missing.
+    """
+    model, report = kind.from_pretrained(
+        folder,
+        local_files_only=True,
+        use_safetensors=True,
+        dtype=choose_dtype(options),
+        trust_remote_code=options.trust_remote_code,
+        output_loading_info=True,
+    )
+    missing = sorted(report["missing_keys"])
+    needed = [name for name in missing if not any(word in name for word in spare)]
+    if needed:
+        raise InputError(
+            f"{str(folder)!r} lacks {len(needed)} weights of {type(model).__name__}, such as {needed[0]!r}; "
+            "give a complete checkpoint, or set architectures in config.json to the class that it is for"
+        )
+    return model.to(choose_device(options)).eval(), missing
+
+
+class ImageInputs:
+    """Turns images into a model's inputs as its own processor does, with PIL whatever else is installed.
+
+    Args:
+        folder: Where the processor's configuration is.
+        options: Device, dtype, and whether code in the folder may run.
+    """
+
+    def __init__(self, folder: Path, options: LoadOptions) -> None:
+        self._processor = import_transformers().AutoImageProcessor.from_pretrained(
+            folder, backend="pil", local_files_only=True, trust_remote_code=options.trust_remote_code
+        )
+        self._device, self._dtype = choose_device(options), choose_dtype(options)
+
+    def prepare(self, image: Pixels) -> Any:
+        """One image's inputs; safe in threads.
+
+        Args:
+            image: uint8 RGB, shape (H, W, 3).
+
+        Returns:
+            The pixels, mostly float32 of shape (3, h, w); a dict of arrays for families that need more.
+        """
+        made = self._processor(images=[image], input_data_format="channels_last", return_tensors="np")
+        arrays = {name: np.asarray(value)[0] for name, value in made.items()}
+        return arrays["pixel_values"] if list(arrays) == ["pixel_values"] else arrays
+
+    def batch(self, images: Images) -> dict[str, Any]:
+        """Inputs of several prepared images, on the device.
+
+        Args:
+            images: N answers of ``prepare``. Those with a mask may differ in size, and are padded with zeros.
+
+        Returns:
+            Tensors by the name of the model's argument, first axis N.
+        """
+        torch = import_torch()
+        if isinstance(images[0], dict):
+            arrays = {name: _pad([np.asarray(image[name]) for image in images]) for name in images[0]}
+        else:
+            arrays = {"pixel_values": np.stack(images)}
+        tensors = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
+        return {
+            name: tensor.to(self._dtype) if tensor.is_floating_point() else tensor
+            for name, tensor in tensors.items()
+        }
+
+
+def _pad(arrays: list[Any]) -> Any:
+    shape = np.max([array.shape for array in arrays], axis=0).astype(int)
+    padded = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)
+    for row, array in zip(padded, arrays, strict=True):
+        row[tuple(slice(length) for length in array.shape)] = array
+    return padded
+
+
+def by_size(images: Images, answer: Callable[[Images], Floats]) -> Floats:
+    """Answers to images whose preparation left them different sizes: those of one size together, order kept.
+
+    Args:
+        images: N answers of ``prepare``.
+        answer: From images of one size to an array with a row for each.
+
+    Returns:
+        float32, first axis N.
+    """
+    places: dict[tuple[int, ...], list[int]] = {}
+    for place, image in enumerate(images):
+        places.setdefault(() if isinstance(image, dict) else np.shape(image), []).append(place)
+    if len(places) == 1:
+        return answer(images)
+    rows = np.concatenate([answer([images[place] for place in alike]) for alike in places.values()])
+    ordered = np.empty_like(rows)
+    ordered[np.concatenate([*places.values()])] = rows
+    return ordered
+
+
+class TextInputs:
+    """Turns texts into a model's inputs: padded as the family was trained, cut at the longest it can take.
+
+    Args:
+        folder: Where the tokenizer is.
+        options: Device, and whether code in the folder may run.
+        config: The model's configuration.
+        longest: The most tokens of a text; None for what tokenizer and configuration say.
+        lower: Make texts lower case first.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        options: LoadOptions,
+        config: Any,
+        *,
+        longest: int | None = None,
+        lower: bool = False,
+    ) -> None:
+        self._tokenizer = import_transformers().AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=options.trust_remote_code
+        )
+        self._device = choose_device(options)
+        self._length = _longest(self._tokenizer, getattr(config, "text_config", config), longest)
+        self._sees_padding = config.model_type.startswith("siglip")
+        self._lower = lower or self._sees_padding
+
+    def batch(self, texts: Sequence[str]) -> dict[str, Any]:
+        """Token ids and masks, on the device.
+
+        Args:
+            texts: N texts.
+
+        Returns:
+            Tensors by the name of the model's argument, shape (N, L).
+        """
+        # SigLIP was trained on small letters with padding after them and no mask, and must see both, which
+        # not all saved tokenizers say. Other families mask padding; its length changes nothing.
+        how = (
+            {"padding": "max_length", "padding_side": "right", "return_attention_mask": False}
+            if self._sees_padding
+            else {"padding": "longest"}
+        )
+        given = [text.lower() for text in texts] if self._lower else list(texts)
+        made = self._tokenizer(given, truncation=True, max_length=self._length, return_tensors="pt", **how)
+        return {name: tensor.to(self._device) for name, tensor in made.items()}
+
+    def length_before(self, prompt: str) -> int:
+        """How many tokens a prompt takes up before the text after it, first special tokens included."""
+        ids = self._tokenizer([prompt.lower() if self._lower else prompt])["input_ids"][0]
+        return len(ids) - (ids[-1] in self._tokenizer.all_special_ids)
+
+
+def _longest(tokenizer: Any, config: Any, longest: int | None) -> int | None:
+    """The most tokens that position embeddings and either ``longest`` or the tokenizer allow."""
+    known = tokenizer.model_max_length if longest is None else longest
+    limits = [known] if known < _NO_LIMIT else []
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions and config.model_type in _OFFSET_POSITIONS:
+        positions -= config.pad_token_id + 1  # numbering starts after the padding's id
+    limits += [positions] if positions else []
+    return min(limits) if limits else None

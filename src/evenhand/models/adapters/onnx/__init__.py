@@ -1,0 +1,1 @@
+"""Adapter for ONNX files with a sidecar that says what they take."""

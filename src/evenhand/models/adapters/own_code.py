@@ -1,0 +1,343 @@
+"""The user's own model: a class or object in ``file.py`` or in an installed module."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+import uuid
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path, PurePath
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of, half_met
+from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.registry import USER_MODULES, load_object
+from evenhand.files.hashing import sha256_files, sha256_text, stamp_of
+from evenhand.models.identity.loaded_state import LoadedState, array_text, attributes_of, read_state
+from evenhand.models.identity.opened_files import OpenedFiles
+from evenhand.models.identity.source import LoadOptions, ModelSource
+
+_LISTED = 16  # files that a model reads; more are told by one hash
+
+
+@contextmanager
+def watched(source: ModelSource, note: Callable[[str], None]) -> Iterator[None]:
+    """Watch whether the user's own model becomes another one by being asked; other models do not.
+
+    Args:
+        source: Who is asked.
+        note: Called with how it changed, if it did.
+    """
+    if not hasattr(source, "changed_by_asking"):
+        yield
+        return
+    source.identity()  # what it is before it is asked
+    with OpenedFiles(this_thread=True) as opened:
+        yield
+    if how := source.changed_by_asking(opened):
+        note(how)
+
+
+class ObjectSource:
+    """An object that meets a capability, made already.
+
+    Its identity is what its own ``identity()`` says, and what tells two of the user's models apart even so:
+    its class, its name in the URI, and the sha256 of the files that define it, or instead its ``version`` and
+    the place of its code, where it has a version. A model that has neither is known by what it holds and
+    reads: the sha256 of its arrays, and of the files that were opened while it was made or that it names.
+    Files that ``files`` lists always count. The attributes of an instance count too, unless it has
+    ``identity()``. Where they cannot be compared (a network, say), an object given in Python shares its
+    answers with no other object and no other process.
+
+    Args:
+        model: The object.
+        uri: How the user named it.
+        made: Whether it was made here from its class, so that its code says all about it.
+        read: Files that were read while it was imported and made.
+    """
+
+    def __init__(self, model: Any, uri: str, *, made: bool = False, read: Sequence[Path] = ()) -> None:
+        self._model, self.uri = model, uri
+        where, colon, name = uri.removeprefix("py:").rpartition(":")
+        self._name = name if colon else ""
+        self._sources = _sources(model, where)  # now: a file of the same name would take the module's place
+        self._module = _module(where) if colon else None
+        self._place = where if where and not where.endswith(".py") else _place(self._sources, model)
+        self._attributes = {} if made or isinstance(model, HasIdentity) else self._compared(model)
+        self._read = list(read)
+        self._held = ""  # the arrays when it was last asked
+        self._stamps: dict[Path, str] = {}  # of files that it read before
+
+    def identity(self) -> dict[str, str]:
+        """As declared by the object, with its class, name, source, files, arrays and attributes."""
+        parts = {"class": type(self._model).__qualname__}
+        if self._name:
+            parts["object"] = self._name
+        parts |= self._code | self._attributes
+        return parts | (self._model.identity() if isinstance(self._model, HasIdentity) else {})
+
+    @cached_property
+    def _code(self) -> dict[str, str]:
+        """Its version, or else its source and what it was trained to, as they were before it was asked."""
+        if hasattr(self._model, "version"):
+            return {f"version in {self._place}": str(self._model.version)}
+        declared = [*self._sources, *_files(self._model)]
+        if isinstance(self._model, HasIdentity):
+            return _hashes(declared, self.uri)
+        if not self._sources:
+            raise UserError(
+                f"{self.uri!r} does not say which model it is: give its class version = '1' or identity()"
+            )
+        code, learnt = [*declared, *self._state.sources], self._learnt_from()
+        self._stamps = {file: _stamp(file) for file in learnt}
+        parts = _hashes(code + learnt[:_LISTED], self.uri)
+        if more := _hashes(learnt[_LISTED:], self.uri):
+            parts[f"sha256 of {len(more)} more files"] = sha256_text("\n".join(sorted(more.values())))
+        return parts | ({"sha256 of arrays": self._state.sha256} if self._state.sha256 else {})
+
+    @cached_property
+    def _state(self) -> LoadedState:
+        """What it holds; read once, before it is asked."""
+        return read_state(self._model, self._sources, self._module)
+
+    def _learnt_from(self) -> list[Path]:
+        """Files that it read or names, beside its code and those that it lists."""
+        listed = {*self._sources, *self._state.sources, *_files(self._model)}
+        return [file for file in sorted({*self._read, *self._state.files} - listed) if file.is_file()]
+
+    def _declared(self) -> bool:
+        """Whether the user says which model it is."""
+        return hasattr(self._model, "version") or isinstance(self._model, HasIdentity)
+
+    def not_kept(self) -> str:
+        """Why its answers are of no use to later runs; empty where they are kept."""
+        if self._declared() or _files(self._model):
+            return ""
+        if self._state.left_out:
+            return self._state.left_out
+        if self._state.sha256 or any(file.suffix != ".py" for file in self._learnt_from()):
+            return ""
+        return "it has no version, and it neither holds arrays nor reads files that would show a new training"
+
+    def changed_by_asking(self, opened: OpenedFiles) -> str:
+        """How it became another model than its identity says, by being asked; empty where it did not.
+
+        Args:
+            opened: What it read meanwhile.
+        """
+        if self._declared():
+            return ""
+        known = {*self._learnt_from(), *_files(self._model), *self._sources, *self._state.sources}
+        now = read_state(self._model, self._sources, self._module)
+        before, self._held = self._held or self._state.sha256, now.sha256
+        read = opened.data()
+        new = [file.name for file in (*read, *now.files) if file not in known]
+        if new:
+            return f"it reads {new[0]} only when it is asked"
+        if other := [file.name for file, stamp in self._stamps.items() if _stamp(file) != stamp]:
+            return f"{other[0]}, which its code names, changes when it is asked"
+        if now.sha256 != before and not read:  # else it has loaded what is known
+            return "its arrays change when it is asked"
+        return ""
+
+    def capabilities(self) -> Sequence[str]:
+        """What its methods and attributes meet."""
+        return capabilities_of(self._model)
+
+    def half_met(self) -> Mapping[str, str]:
+        """Capabilities that it lacks for want of one method or attribute, and what to add."""
+        return half_met(self._model)
+
+    def load(self) -> Any:
+        """The object.
+
+        Raises:
+            UserError: A classifier whose labels are not distinct texts.
+        """
+        if "classifies_images" in self.capabilities():
+            check_labels(self._model.labels, self.uri, distinct=True)
+        return self._model
+
+    def _compared(self, model: Any) -> dict[str, str]:
+        """The attributes, as a part of the identity; nothing where there are none."""
+        declared = hasattr(model, "version")
+        state = plain_state(model, only_constants=declared)
+        if state is None and not self._name:
+            return {"shared with": f"nothing: {_token(model)}"}
+        return {"sha256 of attributes": sha256_text(state)} if state else {}
+
+
+def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:
+    """Refuse labels that no answer could be read with.
+
+    Args:
+        labels: Of a classifier.
+        uri: Its name, for the message.
+        distinct: Whether a label may occur only once.
+
+    Raises:
+        UserError: They are no sequence of texts, or one is empty, or there is none.
+    """
+    wrong = ""
+    if isinstance(labels, str | bytes | Mapping | Set) or not hasattr(labels, "__len__"):
+        wrong = f"are {type(labels).__name__}"
+    elif len(labels) == 0:
+        wrong = "are empty"
+    else:
+        named = list(labels)
+        odd = [one for one in named if not isinstance(one, str) or not one.strip()]
+        twice = next((one for one, count in Counter(map(str, named)).items() if count > 1), None)
+        if odd:
+            wrong = f"hold {one_line(repr(odd[0]))[:80]}"
+        elif distinct and twice is not None:
+            wrong = f"hold {one_line(repr(twice))[:80]} twice"
+    if wrong:
+        raise UserError(f"the labels of {uri!r} {wrong}; give a list of distinct texts, one for each logit")
+
+
+def plain_state(model: Any, *, only_constants: bool) -> str | None:
+    """The attributes of an instance as text, the same in every process; empty where there are none.
+
+    Args:
+        model: The instance.
+        only_constants: Leave out what is no number, text, path, array or tuple of these.
+
+    Returns:
+        None where an attribute cannot be written so.
+    """
+    values = attributes_of(model)
+    written = []
+    for name in sorted(values):
+        if only_constants and isinstance(values[name], list | dict | set | frozenset):
+            continue
+        text = _written(values[name])
+        if text is None and not only_constants:
+            return None
+        if text is not None:
+            written.append(f"{name}={text}")
+    return "\n".join(written)
+
+
+def _written(value: Any) -> str | None:
+    """A plain value as text, None for any other."""
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return f"{type(value).__name__}:{value!a}"
+    if isinstance(value, PurePath):
+        return f"path:{str(value)!a}"
+    if isinstance(value, np.ndarray | np.generic):
+        return None if value.dtype.hasobject else f"array:{array_text(value)}"
+    if type(value) in (dict, list, tuple):
+        parts = [_written(one) for one in (value.items() if isinstance(value, dict) else value)]
+        return None if None in parts else f"{type(value).__name__}:[{','.join(map(str, parts))}]"
+    return None
+
+
+_TOKENS: dict[int, tuple[weakref.ref[Any], str]] = {}
+
+
+def _token(model: Any) -> str:
+    """A name of an object in this process, that no other object and no other process has."""
+    known = _TOKENS.get(id(model))
+    if known is not None and known[0]() is model:
+        return known[1]
+    token = uuid.uuid4().hex
+    with contextlib.suppress(TypeError):  # an object of slots that cannot be referred to: new each time
+        _TOKENS[id(model)] = (weakref.ref(model), token)
+    return token
+
+
+def _module(where: str) -> ModuleType | None:
+    """Where a URI's object was looked up."""
+    return sys.modules.get(f"{USER_MODULES}{Path(where).stem}" if where.endswith(".py") else where)
+
+
+def _sources(model: Any, where: str) -> list[Path]:
+    """The URI's file and those that define the object's class and the classes it is derived from."""
+    found: dict[Path, None] = {}
+    with contextlib.suppress(TypeError, OSError):
+        if where.endswith(".py"):
+            found[Path(where).resolve()] = None
+        elif where:
+            found[Path(inspect.getfile(sys.modules[where])).resolve()] = None
+    for kind in type(model).__mro__[:-1]:
+        with contextlib.suppress(TypeError, OSError):  # built in, or typed into a shell
+            found[Path(inspect.getfile(kind)).resolve()] = None
+    return [file for file in found if file.is_file()]
+
+
+def _place(sources: Sequence[Path], model: Any) -> str:
+    return str(sources[0]) if sources else str(type(model).__module__)
+
+
+def _stamp(file: Path) -> str:
+    return stamp_of(file.stat()) if file.is_file() else ""
+
+
+def _files(model: Any) -> list[Path]:
+    files = getattr(model, "files", ())
+    return [Path(file).resolve() for file in ([files] if isinstance(files, str | PurePath) else files)]
+
+
+def _hashes(files: Sequence[Path], uri: str) -> dict[str, str]:
+    """The sha256 of each file by its name, numbered where several have the same."""
+    parts: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    try:
+        hashes = sha256_files(dict.fromkeys(files))
+    except OSError as problem:
+        raise UserError(f"a file of {uri!r} cannot be read: {one_line(problem)}; mend its files") from problem
+    for file, digest in hashes.items():
+        seen[file.name] += 1
+        number = f" ({seen[file.name]})" if seen[file.name] > 1 else ""
+        parts[f"sha256 of {file.name}{number}"] = digest
+    return parts
+
+
+_READ: dict[str, set[Path]] = {}  # by URI: what is imported already is not read once more
+
+
+def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
+    """``file.py:object`` or ``py:module:object``; a class is called without arguments.
+
+    Raises:
+        UserError: Nothing by that name, a constructor that fails, or an object without any capability.
+    """
+    del options  # the user's code decides on its own device and precision
+    with OpenedFiles() as opened:
+        found = load_object(uri.removeprefix("py:"))
+        made = isinstance(found, type)
+        if made:
+            found = _made(found, uri)
+    read = _READ.setdefault(uri, set())
+    read.update(opened.data())
+    source = ObjectSource(found, uri, made=made, read=sorted(read))
+    if not source.capabilities():
+        halves = list(source.half_met().values())
+        if halves:
+            raise UserError(f"{uri!r} meets no capability: {'; '.join(halves)}")
+        names = ", ".join(protocol.__name__ for protocol in CAPABILITIES.values())
+        raise UserError(
+            f"{uri!r} meets no capability; give its class the methods of one of {names} "
+            "(evenhand.core.capabilities)"
+        )
+    return source
+
+
+def _made(kind: type, uri: str) -> Any:
+    """An instance of the user's class."""
+    try:
+        return kind()
+    except EvenhandError:
+        raise
+    except Exception as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")
+        message = f"{uri!r} could not be made: {cause}; it is called without arguments"
+        raise UserError(message) from problem

@@ -1,0 +1,1 @@
+"""Adapter for classifiers and backbones of timm."""

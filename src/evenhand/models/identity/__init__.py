@@ -1,0 +1,1 @@
+"""Which model answered: its source, options, files and loaded state."""

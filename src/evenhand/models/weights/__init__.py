@@ -1,0 +1,1 @@
+"""Weights from disk and hub, on a device, without code in them."""

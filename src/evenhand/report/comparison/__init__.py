@@ -1,0 +1,1 @@
+"""What differs between two runs or between seeds, as a page."""

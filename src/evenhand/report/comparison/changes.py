@@ -1,0 +1,374 @@
+"""What changed between compared models, as the template and the scripts need it: the surest changes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.significance import is_line_beyond
+from evenhand.core.text.formatting import count, isolated, plural, shorten, visible
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter
+from evenhand.report.comparison import charts as change_charts
+from evenhand.report.comparison import sentences as change_words
+from evenhand.report.views import charts
+from evenhand.report.views.frames import PageData
+
+if TYPE_CHECKING:
+    import polars
+
+    from evenhand.core.findings import Finding
+
+MOST_ROWS = 10_000
+"""Rows of each kind of table on a page, over all groupings; the run's own tables hold all."""
+
+_WHATS = {
+    ("accuracy", "class"): ("Accuracy by class", "class", "classes"),
+    ("accuracy", "group"): ("Accuracy by group", "group", "groups"),
+    ("cramers_v", "class"): ("Effect size by class", "class", "classes"),
+}
+_NAME = 40  # letters of a model in a list of pairs
+_OF_FLIPS = ("low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "n_gained", "n_lost")
+_RANGE = {"low": "high", "null_low": "null_high"}
+_MODELS = (("model", "first model", "label"), ("reference", "second model", "label"))
+_COLUMNS = (
+    ("label", "part", "label"), *_MODELS, ("value", "first minus second", "number"),
+    ("corrected", "without noise", "number"), ("low", "95% interval", "range"),
+    ("null_low", "null band", "range"), ("reading", "reading", "text"),
+    ("p", "p", "p"), ("p_adjusted", "adjusted p", "p"), ("q_value", "q (false discoveries)", "p"),
+    ("first", "first", "number"), ("second", "second", "number"), ("n", "n", "count"),
+    ("n_gained", "only first right", "count"), ("n_lost", "only second right", "count"),
+)  # fmt: skip
+_FLIPS = (
+    ("label", "group", "label"), ("class", "class", "label"), *_MODELS, ("n", "n", "count"),
+    ("n_gained", "only first right", "count"), ("n_lost", "only second right", "count"), ("p", "p", "p"),
+    ("p_adjusted", "adjusted p", "p"),
+)  # fmt: skip
+_ANSWERS = (
+    ("label", "group", "label"), ("truth", "truth", "label"), ("first", "first answer", "label"),
+    ("second", "second answer", "label"), ("n", "n", "count"), *_MODELS,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What changed under one grouping.
+
+    Attributes:
+        chapter: The id of the grouping's chapter.
+        title: The grouping in words.
+        name: Of its frame, table and charts.
+        sentences: How much changed more than noise, and what changed most.
+        whats: What can be looked at: key and words, those with changes beyond noise first.
+        pairs: The pairs of models, as they can be chosen.
+        alt: What the charts show, in words.
+        rows: Changes on the page.
+        left: Changes that only the run's table holds.
+        flips: Name of the table of flips; empty where there is none.
+        answers: Name of the table of other answers; empty where there is none.
+    """
+
+    chapter: str
+    title: str
+    name: str
+    sentences: Sequence[str]
+    whats: Sequence[tuple[str, str]]
+    pairs: Sequence[str]
+    alt: str
+    rows: int
+    left: int
+    flips: str
+    answers: str
+
+
+def changed(
+    chapters: Sequence[Chapter],
+    tables: Mapping[str, polars.DataFrame],
+    data: PageData,
+    *,
+    alpha: float,
+    fewest: int = 0,
+) -> list[Changed]:
+    """What changed, grouping by grouping; frames, tables and charts go into ``data``.
+
+    Args:
+        chapters: One for each grouping.
+        tables: ``changes``, ``flips`` and ``answer_changes`` of a comparison.
+        data: Where to keep what scripts draw.
+        alpha: Level of the tests.
+        fewest: Where fewer samples flip, what would tell so is hidden; 0 hides nothing.
+
+    Returns:
+        Nothing where the run holds no changes.
+    """
+    table = tables.get("changes")
+    if table is None:
+        return []
+    made: list[Changed] = []
+    known = set(table["by"])
+    for chapter in chapters:
+        by = "+".join(chapter.by)
+        if by in known:
+            known.discard(by)
+            room = MOST_ROWS // len(set(table["by"]))
+            made.append(_of_chapter(chapter, by, tables, data, alpha=alpha, fewest=fewest, room=room))
+    return made
+
+
+def _of_chapter(
+    chapter: Chapter,
+    by: str,
+    tables: Mapping[str, polars.DataFrame],
+    data: PageData,
+    *,
+    alpha: float,
+    fewest: int,
+    room: int,
+) -> Changed:
+    every = _hidden([row for row in tables["changes"].to_dicts() if row["by"] == by], fewest)
+    pairs = list(dict.fromkeys((row["model"], row["reference"]) for row in every))
+    whats = _whats(every, alpha)
+    rows = _surest(every, whats, room)
+    name = f"changes-{chapter.id}"
+    about = _metrics(chapter)
+    _add_changes(data, name, rows, pairs, whats, alpha, about)
+    return Changed(
+        chapter=chapter.id,
+        title=chapter.title,
+        name=name,
+        sentences=[_told(every, what, alpha, len(pairs)) for what in whats],
+        whats=[("/".join(what), _WHATS[what][0]) for what in whats],
+        pairs=_called_apart([f"{shorten(a, _NAME)} – {shorten(b, _NAME)}" for a, b in pairs]),
+        alt=_alternative(every, whats[0], alpha) if whats else "",
+        rows=len(rows),
+        left=len(every) - len(rows),
+        flips=_add_flips(data, chapter, tables.get("flips"), by, pairs, room, about),
+        answers=_add_answers(data, chapter, tables.get("answer_changes"), by, pairs, room),
+    )
+
+
+def _hidden(rows: list[dict[str, Any]], fewest: int) -> list[dict[str, Any]]:
+    """Where few samples flip, neither how many nor what tells it: p, interval and null band."""
+    return [
+        {**row, **dict.fromkeys(_OF_FLIPS)}
+        if any(0 < (row[key] or 0) < fewest for key in ("n_gained", "n_lost"))
+        else row
+        for row in rows
+    ]
+
+
+def _whats(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[tuple[str, str]]:
+    """What changed, that with changes beyond noise first."""
+    found = dict.fromkeys((row["measure"], row["kind"]) for row in rows)
+    known = [what for what in _WHATS if what in found]
+    return sorted(known, key=lambda what: not any(_beyond(row, alpha) for row in rows if _is(row, what)))
+
+
+def _is(row: Mapping[str, Any], what: tuple[str, str]) -> bool:
+    return (row["measure"], row["kind"]) == what
+
+
+def _beyond(row: Mapping[str, Any], alpha: float) -> bool:
+    return is_line_beyond(row["p_adjusted"], row["low"], row["high"], alpha)
+
+
+def _sureness(row: Mapping[str, Any]) -> tuple[float, float, float]:
+    known = [2.0 if row[key] is None else row[key] for key in ("p_adjusted", "p")]
+    return known[0], known[1], -abs(row["value"] or 0.0)
+
+
+def _surest(
+    rows: Sequence[dict[str, Any]], whats: Sequence[tuple[str, str]], room: int
+) -> list[dict[str, Any]]:
+    """As many rows as the page has room for: groups, then classes, those surest to have changed first."""
+    ordered = sorted(rows, key=_sureness)
+    ahead = [row for row in ordered if row["kind"] == "group"] + [
+        row for row in ordered if row["kind"] != "group"
+    ]
+    kept = {id(row) for row in ahead[:room]}
+    return [row for what in whats for row in ordered if id(row) in kept and _is(row, what)]
+
+
+def _reading(row: Mapping[str, Any], alpha: float) -> str | None:
+    if row["value"] is None:
+        return glossary.reason(row["reason"])
+    if row["p_adjusted"] is None:
+        return None
+    return "more than noise" if _beyond(row, alpha) else "within noise"
+
+
+def _add_changes(
+    data: PageData,
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    pairs: Sequence[tuple[str, str]],
+    whats: Sequence[tuple[str, str]],
+    alpha: float,
+    about: Mapping[tuple[str, str, str], str],
+) -> None:
+    """Keep the changes as a frame, a table and two charts."""
+    places = {pair: place for place, pair in enumerate(pairs)}
+    numbers = [key for key, _, kind in _COLUMNS if kind in ("number", "p", "count", "range")]
+    numbers += list(_RANGE.values())
+    columns: dict[str, list[float | None]] = {key: [row[key] for row in rows] for key in numbers}
+    columns["pair"] = [float(places[row["model"], row["reference"]]) for row in rows]
+    columns["beyond"] = [float(_beyond(row, alpha)) for row in rows]
+    columns["what"] = [float(whats.index((row["measure"], row["kind"]))) for row in rows]
+    texts = {
+        "label": [row["key"] for row in rows],
+        "model": [row["model"] for row in rows],
+        "reference": [row["reference"] for row in rows],
+        "reading": [_reading(row, alpha) for row in rows],
+        "kind": [row["kind"] for row in rows],
+        "about": [about.get((row["measure"], row["model"], row["reference"])) for row in rows],
+    }
+    data.add_frame(name, columns, texts)
+    told = [one for one in _COLUMNS if len(pairs) > 1 or one not in _MODELS]
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    data.tables[name] = _table(name, told, {**columns, **texts}, kinds)
+    for shown, spec in (("change", change_charts.change()), ("both", change_charts.before_after())):
+        data.specs[f"changes-{shown}"] = spec
+        options = {"limit": charts.LABELLED, "height": charts.LINE_HEIGHT, "changes": True}
+        data.charts[f"{name}-{shown}"] = {"spec": f"changes-{shown}", "frame": name, **options}
+
+
+def _table(
+    name: str,
+    told: Sequence[tuple[str, str, str]],
+    columns: Mapping[str, Sequence[Any]],
+    kinds: Sequence[str],
+) -> dict[str, Any]:
+    """A table of the columns that hold something."""
+    shown = [
+        {"key": key, "title": title, "kind": kind, **({"to": _RANGE[key]} if key in _RANGE else {})}
+        for key, title, kind in told
+        if key in ("label", "value", "n") or any(value is not None for value in columns[key])
+    ]
+    return {"frame": name, "columns": shown, "sort": "", "kinds": list(kinds)}
+
+
+def _rows_by(table: polars.DataFrame | None, by: str) -> list[dict[str, Any]]:
+    """The rows about one grouping."""
+    return [row for row in table.to_dicts() if row["by"] == by] if table is not None else []
+
+
+def _add_flips(
+    data: PageData,
+    chapter: Chapter,
+    table: polars.DataFrame | None,
+    by: str,
+    pairs: Sequence[tuple[str, str]],
+    room: int,
+    about: Mapping[tuple[str, str, str], str],
+) -> str:
+    """Keep the samples that one model alone got right; whole groups come first."""
+    rows = sorted(_rows_by(table, by), key=lambda row: row["class"] is not None)[:room]
+    if not rows:
+        return ""
+    name = f"flips-{chapter.id}"
+    columns = {key: [row[key] for row in rows] for key, _, kind in _FLIPS if kind in ("count", "p")}
+    texts = {
+        "label": [row["group"] for row in rows],
+        "class": [row["class"] or "all classes" for row in rows],
+        "model": [row["model"] for row in rows],
+        "reference": [row["reference"] for row in rows],
+        "kind": ["group" for _ in rows],
+        "about": [about.get(("accuracy", row["model"], row["reference"])) for row in rows],
+    }
+    columns["pair"] = [float(pairs.index((row["model"], row["reference"]))) for row in rows]
+    data.add_frame(name, columns, texts)
+    told = [one for one in _FLIPS if len(pairs) > 1 or one not in _MODELS]
+    data.tables[name] = _table(name, told, {**columns, **texts}, ["group"])
+    return name
+
+
+def _add_answers(
+    data: PageData,
+    chapter: Chapter,
+    table: polars.DataFrame | None,
+    by: str,
+    pairs: Sequence[tuple[str, str]],
+    room: int,
+) -> str:
+    """Keep the most frequent other answers; they are also the rows behind the parts of differences."""
+    rows = _rows_by(table, by)
+    kept = rows[:room]
+    if not kept:
+        return ""
+    name = f"answers-{chapter.id}"
+    columns = {
+        "n": [row["n"] for row in kept],
+        "pair": [float(pairs.index((row["model"], row["reference"]))) for row in kept],
+    }
+    texts = {key: [row[key] for row in kept] for key in ("truth", "first", "second", "model", "reference")}
+    texts |= {"label": [row["group"] for row in kept], "kind": ["group" for _ in kept]}
+    data.add_frame(name, columns, texts)
+    told = [one for one in _ANSWERS if len(pairs) > 1 or one not in _MODELS]
+    data.tables[name] = {**_table(name, told, {**columns, **texts}, ["group"]), "plain": True}
+    pieces = [one for one in chapter.findings if one.parts]
+    evidence = {
+        **data.tables[name],
+        "kinds": ["class", "group"],
+        "keys": {"class": "truth", "group": "label"},
+        "of": "cells",
+        "only": "those that the two models answer differently",
+        "rows": len(kept),
+        "left": len(rows) - len(kept),
+        "when": {one.metric: [{"told": "", "rows": _models_of(one)}] for one in pieces},
+        "axes": {},
+    }
+    data.evidence.setdefault(chapter.id, [evidence])
+    return name
+
+
+def _metrics(chapter: Chapter) -> dict[tuple[str, str, str], str]:
+    """The findings that changes are parts of, by measure and models."""
+    measures = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cramers_v"}
+    return {
+        (measures[one.name], str(one.model), str(one.reference)): one.metric
+        for one in chapter.findings
+        if one.name in measures
+    }
+
+
+def _models_of(finding: Finding) -> dict[str, list[str]]:
+    """The pair that a difference is of, as the rows of its evidence say it."""
+    return {"model": [visible(finding.model)], "reference": [visible(finding.reference)]}
+
+
+def _told(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float, pairs: int) -> str:
+    """How many changed more than noise, and the surest of them in words."""
+    mine = sorted((row for row in rows if _is(row, what) and row["p_adjusted"] is not None), key=_sureness)
+    title, one, many = _WHATS[what]
+    without = sum(_is(row, what) and row["value"] is None for row in rows)
+    missing = f" {plural(without, 'change')} could not be estimated." if without else ""
+    if not mine:
+        return f"{title}: nothing could be tested.{missing}"
+    beyond = [row for row in mine if _beyond(row, alpha)]
+    over = f" in {pairs} pairs" if pairs > 1 else ""
+    if not beyond:
+        return f"{title}: none of {plural(len(mine), one, many)}{over} changed more than noise.{missing}"
+    head = f"{title}: {count(len(beyond))} of {plural(len(mine), one, many)}{over} changed more than noise; "
+    return f"{head}surest {'; '.join(change_words.one_change(row) for row in beyond[:3])}.{missing}"
+
+
+def _alternative(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float) -> str:
+    """What the charts show at first."""
+    mine = [row for row in rows if _is(row, what) and row["value"] is not None]
+    beyond = sum(_beyond(row, alpha) for row in mine)
+    title, one, many = _WHATS[what]
+    return (
+        f"{title}: the surest changes of {plural(len(mine), one, many)}, of which {count(beyond)} are more "
+        "than noise; the table below holds their values."
+    )
+
+
+def _called_apart(names: Sequence[str]) -> list[str]:
+    """Names that were cut to the same text get a number."""
+    seen: dict[str, int] = {}
+    told = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        told.append(isolated(name) + (f" ({seen[name]})" if seen[name] > 1 else ""))
+    return told

@@ -1,0 +1,248 @@
+"""Seeds of one recipe, and one model at several times, as a comparison's report tells them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.figure import Figure
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_line_beyond
+from evenhand.core.text.formatting import listing, number, quoted, span, visible
+from evenhand.report import glossary
+from evenhand.report.chapters import grouping_title
+from evenhand.report.content import RunContent
+from evenhand.report.figures.page import FigurePart, figure_parts
+from evenhand.report.views.frames import PageData, add_sheet
+
+if TYPE_CHECKING:
+    import polars
+
+SPREAD = "_seed_spread"
+_MOST_SENTENCES = 12
+_MOST_LINES = 200
+_MOST_DRAWN = 400  # points of a chart
+_INTERVAL = "95% intervals of each run by its samples"
+
+
+@dataclass(frozen=True)
+class SeedView:
+    """One section of a comparison's report.
+
+    Attributes:
+        id: A stable anchor.
+        title: Its heading.
+        lead: What it shows.
+        sentences: What was found.
+        parts: A drawing, then a set table.
+        left: Lines of the table that are in its file only.
+    """
+
+    id: str
+    title: str
+    lead: str
+    sentences: Sequence[str]
+    parts: Sequence[FigurePart]
+    left: int
+
+
+def seed_views(content: RunContent, data: PageData, alpha: float) -> list[SeedView]:
+    """What a comparison says of seeds and of times; nothing of other runs.
+
+    Args:
+        content: The comparison.
+        data: Gets drawings and tables for their files.
+        alpha: Level of the tests.
+    """
+    made = [_seeds(content, data), _times(content, data, alpha)]
+    return [one for one in made if one is not None]
+
+
+def _seeds(content: RunContent, data: PageData) -> SeedView | None:
+    found = [one for one in content.findings.findings if one.name.endswith(SPREAD)]
+    found.sort(key=lambda one: glossary.ORDER.get(one.name.removesuffix(SPREAD), len(glossary.ORDER)))
+    if not found:
+        return None
+    models = list(dict.fromkeys(str(one.model) for one in found))
+    points = [row for one in found for row in _points(one, len(models) > 1)]
+    lines = [_line(one) for one in found]
+    columns = {"measure": "measure", "model": "model", "seeds": "seeds", "mean": "mean over seeds"}
+    columns |= {"mean_interval": "interval of the mean", "spread": "spread of seeds"}
+    columns |= {"spread_interval": "interval of the spread", "sampling": "sampling error of a run"}
+    columns |= {"reason": "why not"} if any(row["reason"] for row in lines) else {}
+    ends = {"mean_low": "mean low", "mean_high": "mean high", "low": "spread low", "high": "spread high"}
+    figure = Figure(
+        "dots", x="value", y="run", colour="model", facet="measure", low="low", high="high",
+        independent=("x",), interval=_INTERVAL, columns=2,
+        order={"run": tuple(dict.fromkeys(str(row["run"]) for row in points))},
+    )  # fmt: skip
+    return SeedView(
+        "seeds",
+        "Seeds",
+        _lead(models, found),
+        [_told(one) for one in found if one.value is not None][:_MOST_SENTENCES],
+        _parts("seeds", figure, points, lines, columns, ends, data),
+        max(len(lines) - _MOST_LINES, 0),
+    )
+
+
+def _lead(models: Sequence[str], found: Sequence[Finding]) -> str:
+    sampled = any(one.details.get("sampling_error") is not None for one in found)
+    counted = (
+        "The sampling error is what other samples would do to one run. The interval of the mean counts both, "
+        "and so do differences."
+        if sampled
+        else "The interval of the mean and of differences counts seeds, with the samples taken as given."
+    )
+    verb = "stands for several runs" if len(models) == 1 else "stand for several runs each"
+    return (
+        f"{listing(map(quoted, models))} {verb}, which differ in the seed. The spread is the standard "
+        f"deviation between seeds: what training or drawing again gives. {counted}"
+    )
+
+
+def _measure(name: str, by: Sequence[str], params: Mapping[str, Any]) -> str:
+    """A measure in words, with its grouping and what tells it from others."""
+    more = ", ".join(
+        f"{key} {value}" for key, value in params.items() if key not in ("model", "reference", "unit")
+    )
+    where = f", by {grouping_title(by)}" if by else ""
+    return visible(f"{glossary.title(name)}{where}{f' ({more})' if more else ''}")
+
+
+def _of(one: Finding) -> str:
+    return _measure(one.name.removesuffix(SPREAD), one.by, one.params)
+
+
+def _points(one: Finding, several: bool) -> list[dict[str, Any]]:
+    return [_point(one, part, several) for part in one.parts if part.kind == "seed"]
+
+
+def _point(one: Finding, part: Part, several: bool) -> dict[str, Any]:
+    ends = (part.interval.low, part.interval.high) if part.interval else (None, None)
+    seed = f"seed {part.key}"
+    run = f"{one.model}, {seed}" if several else seed
+    names = {"measure": _of(one), "model": str(one.model), "run": run}
+    return {**names, "value": part.value, "low": ends[0], "high": ends[1], "n": part.n, "reason": part.reason}
+
+
+def _line(one: Finding) -> dict[str, Any]:
+    told = one.details
+    ends = {key: told.get(key) for key in ("mean_low", "mean_high")}
+    low, high = ends.values()
+    mean = span(low, high) if isinstance(low, float) and isinstance(high, float) else None
+    return {
+        **ends, "low": one.interval.low if one.interval else None,
+        "high": one.interval.high if one.interval else None,
+        "measure": _of(one), "model": str(one.model), "seeds": len(one.parts) or None,
+        "mean": told.get("mean"), "mean_interval": mean, "spread": one.value,
+        "spread_interval": span(one.interval.low, one.interval.high) if one.interval else None,
+        "sampling": told.get("sampling_error"), "reason": glossary.reason(one.reason) if one.reason else None,
+    }  # fmt: skip
+
+
+def _told(one: Finding) -> str:
+    """How far seeds spread, beside what samples do."""
+    sampling = one.details.get("sampling_error")
+    beside = ""
+    if isinstance(sampling, int | float):
+        beside = f"; other samples would move one run by {number(float(sampling))}"
+    moved = f"another seed moves it by {number(one.value)} (standard deviation){beside}"
+    return f"{_of(one)}, {quoted(one.model)}: {moved}."
+
+
+def _times(content: RunContent, data: PageData, alpha: float) -> SeedView | None:
+    table = content.tables.get("drift")
+    if table is None or not content.manifest.get("over_time"):
+        return None
+    rows = [_dated(row) for row in table.iter_rows(named=True)]
+    moved = [row for row in rows if row["change"] is not None]
+    moved.sort(key=lambda row: 2.0 if row["p_adjusted"] is None else row["p_adjusted"])
+    columns = {"measure": "measure", "date": "date", "value": "value", "interval": "interval", "n": "rows"}
+    columns |= {"since": "since", "change": "change", "change_interval": "interval of the change"}
+    columns |= {"p_adjusted": "adjusted p"}
+    ends = {"low": "low", "high": "high", "change_low": "change low", "change_high": "change high"}
+    figure = Figure(
+        "lines", x="date", y="value", facet="measure", low="low", high="high", independent=("y",), columns=2,
+        order={"date": tuple(dict.fromkeys(str(row["date"]) for row in rows))},
+        interval="95% intervals",
+    )  # fmt: skip
+    dates = [str(one.get("date")) for one in content.manifest.get("dates") or []]
+    return SeedView(
+        "over-time",
+        "Over time",
+        f"Runs of {len(dates)} times ({listing(map(visible, dates))}). Each is compared with the one before "
+        "it; changes are later minus earlier.",
+        _moved(moved, alpha),
+        _parts("over-time", figure, rows, rows, columns, ends, data),
+        max(len(rows) - _MOST_LINES, 0),
+    )
+
+
+def _dated(row: Mapping[str, Any]) -> dict[str, Any]:
+    by = [name for name in str(row["by"]).split("+") if name]
+    both = (row["low"], row["high"]), (row["change_low"], row["change_high"])
+    intervals = [span(*ends) if None not in ends else None for ends in both]
+    measure = _measure(str(row["metric"]), by, json.loads(row["params"]))
+    return {**row, "measure": measure, "interval": intervals[0], "change_interval": intervals[1]}
+
+
+def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
+    """Changes beyond noise, the surest first, and how many are not told apart from it."""
+    tested = [row for row in rows if row["p_adjusted"] is not None]
+    sure = [
+        row
+        for row in tested
+        if is_line_beyond(row["p_adjusted"], row["change_low"], row["change_high"], alpha)
+    ]
+    told = [_moved_by(row) for row in sure[:_MOST_SENTENCES]]
+    within = len(tested) - len(sure)
+    if within:
+        verb = "is" if within == 1 else "are"
+        told.append(f"{within} of {len(tested)} changes {verb} not told apart from noise.")
+    if not tested:
+        told.append("No change could be tested.")
+    return told
+
+
+def _moved_by(row: Mapping[str, Any]) -> str:
+    change = row["change"] if row["change_corrected"] is None else row["change_corrected"]
+    verb = "rose" if change > 0 else "fell"
+    low, high = row["change_low"], row["change_high"]
+    ends = ""
+    if low is not None and low * high >= 0:
+        ends = f" ({span(*sorted((abs(low), abs(high))))})"
+    when = f"Since {row['since']} (on {row['date']})"
+    measure = f"{row['measure'][:1].lower()}{row['measure'][1:]}{',' if row['by'] else ''}"
+    return f"{when}: {measure} {verb} by {number(abs(change))}{ends}, more than noise."
+
+
+def _parts(
+    name: str,
+    figure: Figure,
+    points: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+    columns: Mapping[str, str],
+    ends: Mapping[str, str],
+    data: PageData,
+) -> list[FigurePart]:
+    """A drawing of points, and a table of lines whose file holds all of them, with intervals as numbers."""
+    made: list[FigurePart] = []
+    drawn = [row for row in points if row["value"] is not None]
+    if 0 < len(drawn) <= _MOST_DRAWN:
+        made += figure_parts([figure], _frame(drawn), data.figures)
+    table = _frame([{key: row[key] for key in columns} for row in lines])
+    kept = {key: title for key, title in {**columns, **ends}.items() if not key.endswith("interval")}
+    add_sheet(data, name, {title: [row[key] for row in lines] for key, title in kept.items()})
+    setting = Figure(
+        "table", levels=tuple(columns), titles=dict(columns), formats={"n": "count", "seeds": "count"}
+    )
+    return [*made, *figure_parts([setting], table.head(_MOST_LINES), data.figures)]
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> polars.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)

@@ -1,0 +1,250 @@
+"""A comparison of models as the template needs it: the order by every measure, and what was paired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.significance import is_beyond
+from evenhand.core.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.comparison import sentences as change_words
+from evenhand.report.views.rows import STRIP_WIDTH, Strip
+
+if TYPE_CHECKING:
+    import polars
+
+    from evenhand.core.significance import is_beyond
+from evenhand.core.findings import Finding
+
+_PAD = 0.04
+
+
+@dataclass(frozen=True)
+class Place:
+    """One model under one measure."""
+
+    rank: str
+    model: str
+    value: str
+    interval: str
+    first: str
+    strip: Strip | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """All models under one measure, the best first."""
+
+    title: str
+    places: Sequence[Place]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Everything about the order of models under one grouping.
+
+    Attributes:
+        title: The grouping in words.
+        orders: One for each measure.
+        levels: Minimum expected values, as headings.
+        by_level: For each model its name, then SkewSize and rank at each level.
+        outside: Whether a value lies outside its interval.
+    """
+
+    title: str
+    orders: Sequence[Order]
+    levels: Sequence[str]
+    by_level: Sequence[Sequence[str]]
+    outside: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the report shows of a comparison beside its findings.
+
+    Attributes:
+        warnings: What may lie behind differences besides the models.
+        pairing: First, second, how compared, samples, reason.
+        rankings: One for each grouping.
+        values: Findings side by side: headings, then rows.
+    """
+
+    warnings: Sequence[str]
+    pairing: Sequence[Sequence[str]]
+    rankings: Sequence[Ranked]
+    values: Sequence[Sequence[str]]
+
+
+def comparison_of(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> Comparison | None:
+    """The comparison that a run is; None for other runs."""
+    if manifest.get("kind") != "compare":
+        return None
+    pairing = [
+        (row["model"], row["reference"], row["compared"], count(row["samples"]), row["reason"] or "")
+        for row in _rows(tables, "pairing")
+    ]
+    groupings = dict.fromkeys(row["by"] for row in _rows(tables, "ranking"))
+    return Comparison(
+        [str(warning) for warning in manifest.get("warnings") or []],
+        pairing,
+        [_ranked(str(by), tables) for by in groupings],
+        _side_by_side(_rows(tables, "values")),
+    )
+
+
+def asked(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> str:
+    """What was compared, on how many samples; empty for other runs."""
+    if manifest.get("kind") != "compare":
+        return ""
+    models = [quoted(model) for model in manifest.get("models") or []]
+    benchmark = f" on the benchmark {quoted(manifest['benchmark'])}" if manifest.get("benchmark") else ""
+    return f"evenhand compared {listing(models)}{benchmark}{_on(tables)}. The question: {_question(tables)}"
+
+
+def _question(tables: Mapping[str, polars.DataFrame]) -> str:
+    if "values" in tables:  # answers of other kinds, of which right ones are only some
+        return "where do they differ, and is that more than noise?"
+    return "which is right more often, which treats groups more alike, and is that more than noise?"
+
+
+def _on(tables: Mapping[str, polars.DataFrame]) -> str:
+    """How many samples both models of a pair answered."""
+    pairing = _rows(tables, "pairing")
+    samples = sorted(row["samples"] for row in pairing if row["samples"] is not None)
+    if not samples:
+        return ", on samples that could not be paired," if pairing else ""
+    low, high = count(samples[0]), count(samples[-1])
+    many = low if low == high else f"{low} to {high}"
+    some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
+    both = "both" if len(pairing) == 1 else "both of a pair"
+    return f", on {many} samples that {both} answered{some},"
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """Which model is better and fairer; empty for chapters without differences of models."""
+    tested = _tested(chapter)
+    pairs = dict.fromkeys((one.model, one.reference) for one in tested)
+    if not tested:
+        return ""
+    if len(pairs) == 1:
+        return change_words.of_one_pair(tested, alpha)
+    beyond = [one for one in tested if is_beyond(one, alpha)]
+    if not beyond:
+        return (
+            f"None of {plural(len(tested), 'difference')} between models is more than noise. That does not "
+            "prove that the models are alike."
+        )
+    verb = "is" if len(beyond) == 1 else "are"
+    return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} more than noise."
+
+
+def found(chapter: Chapter, alpha: float) -> list[str]:
+    """The measures in which models differ; empty for chapters without differences of models."""
+    tested = _tested(chapter)
+    if not tested:
+        return []
+    differences = [one for one in chapter.findings if one.name.endswith(change_words.SUFFIX)]
+    if len({(one.model, one.reference) for one in differences}) == 1:
+        told = change_words.sentences(differences, alpha)
+    else:
+        told = change_words.of_many(differences, alpha)
+    cautious = [one for one in chapter.findings if one.details.get("compared") == "not paired"]
+    if cautious:
+        told.append("Some pairs could not be joined sample by sample; their tests are cautious.")
+    return told
+
+
+def _tested(chapter: Chapter) -> list[Finding]:
+    """Differences of models that were tested; none where the chapter holds tested ones of another kind."""
+    tested = [
+        one
+        for one in chapter.findings
+        if one.name.endswith(change_words.SUFFIX) and one.p_adjusted is not None
+    ]
+    return tested if all("reference" in one.params for one in tested) else []
+
+
+def _rows(tables: Mapping[str, polars.DataFrame], name: str) -> list[dict[str, Any]]:
+    table = tables.get(name)
+    return [] if table is None else table.to_dicts()
+
+
+def _ranked(by: str, tables: Mapping[str, polars.DataFrame]) -> Ranked:
+    own = [row for row in _rows(tables, "ranking") if row["by"] == by]
+    shares = {
+        (row["metric"], row["model"]): row["share"]
+        for row in _rows(tables, "rank_shares")
+        if row["by"] == by and row["rank"] == 1
+    }
+    orders = [
+        Order(glossary.title(metric), _places([row for row in own if row["metric"] == metric], shares))
+        for metric in dict.fromkeys(row["metric"] for row in own)
+    ]
+    mev = [row for row in _rows(tables, "mev_ranks") if row["by"] == by]
+    models = dict.fromkeys(row["model"] for row in mev)
+    levels = dict.fromkeys(row["mev"] for row in mev)
+    ranked = {level: sum(row["mev"] == level and row["rank"] is not None for row in mev) for level in levels}
+    lines = [
+        [str(model), *(_with_rank(row, ranked, len(models)) for row in mev if row["model"] == model)]
+        for model in models
+    ]
+    outside = any(row["low"] is not None and not row["low"] <= row["value"] <= row["high"] for row in own)
+    return Ranked(grouping_title(by.split("+")), orders, [f"{one:g}" for one in levels], lines, outside)
+
+
+def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[Place]:
+    marks = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
+    low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
+    pad = _PAD * (high - low) or 0.5
+    ordered = sorted(rows, key=lambda row: row["rank"] if row["rank"] is not None else len(rows) + 1)
+    return [_place(row, shares.get((row["metric"], row["model"])), low - pad, high + pad) for row in ordered]
+
+
+def _place(row: Mapping[str, Any], share: float | None, start: float, end: float) -> Place:
+    def at(mark: float) -> float:
+        return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
+
+    ends = (row["low"], row["high"]) if row["low"] is not None else None
+    strip = None
+    if row["value"] is not None:
+        interval = (at(ends[0]), at(ends[1])) if ends else None
+        strip = Strip(number(start), number(end), at(row["value"]), interval, None, None)
+    return Place(
+        rank=DASH if row["rank"] is None else str(row["rank"]),
+        model=row["model"],
+        value=number(row["value"]),
+        interval=span(*ends) if ends else DASH,
+        first=DASH if share is None else percent(round(share, 2)),
+        strip=strip,
+    )
+
+
+def _with_rank(row: Mapping[str, Any], ranked: Mapping[float, int], models: int) -> str:
+    """SkewSize and rank at a level, and of how many models where some have no value there."""
+    if row["rank"] is None:
+        return DASH
+    among = f" of {ranked[row['mev']]}" if ranked[row["mev"]] < models else ""
+    return f"{number(row['value'])} ({row['rank']}{among})"
+
+
+def _side_by_side(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Headings, then one line for each finding, with each run's value and interval."""
+    if not rows:
+        return []
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    lines: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in rows:
+        value = number(row["value"])
+        ends = f" [{span(row['low'], row['high'])}]" if row["low"] is not None else ""
+        lines.setdefault((row["metric"], row["by"], row["params"]), {})[row["model"]] = value + ends
+    told = [[_called(*key), *(values.get(model, DASH) for model in models)] for key, values in lines.items()]
+    return [["Finding", *models], *told]
+
+
+def _called(metric: str, by: str, params: str) -> str:
+    """A finding in words: its title, grouping and parameters."""
+    words = (glossary.title(metric), f"by {by}" if by else "", params if params != "{}" else "")
+    return " ".join(filter(None, words))

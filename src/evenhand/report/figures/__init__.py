@@ -1,0 +1,1 @@
+"""Figures of artifacts as Vega-Lite specifications."""

@@ -1,0 +1,196 @@
+"""Figures from tidy tables, drawn with Altair and written as SVG, PNG or Vega-Lite JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.text.formatting import visible
+from evenhand.report.figures import style
+from evenhand.report.figures.bars import draw_bars, draw_dots, draw_stacked
+from evenhand.report.figures.cells import draw_heatmap, draw_nested
+from evenhand.report.figures.frame import prepare
+from evenhand.report.figures.layout import Spec, grid, plain, under
+from evenhand.report.figures.pictures import draw_pictures
+from evenhand.report.figures.points import draw_lines, draw_scatter
+from evenhand.report.figures.spread import draw_spread
+from evenhand.report.figures.table import draw_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evenhand.core.figure import Figure
+
+_DRAWERS = {
+    "bars": draw_bars,
+    "stacked": draw_stacked,
+    "dots": draw_dots,
+    "scatter": draw_scatter,
+    "lines": draw_lines,
+    "heatmap": draw_heatmap,
+    "histogram": draw_spread,
+    "density": draw_spread,
+}
+_NOTE_LINE = 15
+_TAG = re.compile(r"<[^>]*>")
+_COUNTED = re.compile(r"(?<=[\"#])(clip|gradient_)\d+(?=[\")])")
+_NOTE_WIDTH = 110
+SCALE = 2
+"""Pixels of a PNG for each of the drawing's."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure, drawn.
+
+    Attributes:
+        chart: Its specification, without title, notes and configuration.
+        notes: Lines that belong under it.
+    """
+
+    chart: Spec
+    notes: list[str]
+
+
+def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
+    """Draw one figure.
+
+    Args:
+        figure: What is drawn how.
+        table: Tidy columns; rows whose ``source`` is ``paper`` are drawn distinctly.
+
+    Returns:
+        The chart, and the notes that belong under it: values without a place, what marks mean.
+
+    Raises:
+        UserError: The table has not the columns, or they do not fit the kind.
+    """
+    from altair.utils import schemapi
+
+    with schemapi.debug_mode(False):  # else each channel and each row is validated once for every parent
+        return _drawn(figure, table)
+
+
+def _drawn(figure: Figure, table: pl.DataFrame) -> Drawing:
+    if figure.kind == "table":
+        chart, notes = draw_table(figure, table)
+        return Drawing(chart, [*notes, *(visible(note) for note in figure.notes)])
+    if figure.kind == "nested":
+        return Drawing(draw_nested(figure, table), [visible(note) for note in figure.notes])
+    if figure.kind == "pictures":
+        return Drawing(draw_pictures(figure, table), [visible(note) for note in figure.notes])
+    prepared = prepare(figure, table)
+    drawer = _DRAWERS[figure.kind]
+    charts = [drawer(prepared, panel) for panel in prepared.panels]
+    notes = prepared.notes if prepared.rows else ["Nothing to draw: no row has a value.", *prepared.notes]
+    return Drawing(grid(dict(zip((panel.place for panel in prepared.panels), charts, strict=True))), notes)
+
+
+def compose(
+    figures: Sequence[Figure], table: pl.DataFrame, title: str = "", notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Figures under each other with title and notes, as a Vega-Lite specification with its data.
+
+    Args:
+        figures: In order.
+        table: What they show.
+        title: Above them.
+        notes: Under them, after their own.
+
+    Raises:
+        UserError: The table has not the columns, or they do not fit the kind.
+    """
+    parts: list[Spec] = []
+    for figure in figures:
+        drawing = draw(figure, table)
+        chart = drawing.chart
+        own = drawing.notes if figure is not figures[-1] else [*drawing.notes, *map(visible, notes)]
+        if figure.title:
+            chart = under([chart], title={"text": visible(figure.title), "fontSize": 12})
+        parts += [chart, *_note_chart(own)]
+    own_scales = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
+    heading = textwrap.wrap(visible(title), 95) or [""]
+    top = {"title": {"text": heading, "fontSize": 14, "offset": 12}} if title else {}
+    return specification(under(parts, 14, resolve={"scale": own_scales}, **top))
+
+
+def _note_chart(notes: Sequence[str]) -> list[Spec]:
+    import altair as alt
+
+    lines = [line for note in notes for line in textwrap.wrap(note, _NOTE_WIDTH, break_long_words=True)]
+    if not lines:
+        return []
+    rows = [{"line": line, "place": place * _NOTE_LINE} for place, line in enumerate(lines)]
+    height = _NOTE_LINE * len(lines)
+    scale = alt.Scale(domain=[height, 0], nice=False, zero=False)
+    text = alt.Chart(style.inline(rows)).mark_text(
+        align="left", baseline="top", fontSize=10.5, color=style.MUTED
+    )
+    text = text.encode(
+        x=alt.value(0), y=alt.Y(field="place", type="quantitative", scale=scale, axis=None),
+        text=alt.Text(field="line", type="nominal"),
+    )  # fmt: skip
+    return [{**plain(text), "width": 20, "height": height, "view": {"stroke": None}}]
+
+
+def specification(chart: Spec) -> dict[str, Any]:
+    """A drawing as a whole Vega-Lite specification, with our configuration and its rows under names."""
+    kept: dict[str, list[dict[str, Any]]] = {}
+    spec = _named_data(chart, kept, {})
+    return {"config": style.config(), **spec, "$schema": _schema(), "datasets": kept}
+
+
+@cache
+def _schema() -> str:
+    import altair as alt
+
+    return alt.SCHEMA_URL
+
+
+def _named_data(node: Any, kept: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> Any:
+    """The same with rows that several layers draw written once, under the name that their text has."""
+    if isinstance(node, list):
+        return [_named_data(item, kept, names) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {}
+    for key, value in node.items():
+        if key == "data" and isinstance(value, dict) and "values" in value:
+            name = names.setdefault(json.dumps(value["values"]), f"rows {len(names) + 1}")
+            kept[name] = value["values"]
+            made[key] = {"name": name}
+        else:
+            made[key] = _named_data(value, kept, names)
+    return made
+
+
+def spec_json(spec: dict[str, Any]) -> str:
+    """A specification as text, alike for equal content."""
+    return json.dumps(spec, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def svg(spec: dict[str, Any]) -> str:
+    """A specification drawn as SVG, alike for equal specifications."""
+    import vl_convert
+
+    drawn: str = vl_convert.vegalite_to_svg(spec)
+    # The drawing engine counts clips and gradients over its whole life; here each drawing begins at 1.
+    names: dict[str, str] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return names.setdefault(found[0], f"{found[1]}{len(names) + 1}")
+
+    return _TAG.sub(lambda tag: _COUNTED.sub(numbered, tag[0]), drawn)
+
+
+def png(spec: dict[str, Any]) -> bytes:
+    """A specification drawn as PNG, two pixels for each of the drawing's."""
+    import vl_convert
+
+    drawn: bytes = vl_convert.vegalite_to_png(spec, scale=SCALE)
+    return drawn

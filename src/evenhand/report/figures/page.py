@@ -1,0 +1,178 @@
+"""Figures as one HTML page that works offline: drawings, set tables, and the numbers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.figure import Figure
+from evenhand.core.text.formatting import visible
+from evenhand.report import inline
+from evenhand.report.figures import style
+from evenhand.report.figures.draw import draw, specification
+from evenhand.report.figures.frame import words
+from evenhand.report.figures.table import Sheet, sheet
+
+if TYPE_CHECKING:
+    import jinja2
+    import polars as pl
+
+    from evenhand.core.figure import Format
+
+_MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class FigurePart:
+    """One figure of a page: a drawing, or a set table.
+
+    Attributes:
+        title: Its heading, if it has one.
+        sheet: The set table; None for a drawing.
+        notes: Lines under it.
+        place: Of a drawing's specification in the page's list; None for a set table.
+        told: Of a drawing: what it shows, in words.
+    """
+
+    title: str
+    sheet: Sheet | None
+    notes: list[str]
+    place: int | None
+    told: str = ""
+
+
+def figure_parts(
+    figures: Sequence[Figure], table: pl.DataFrame, specs: list[dict[str, Any]], most: int | None = None
+) -> list[FigurePart]:
+    """Draw or set each figure; specifications of drawings are added to ``specs``.
+
+    Args:
+        figures: In order.
+        table: What they show.
+        specs: Gets a specification for each drawing, in colours that follow light and dark.
+        most: Lines of a set table that are shown; None: all.
+
+    Raises:
+        UserError: The table has not the columns, or they do not fit the kind.
+    """
+    parts: list[FigurePart] = []
+    for figure in figures:
+        if figure.kind == "table":
+            made = sheet(figure, table)
+            left = max(len(made.cells) - (len(made.cells) if most is None else most), 0)
+            made = replace(made, cells=made.cells[:most], paper=made.paper[:most])
+            more = [f"The first {most} of {len(made.cells) + left} lines."] if left else []
+            under = [*more, *made.notes, *map(visible, figure.notes)]
+            parts.append(FigurePart(visible(figure.title), made, under, None))
+        else:
+            drawing = draw(figure, table)
+            told = _alternative(figure, drawing.notes)
+            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs), told))
+            specs.append(on_page(specification(drawing.chart)))
+    return parts
+
+
+def table_behind(figures: Sequence[Figure], table: pl.DataFrame, most: int = _MOST_ROWS) -> Sheet:
+    """The first rows of the numbers behind figures, without the columns that hold pictures."""
+    shown = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(most)
+    return sheet(Figure("table", formats=_formats(figures)), shown)
+
+
+def figures_html(
+    figures: Sequence[Figure], table: pl.DataFrame, title: str, notes: Sequence[str] = (), name: str = ""
+) -> str:
+    """Figures and the table behind them as one self-contained page.
+
+    Args:
+        figures: In order.
+        table: What they show.
+        title: The page's heading.
+        notes: Under the figures.
+        name: The artifact's name, above the heading.
+
+    Returns:
+        The whole page. It makes no network request: scripts, styles and data are inside it, and its
+        content security policy allows nothing else.
+
+    Raises:
+        UserError: The table has not the columns, or they do not fit the kind.
+    """
+    specs: list[dict[str, Any]] = []
+    parts = figure_parts(figures, table, specs)
+    # A page whose only part is the whole table does not need it twice.
+    whole = table_behind(figures, table) if specs else None
+    scripts = [inline.chart_library(), inline.own_script("artifact.js")] if specs else []
+    text = (
+        _environment()
+        .get_template("artifact.html.j2")
+        .render(
+            name=name,
+            title=visible(title),
+            parts=parts,
+            notes=[visible(note) for note in notes],
+            whole=whole,
+            left=max(table.height - _MOST_ROWS, 0),
+            data=inline.script_json(specs),
+            style=inline.template_text("schemes.css", "artifact.css"),
+            scripts=scripts,
+            hashes=[inline.script_hash(script) for script in scripts],
+        )
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _formats(figures: Sequence[Figure]) -> dict[str, Format]:
+    """How columns are written; the ends of intervals as the values they belong to."""
+    found: dict[str, Format] = {}
+    for figure in figures:
+        found |= figure.formats
+        how = next(
+            (figure.formats[name] for name in (figure.y, figure.x, figure.value) if name in figure.formats),
+            None,
+        )
+        ends = (figure.low, figure.high, figure.null_low, figure.null_high)
+        if how is not None:
+            found |= {end: how for end in ends if end and end not in found}
+    return found
+
+
+_SHAPES = {
+    "bars": "Bars", "stacked": "Bars on each other", "dots": "Points", "scatter": "Points", "lines": "Lines",
+    "heatmap": "A grid of shaded cells", "nested": "Boxes inside each other", "histogram": "A histogram",
+    "density": "Curves of density", "pictures": "Pictures",
+}  # fmt: skip
+
+
+def _alternative(figure: Figure, notes: Sequence[str]) -> str:
+    """What a drawing shows, for those who do not see it: its kind, axes, colours, panels and notes."""
+    axes = [f"{role}: {name}" for role in ("x", "y") if (name := words(figure, getattr(figure, role)))]
+    apart = words(figure, figure.colour)
+    panels = [words(figure, name) for name in (figure.facet, figure.row, figure.column) if name]
+    said = [
+        _SHAPES[figure.kind], *axes, *([f"colours: {apart}"] if apart else []),
+        *([f"a panel for each {' and '.join(filter(None, panels))}"] if any(panels) else []),
+    ]  # fmt: skip
+    return " ".join([f"{'; '.join(said)}.", *notes[:2]])
+
+
+def on_page(spec: dict[str, Any]) -> dict[str, Any]:
+    """A specification for a page: without the schema's address, in colours that the page's style gives."""
+    kept = {key: value for key, value in spec.items() if key != "$schema"}
+    found: dict[str, Any] = style.following(kept)
+    found["config"]["background"] = None
+    return found
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

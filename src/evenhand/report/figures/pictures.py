@@ -1,0 +1,77 @@
+"""Small pictures in rows, with the name of each row beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.text.formatting import shorten, visible
+from evenhand.report.figures import style
+from evenhand.report.figures.frame import chosen
+from evenhand.report.figures.layout import layered
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evenhand.core.figure import Figure
+
+_CELL, _GAP, _HEADING = 96.0, 6.0, 24.0
+_WIDEST_TEXT = 160.0
+
+
+def draw_pictures(figure: Figure, table: pl.DataFrame) -> Any:
+    """A row of pictures for each name on ``y``, under a heading for each ``facet``.
+
+    Args:
+        figure: ``value`` is the column of pictures, as addresses that hold them (``data:``).
+        table: Its rows in order; those without a picture are left out.
+    """
+    rows = [row for row in chosen(figure, table).iter_rows(named=True) if _is_picture(row[figure.value])]
+    pictures: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
+    names = list(dict.fromkeys((_text(row, figure.facet), _text(row, figure.y)) for row in rows))
+    left = min(style.label_width([name for _, name in names], _WIDEST_TEXT) + 14, _WIDEST_TEXT)
+    top, last, widest = 0.0, None, 1
+    for facet, name in names:
+        if facet and facet != last:
+            texts.append({"x": 0.0, "y": top + _HEADING / 2, "text": facet, "weight": "bold"})
+            top, last = top + _HEADING, facet
+        texts.append({"x": 0.0, "y": top + _CELL / 2, "text": shorten(name, 26), "weight": "normal"})
+        own = [row for row in rows if (_text(row, figure.facet), _text(row, figure.y)) == (facet, name)]
+        widest = max(widest, len(own))
+        pictures += [
+            {"x": left + place * (_CELL + _GAP) + _CELL / 2, "y": top + _CELL / 2, "url": row[figure.value]}
+            for place, row in enumerate(own)
+        ]
+        top += _CELL + _GAP
+    return _laid_out(pictures, texts, left + widest * (_CELL + _GAP), max(top, _CELL))
+
+
+def _is_picture(value: object) -> bool:
+    """Only pictures inside the table are drawn; nothing is fetched."""
+    return isinstance(value, str) and value.startswith("data:image/")
+
+
+def _text(row: dict[str, Any], column: str) -> str:
+    return visible(str(row[column])) if column and row[column] is not None else ""
+
+
+def _laid_out(
+    pictures: list[dict[str, Any]], texts: list[dict[str, Any]], width: float, height: float
+) -> Any:
+    """Pictures and texts at their pixels from the upper left corner."""
+    import altair as alt
+
+    def place(channel: Any, field: str, domain: list[float]) -> Any:
+        scale = alt.Scale(domain=domain, nice=False, zero=False)
+        return channel(field=field, type="quantitative", axis=None, scale=scale)
+
+    at = {"x": place(alt.X, "x", [0.0, width]), "y": place(alt.Y, "y", [height, 0.0])}
+    shown = alt.Chart(style.inline(pictures)).mark_image(width=_CELL, height=_CELL, aspect=True)
+    layers = [shown.encode(**at, url=alt.Url(field="url", type="nominal"))]
+    for weight in ("bold", "normal"):
+        own = alt.Chart(style.inline([text for text in texts if text["weight"] == weight]))
+        words = own.mark_text(
+            align="left", baseline="middle", fontSize=11, fontWeight=weight, color=style.INK
+        )
+        layers.append(words.encode(**at, text=alt.Text(field="text", type="nominal")))
+    return layered(layers, width=width, height=height)

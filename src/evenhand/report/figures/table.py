@@ -1,0 +1,196 @@
+"""Tables: their cells as text, drawn for SVG and PNG, set for HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.text.formatting import attribute, shorten, visible
+from evenhand.report.figures import style
+from evenhand.report.figures.frame import chosen, finite, words
+from evenhand.report.figures.layout import layered
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evenhand.core.figure import Figure, Format
+
+_ROW_HEIGHT = 21.0
+_GAP = 22.0
+_HEADING_LINE = 14.0
+_WIDEST = 300.0
+_WIDEST_HEADING = 13
+_MOST_DRAWN = 1500
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table as text.
+
+    Attributes:
+        headings: One a column.
+        cells: Rows of text.
+        right: Which columns are numbers, and stand to the right.
+        paper: Which rows are the paper's.
+        notes: What the reader must know about dashes and slanted rows.
+    """
+
+    headings: list[str]
+    cells: list[list[str]]
+    right: list[bool]
+    paper: list[bool]
+    notes: list[str]
+
+
+def sheet(figure: Figure, table: pl.DataFrame) -> Sheet:
+    """The cells of a table as text, spread over the columns if the figure asks for it."""
+    table = chosen(figure, table)
+    paper = [value == "paper" for value in table["source"]] if "source" in table.columns else []
+    if figure.kind == "table" and figure.x and figure.value:
+        made = _spread(figure, table)
+    else:
+        shown = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
+        cells = [[_cell(figure, name, row[name]) for name in shown] for row in table.iter_rows(named=True)]
+        right = [table[name].dtype.is_numeric() for name in shown]
+        headings = [_heading(figure, name) for name in shown]
+        made = Sheet(headings, cells, right, paper or [False] * table.height, [])
+    if any("–" in row for row in made.cells):
+        made.notes.append("–: no value: not estimable, or not published.")
+    if any(made.paper):
+        made.notes.append("Slanted rows: values published in the paper.")
+    if figure.kind == "table" and figure.low and figure.x and figure.value:
+        made.notes.append(f"In brackets: {visible(figure.interval)}.")
+    return made
+
+
+def _heading(figure: Figure, name: str) -> str:
+    """Every column has words at its head, also one whose values a figure writes without."""
+    return words(figure, name) or attribute(name)
+
+
+def _cell(figure: Figure, name: str, value: object) -> str:
+    how: Format = figure.formats.get(name, "p" if name == "p" or name.startswith("p_") else "number")
+    if isinstance(value, list | tuple):
+        return ", ".join(style.written(item, how) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{visible(key)}: {style.written(item, how)}" for key, item in value.items())
+    return style.written(value, how)
+
+
+def _spread(figure: Figure, table: pl.DataFrame) -> Sheet:
+    """One row for each combination of the levels, one column for each value of ``x``."""
+    order = figure.order.get(figure.x, "")
+    present = list(dict.fromkeys(_cell(figure, figure.x, value) for value in table[figure.x]))
+    across = [name for name in order if name in present] if isinstance(order, tuple) else []
+    across += [name for name in present if name not in across]
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in table.iter_rows(named=True):
+        key = (*(_cell(figure, name, row[name]) for name in figure.levels), str(row.get("source", "")))
+        text = _cell(figure, figure.value, row[figure.value])
+        low, high = (row[end] if end else None for end in (figure.low, figure.high))
+        if text != "–" and finite(low) and finite(high):
+            how = figure.formats.get(figure.value, "number")
+            text += f" [{style.written(low, how)}, {style.written(high, how)}]"
+        rows.setdefault(key, {})[_cell(figure, figure.x, row[figure.x])] = text
+    cells = [[*key[:-1], *(found.get(name, "–") for name in across)] for key, found in rows.items()]
+    headings = [*(_heading(figure, name) for name in figure.levels), *across]
+    right = [*(table[name].dtype.is_numeric() for name in figure.levels), *(True for _ in across)]
+    return Sheet(headings, cells, right, [key[-1] == "paper" for key in rows], [])
+
+
+def draw_table(figure: Figure, table: pl.DataFrame) -> tuple[Any, list[str]]:
+    """A table as a drawing, and its notes; very long ones end with a row that says how much is left."""
+    made = sheet(figure, table)
+    cells, paper = made.cells[:_MOST_DRAWN], made.paper[:_MOST_DRAWN]
+    notes = list(made.notes)
+    if len(made.cells) > _MOST_DRAWN:
+        notes.append(f"The first {_MOST_DRAWN:,} of {len(made.cells):,} rows; write all with -o FILE.csv.")
+    headings = [_broken(heading) for heading in made.headings]
+    widths = [
+        min(
+            _WIDEST,
+            max(style.label_width([*lines, *(shorten(row[place], 44) for row in cells)], _WIDEST), 24.0),
+        )
+        for place, lines in enumerate(headings)
+    ]
+    lefts = [sum(widths[:place]) + _GAP * place for place in range(len(widths))]
+    width = sum(widths) + _GAP * max(len(widths) - 1, 0)
+    top = max((len(lines) for lines in headings), default=1) * _HEADING_LINE + 10
+    height = top + _ROW_HEIGHT * len(cells) + 4
+    marks = []
+    for place, (lines, right) in enumerate(zip(headings, made.right, strict=True)):
+        x = lefts[place] + (widths[place] if right else 0.0)
+        first = top - 10 - _HEADING_LINE * (len(lines) - 1)
+        marks += [
+            {"x": x, "y": first + _HEADING_LINE * n, "text": line, "kind": "heading", "right": right}
+            for n, line in enumerate(lines)
+        ]
+        marks += [
+            {
+                "x": x, "y": top + _ROW_HEIGHT * n + 14, "text": shorten(row[place], 44),
+                "kind": "paper" if slanted else "ours", "right": right,
+            }
+            for n, (row, slanted) in enumerate(zip(cells, paper, strict=True))
+        ]  # fmt: skip
+    rules = [{"y": 0.0, "weight": 1.4}, {"y": top - 2, "weight": 0.8}, {"y": height, "weight": 1.4}]
+    return _drawn(marks, rules, max(width, 60.0), height), notes
+
+
+def _broken(heading: str) -> list[str]:
+    """A heading on lines of a few words."""
+    lines: list[str] = [""]
+    for word in shorten(heading, 60).split() or [""]:
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and len(longer) > _WIDEST_HEADING:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _drawn(
+    marks: Sequence[dict[str, Any]], rules: Sequence[dict[str, Any]], width: float, height: float
+) -> Any:
+    """Texts and rules in pixels from the upper left corner."""
+    import altair as alt
+
+    def place(channel: Any, field: str, domain: list[float]) -> Any:
+        return channel(
+            field=field,
+            type="quantitative",
+            axis=None,
+            scale=alt.Scale(domain=domain, nice=False, zero=False),
+        )
+
+    across, down = [0.0, width], [height, 0.0]
+    looks: dict[str, dict[str, Any]] = {
+        "heading": {"fontWeight": "bold", "color": style.INK},
+        "ours": {"color": style.INK},
+        "paper": {"fontStyle": "italic", "color": style.MUTED},
+    }
+    lines = alt.Chart(style.inline(list(rules))).mark_rule(color=style.INK)
+    layers: list[Any] = [
+        lines.encode(
+            x=alt.value(0), x2=alt.value(width), y=place(alt.Y, "y", down),
+            strokeWidth=alt.StrokeWidth(field="weight", type="quantitative", scale=None, legend=None),
+        )
+    ]  # fmt: skip
+    for kind, look in looks.items():
+        for right in (False, True):
+            rows = [mark for mark in marks if mark["kind"] == kind and mark["right"] is right]
+            if rows:
+                text = alt.Chart(style.inline(rows)).mark_text(
+                    align="right" if right else "left",
+                    baseline="alphabetic",
+                    fontSize=11,
+                    limit=_WIDEST,
+                    **look,
+                )
+                layers.append(
+                    text.encode(
+                        x=place(alt.X, "x", across), y=place(alt.Y, "y", down),
+                        text=alt.Text(field="text", type="nominal"),
+                    )
+                )  # fmt: skip
+    return layered(layers, width=width, height=height)

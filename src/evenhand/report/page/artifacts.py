@@ -1,0 +1,144 @@
+"""A benchmark's tables and figures as chapters of the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.errors import UserError
+from evenhand.core.figure import Figure
+from evenhand.core.text.formatting import count, visible
+from evenhand.report.content import DrawnTable, NotFilled, RunContent
+from evenhand.report.figures.page import FigurePart, figure_parts, table_behind
+from evenhand.report.views.frames import PageData, add_sheet
+
+if TYPE_CHECKING:
+    import polars
+
+    from evenhand.report.figures.table import Sheet
+
+_MOST_ROWS = 200
+_MOST_KEPT = 5000  # rows of a table that the page keeps for its file
+_MOST_DRAWN = 1_500_000  # characters of a figure's specification
+_PICTURE = "data:image/"
+_HIDDEN = "It is made from all rows, also from cells that are hidden here."
+
+
+@dataclass(frozen=True)
+class ArtifactView:
+    """What the template needs of one artifact.
+
+    Attributes:
+        id: A stable anchor for links.
+        name: Such as ``skewsize/table1``.
+        title: What it shows.
+        parts: Drawings and set tables.
+        notes: Lines under them.
+        whole: The numbers behind drawings; None where the table is shown already.
+        left: Rows of it that are not on the page.
+        sheet: What the page calls all its rows; nothing where they are too many for it.
+        paper: The paper's own rows, where they do not belong beside these.
+    """
+
+    id: str
+    name: str
+    title: str
+    parts: Sequence[FigurePart]
+    notes: Sequence[str]
+    whole: Sheet | None
+    left: int
+    sheet: str
+    paper: Sheet | None
+
+
+def artifact_views(content: RunContent, data: PageData) -> list[ArtifactView]:
+    """Every artifact of the run; specifications of its drawings and its rows go into ``data``."""
+    return [] if content.fewest else [_view(drawn, content, data) for drawn in content.drawn]
+
+
+def not_filled(content: RunContent) -> list[NotFilled]:
+    """The artifacts that are not shown, each with the reason."""
+    hidden = content.drawn if content.fewest else ()
+    found = [*(NotFilled(one.name, one.title, _HIDDEN) for one in hidden), *content.missing]
+    return [NotFilled(visible(one.name), visible(one.title), visible(one.reason)) for one in found]
+
+
+def _view(drawn: DrawnTable, content: RunContent, data: PageData) -> ArtifactView:
+    table, notes, title = drawn.table, [visible(note) for note in drawn.notes], visible(drawn.title)
+    figures = list(drawn.figures) or [Figure("table")]
+    if content.pictures is None:
+        table, figures = _without_pictures(table, figures)
+    paper = None
+    if drawn.own and "source" in table.columns:
+        printed, table = _parted(table)
+        paper = table_behind(figures, printed, _MOST_ROWS) if printed.height else None
+        title = f"{title}: this run’s own data"
+    anchor = "artifact-" + "".join(letter if letter.isalnum() else "-" for letter in drawn.name)
+    before = len(data.figures)
+    try:
+        parts = figure_parts(figures, table, data.figures, _MOST_ROWS) if table.height else []
+        whole = table_behind(figures, table, _MOST_ROWS) if len(data.figures) > before else None
+    except UserError as problem:
+        parts, whole = [], None
+        notes = [*notes, f"Shown as a table: {visible(problem)}"]
+    size = sum(len(json.dumps(spec)) for spec in data.figures[before:])
+    if size > _MOST_DRAWN:
+        told = f"Too many values to draw here; type: evenhand artifact {visible(drawn.name)} RUN -o FILE.svg"
+        parts, whole, notes = [], None, [*notes, told]
+    if not parts and table.height:
+        del data.figures[before:]
+        parts = figure_parts([Figure("table")], table, data.figures, _MOST_ROWS)
+    left = max(table.height - _MOST_ROWS, 0)
+    sheet = _kept(anchor, table, data)
+    return ArtifactView(anchor, visible(drawn.name), title, parts, notes, whole, left, sheet, paper)
+
+
+def _parted(table: polars.DataFrame) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """The paper's rows, and the others."""
+    import polars
+
+    of_paper = polars.col("source").eq_missing("paper")
+    return table.filter(of_paper), table.filter(~of_paper)
+
+
+def _kept(anchor: str, table: polars.DataFrame, data: PageData) -> str:
+    """Keep all rows for a file, where they are not too many; the name that the page gives them."""
+    if table.height > _MOST_KEPT:
+        return ""
+    columns: dict[str, Sequence[Any]] = {}
+    for column in table.get_columns():
+        values = column.to_list()
+        if not all(value is None or isinstance(value, int | float | str) for value in values):
+            values = [None if value is None else _text(value) for value in values]
+        columns[column.name] = values
+    add_sheet(data, anchor, columns)
+    return anchor
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def rows_elsewhere(view: ArtifactView) -> str:
+    """Where the rows are that the page does not show."""
+    if not view.left:
+        return ""
+    where = "the CSV file holds all" if view.sheet else f"type: evenhand artifact {view.name} RUN -o FILE.csv"
+    return f"{count(view.left)} more rows: {where}."
+
+
+def _without_pictures(
+    table: polars.DataFrame, figures: Sequence[Figure]
+) -> tuple[polars.DataFrame, list[Figure]]:
+    """Pictures may show people: they are on the page only where they were asked for."""
+    import polars
+
+    held = [
+        column.name
+        for column in table.get_columns()
+        if column.dtype == polars.String and column.str.starts_with(_PICTURE).any()
+    ]
+    kept = [figure for figure in figures if figure.kind != "pictures" and figure.value not in held]
+    return table.drop(held), kept or [Figure("table")]

@@ -1,0 +1,227 @@
+"""A chapter as the template and the scripts need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.text.formatting import visible
+from evenhand.report import facets, glossary
+from evenhand.report.chapters import Chapter
+from evenhand.report.comparison import view as comparison
+from evenhand.report.page import downloads
+from evenhand.report.views import charts, evidence_rows, frames, rows
+from evenhand.report.views import text_alternatives as alternatives
+from evenhand.report.wording import associations as association_words
+from evenhand.report.wording import open_answers as answer_words
+from evenhand.report.wording import people as people_words
+from evenhand.report.wording import sentences as words
+
+if TYPE_CHECKING:
+    import polars
+
+    from evenhand.core.findings import Finding, Part
+    from evenhand.report.content import RunContent
+
+
+@dataclass(frozen=True)
+class View:
+    """What the template needs of one chapter: words, rows, counts, and the names of what scripts draw."""
+
+    chapter: Chapter
+    verdict: str
+    found: Sequence[str]
+    interval_title: str
+    shared: str
+    lines: Sequence[rows.Row]
+    bands: Sequence[Mapping[str, Any]]
+    classes: int
+    usable: int
+    outside_interval: int
+    labelled: int
+    drawn: int
+    groups: int
+    alts: Mapping[str, str]
+    pieces: Sequence[tuple[str, str, str, int]]
+    mistakes: int
+    mistakes_shown: int
+
+
+def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunContent) -> View:
+    """What the template needs of a chapter; its frames, tables and charts go into ``data``."""
+    mistakes = content.tables.get("mistakes")
+    _add_evidence(chapter, data, content)
+    title = rows.interval_title(chapter.findings)
+    usable = chapter.ranked
+    groups = _add_groups(chapter, data)
+    if chapter.classes:
+        _add_classes(chapter, data)
+    n_mistakes = _add_mistakes(chapter, data, mistakes)
+    shown = facets.varying(chapter.findings) if chapter.faceted else None
+    pieces = _add_pieces(chapter, data)
+    bands = rows.bands(chapter)
+    downloads.add_findings(data, f"{chapter.id}-findings", chapter.findings)
+    downloads.add_bands(data, f"{chapter.id}-bands", bands)
+    return View(
+        chapter=chapter,
+        verdict=comparison.verdict(chapter, alpha)
+        or people_words.verdict(chapter, alpha)
+        or association_words.verdict(chapter, alpha)
+        or words.verdict(chapter, alpha),
+        found=comparison.found(chapter, alpha)
+        or people_words.found(chapter, alpha)
+        or association_words.found(chapter, alpha)
+        or words.found(chapter, alpha),
+        interval_title=title,
+        shared=_shared(chapter) if chapter.faceted else "",
+        lines=[
+            rows.row(
+                one,
+                alpha,
+                with_level=title == "Interval",
+                shown=shown,
+                parts_at=_parts_at(chapter, one, pieces),
+            )
+            for one in chapter.findings
+        ],
+        bands=bands,
+        classes=len(chapter.classes),
+        usable=len(usable),
+        outside_interval=sum(_outside_interval(part) for part in usable),
+        labelled=charts.LABELLED,
+        drawn=min(len(usable), charts.DRAWN),
+        groups=groups,
+        alts={
+            "classes": alternatives.classes(chapter, alpha),
+            "histogram": alternatives.histogram(chapter),
+            "scatter": alternatives.scatter(chapter, alpha),
+            "groups": alternatives.groups(chapter, alpha),
+        },
+        pieces=pieces,
+        mistakes=n_mistakes,
+        mistakes_shown=min(n_mistakes, frames.MISTAKE_CLASSES),
+    )
+
+
+def _shared(chapter: Chapter) -> str:
+    """What all lines have in common, and what their null bands are."""
+    null = people_words.null_told(chapter) or association_words.null_told(chapter)
+    return f"{facets.shared(chapter.findings)} {null}".strip()
+
+
+def _parts_at(chapter: Chapter, finding: Finding, pieces: Sequence[tuple[str, str, str, int]]) -> str:
+    """Where on the page the parts of a finding are."""
+    if finding is chapter.effect and chapter.classes:
+        return f"{chapter.id}-classes-table"
+    if finding is chapter.first("accuracy") and chapter.groups:
+        return f"{chapter.id}-groups-table"
+    named_as = finding.name if chapter.faceted else finding.metric
+    return next((name for name, _, metric, _ in pieces if metric == named_as), "")
+
+
+def _add_evidence(chapter: Chapter, data: frames.PageData, content: RunContent) -> None:
+    """Keep what the chapter's parts rest on, and which attributes its groups have."""
+    data.chapters[chapter.id] = [visible(column) for column in chapter.by]
+    spent = sum(one["rows"] for kept in data.evidence.values() for one in kept)
+    about = replace(content, evidence=answer_words.rested_on(chapter, content.evidence))
+    kept = evidence_rows.add_evidence(data, chapter, about, evidence_rows.MOST_ROWS - spent)
+    if kept:
+        data.evidence[chapter.id] = kept
+
+
+def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
+    """Keep the classes' effect sizes and the charts over them."""
+    frame = f"{chapter.id}-classes"
+    frames.add_parts(data, frame, chapter.classes, value="effect size", sort="value")
+    drawn = [(part.value, part.interval, part.null) for part in chapter.classes if part.value is not None]
+    marks: list[float | None] = [value for value, _, _ in drawn]
+    marks += [interval.high for _, interval, _ in drawn if interval]
+    marks += [null.high for _, _, null in drawn if null]
+    end = charts.axis_end(marks)
+    limits = {"overview": charts.DRAWN, "scatter": charts.DRAWN}
+    for name, spec in (
+        ("classes", charts.classes(end)),
+        ("overview", charts.overview(end)),
+        ("histogram", charts.histogram(end)),
+        ("scatter", charts.scatter(end)),
+    ):
+        options = _lines(len(drawn), charts.LABELLED) if name == "classes" else {"limit": limits.get(name)}
+        _add_chart(data, f"{chapter.id}-{name}", f"{name}-{end:g}", spec, frame, **options)
+
+
+def _lines(n: int, limit: int) -> dict[str, int]:
+    """How many named lines a chart shows, and the height that they need."""
+    return {"limit": limit, "height": charts.LINE_HEIGHT * max(1, min(n, limit))}
+
+
+def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
+    """Keep accuracy by group; tell how many groups there are."""
+    groups, accuracy = chapter.groups, chapter.first("accuracy")
+    if not groups or accuracy is None:
+        return 0
+    frame = f"{chapter.id}-groups"
+    frames.add_parts(data, frame, groups, value="accuracy", sort="value")
+    _add_chart(
+        data,
+        f"{chapter.id}-groups",
+        "groups",
+        charts.groups(),
+        frame,
+        overall=accuracy.value,
+        **_lines(len(groups), len(groups)),
+    )
+    return len(groups)
+
+
+def _add_chart(
+    data: frames.PageData, name: str, spec_name: str, spec: charts.Spec, frame: str, **options: Any
+) -> None:
+    data.specs[spec_name] = spec
+    data.charts[name] = {"spec": spec_name, "frame": frame, **options}
+
+
+def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFrame | None) -> int:
+    """Keep the chapter's mistakes; tell how many classes the run's table has.
+
+    The table is about the labels that were counted: a chapter on other answers, such as raw words, has none.
+    """
+    if table is None or not chapter.by or chapter.faceted:
+        return 0
+    mine = table.filter(table["by"] == "+".join(chapter.by))
+    return frames.add_mistakes(data, f"{chapter.id}-mistakes", mine) if mine.height else 0
+
+
+def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:
+    """Keep the parts that no other section shows: (table, title, metric, how many)."""
+    shown = {id(part) for part in [*chapter.classes, *chapter.groups]}
+    found: dict[tuple[str, str], list[Part]] = {}
+    varying = facets.varying(chapter.findings) if chapter.faceted else ()
+    for finding in chapter.findings:
+        rest = [part for part in finding.parts if id(part) not in shown]
+        if rest and varying:  # one table for a metric, whose lines say which finding they belong to
+            told = facets.row_params(finding, varying)
+            named = [_under(part, told) for part in rest]
+            found.setdefault((glossary.title(finding.name), finding.name), []).extend(named)
+        elif rest:
+            named_as = finding.name if chapter.faceted else finding.metric
+            found.setdefault((glossary.title(finding.name), named_as), []).extend(rest)
+    pieces = []
+    for place, ((title, metric), parts) in enumerate(found.items()):
+        name = f"{chapter.id}-parts-{place}"
+        frames.add_parts(data, name, parts)
+        data.tables[name]["about"] = metric
+        pieces.append((name, title, metric, len(parts)))
+    return pieces
+
+
+def _under(part: Part, told: str) -> Part:
+    """A part whose key begins with what tells its finding from its like."""
+    key = [part.key] if isinstance(part.key, str) else part.key
+    return part.model_copy(update={"key": [told, *key]}) if told else part
+
+
+def _outside_interval(part: Part) -> bool:
+    if part.interval is None or part.value is None:
+        return False
+    return not part.interval.low <= part.value <= part.interval.high

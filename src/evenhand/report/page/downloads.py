@@ -1,0 +1,117 @@
+"""What the tables that the template writes hold, number for number, for their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.findings import Finding
+from evenhand.report import chapters, facets, glossary
+from evenhand.report.views.frames import PageData, add_sheet
+from evenhand.report.views.rows import Definition
+from evenhand.report.wording import sentences as words
+
+if TYPE_CHECKING:
+    import polars
+
+
+def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None:
+    """Keep headline findings: value, interval, null band, p and n, each in a column of its own."""
+    add_sheet(
+        data,
+        name,
+        {
+            "finding": [glossary.title(one.name) for one in findings],
+            "name": [one.name for one in findings],
+            "parameters": [facets.row_params(one, None) for one in findings],
+            "value": [one.value for one in findings],
+            "corrected": [one.corrected for one in findings],
+            "low": [one.interval.low if one.interval else None for one in findings],
+            "high": [one.interval.high if one.interval else None for one in findings],
+            "level": [one.interval.level if one.interval else None for one in findings],
+            "null low": [one.null.low if one.null else None for one in findings],
+            "null high": [one.null.high if one.null else None for one in findings],
+            "p": [one.p_value for one in findings],
+            "adjusted p": [one.p_adjusted for one in findings],
+            "chance at": [one.chance_at for one in findings],
+            "role": [one.role for one in findings],
+            "band": [one.band for one in findings],
+            "n": [one.n for one in findings],
+            "against chance": [words.place(one, data.alpha) or None for one in findings],
+            "direction": [one.direction for one in findings],
+            "why not": [glossary.reason(one.reason) if one.value is None else None for one in findings],
+        },
+    )
+
+
+def add_bands(data: PageData, name: str, bands: Sequence[Mapping[str, Any]]) -> None:
+    """Keep how many classes lie in each band."""
+    columns = {"band": "name", "effect size": "range", "classes": "count"}
+    add_sheet(data, name, {title: [one[key] for one in bands] for title, key in columns.items()})
+
+
+def add_closing(
+    data: PageData,
+    contrasts: Sequence[chapters.Contrasted],
+    left_out: Sequence[chapters.LeftOut],
+    definitions: Iterable[Definition],
+) -> None:
+    """Keep the tables at the report's end: other computations, what was left out, definitions."""
+    add_sheet(
+        data,
+        "contrasts",
+        {
+            "finding": [glossary.title(one.finding.name) for one in contrasts],
+            "grouping": [one.chapter for one in contrasts],
+            "value": [one.finding.value for one in contrasts],
+            "computed as": [one.label for one in contrasts],
+            "other value": [one.value for one in contrasts],
+            "because": [one.reason for one in contrasts],
+        },
+    )
+    add_sheet(
+        data,
+        "dropped",
+        {
+            "reason": [one.reason for one in left_out],
+            "count": [one.count for one in left_out],
+            "grouping": [one.chapter for one in left_out],
+            "left out of": [", ".join(one.metrics) for one in left_out],
+        },
+    )
+    told = list(definitions)
+    add_sheet(
+        data,
+        "definitions",
+        {
+            "finding": [one.title for one in told],
+            "name": [one.name for one in told],
+            "what it measures": [one.meaning for one in told],
+            "direction": [one.direction for one in told],
+            "fair at": [one.fair_value for one in told],
+            "defined in": [one.source for one in told],
+        },
+    )
+
+
+def add_comparison(data: PageData, tables: Mapping[str, polars.DataFrame]) -> None:
+    """Keep the tables of a comparison: rankings by grouping and measure, values side by side, pairing."""
+    for name in ("values", "pairing"):
+        if name in tables:
+            add_sheet(data, f"comparison-{name}", tables[name].to_dict(as_series=False))
+    ranking = tables["ranking"].to_dicts() if "ranking" in tables else []
+    first = {
+        (row["by"], row["metric"], row["model"]): row["share"]
+        for row in (tables["rank_shares"].to_dicts() if "rank_shares" in tables else [])
+        if row["rank"] == 1
+    }
+    for place, by in enumerate(dict.fromkeys(row["by"] for row in ranking)):
+        own = [row for row in ranking if row["by"] == by]
+        for order, metric in enumerate(dict.fromkeys(row["metric"] for row in own)):
+            rows = [row for row in own if row["metric"] == metric]
+            told = {key: [row[key] for row in rows] for key in ("rank", "model", "value", "low", "high")}
+            shares = [first.get((by, metric, row["model"])) for row in rows]
+            add_sheet(data, f"ranking-{place}-{order}", {**told, "first in resamples": shares})
+        levels = tables.get("mev_ranks")
+        if levels is not None:
+            add_sheet(data, f"levels-{place}", levels.filter(levels["by"] == by).to_dict(as_series=False))

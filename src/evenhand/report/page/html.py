@@ -1,0 +1,130 @@
+"""One HTML file from a run's content: it works offline, and holds no number that the run does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.text import formatting as formats
+from evenhand.report import chapters, glossary, inline
+from evenhand.report.comparison import changes
+from evenhand.report.comparison import seeds as seed_words
+from evenhand.report.comparison import view as comparison
+from evenhand.report.page import artifacts as artifact_views
+from evenhand.report.page import chapter_view as views
+from evenhand.report.page import downloads, provenance
+from evenhand.report.page import markdown as card_text
+from evenhand.report.suppression import suppress as suppression
+from evenhand.report.views import frames, rows
+from evenhand.report.wording import limits
+from evenhand.report.wording import open_answers as answer_words
+from evenhand.report.wording import people as people_words
+from evenhand.report.wording import sentences as words
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from evenhand.report.content import RunContent
+
+_MOST_VERDICTS = 8
+
+
+def render_html(content: RunContent, *, suppress: int = 0) -> str:
+    """Render a run as one self-contained HTML page.
+
+    Args:
+        content: The findings, manifest and tables of a run.
+        suppress: Cells of fewer rows are hidden, with what would give them away; 0 hides nothing.
+
+    Returns:
+        The whole page. It makes no network request: scripts, styles and data are inside it, and its
+        content security policy allows nothing else.
+
+    Raises:
+        InputError: ``suppress`` is below 0.
+    """
+    content = suppression.suppressed(content, suppress)
+    manifest = content.manifest
+    parts = chapters.in_chapters(content.findings.findings)
+    alpha = words.alpha_of(manifest)
+    data = frames.PageData(alpha=alpha)
+    scripts = [inline.chart_library(), inline.own_script()]
+    text = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            subject=words.subject(manifest),
+            asked=comparison.asked(manifest, content.tables) or words.asked(manifest, parts),
+            comparison=comparison.comparison_of(manifest, content.tables),
+            caution=limits.CAUTION,
+            effect_size=limits.EFFECT_SIZE,
+            perceived=limits.of_people(parts)
+            or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
+            coverage=people_words.coverage(content.tables.get("coverage")),
+            sureness=words.sureness(parts, alpha),
+            views=[views.view(chapter, alpha, data, content) for chapter in parts],
+            changes=changes.changed(parts, content.tables, data, alpha=alpha, fewest=content.fewest),
+            alpha=alpha,
+            seeds=seed_words.seed_views(content, data, alpha),
+            artifacts=artifact_views.artifact_views(content, data),
+            not_filled=artifact_views.not_filled(content),
+            rows_elsewhere=artifact_views.rows_elsewhere,
+            **_closing(content, parts, data),
+            limits=[*limits.suppressed(content.fewest), *limits.cannot_show(parts, alpha, manifest)],
+            levels=chapters.levels(parts),
+            attributes=list(dict.fromkeys(column for chapter in parts for column in chapter.by)),
+            findings=content.findings,
+            facts=provenance.facts(manifest, parts),
+            entries=provenance.entries(manifest),
+            manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
+            card=card_text.card_html(manifest.get("card")),
+            answers=answer_words.labelled(content.tables, content.fewest),
+            tables=[(name, table.height) for name, table in content.tables.items()],
+            data=inline.script_json(data.as_json()),
+            style=inline.style(),
+            scripts=scripts,
+            hashes=[inline.script_hash(script) for script in scripts],
+        )
+    )
+    # A lone surrogate from a JSON manifest cannot be written as UTF-8.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _closing(content: RunContent, parts: Sequence[chapters.Chapter], data: frames.PageData) -> dict[str, Any]:
+    """The tables at the end of the page; what all static tables hold goes into ``data``."""
+    contrasts, left_out = chapters.contrasts(parts), chapters.left_out(parts, content.manifest)
+    definitions = rows.definitions(parts)
+    downloads.add_closing(data, contrasts, left_out, definitions)
+    if content.manifest.get("kind") == "compare":
+        downloads.add_comparison(data, content.tables)
+    return {"contrasts": contrasts, "left_out": left_out, "definitions": definitions}
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": formats.number,
+        "count": formats.count,
+        "visible": formats.visible,
+        "shorten": formats.shorten,
+        "reason": glossary.reason,
+    }
+    environment.globals |= {
+        "title_of": glossary.title,
+        "strip_width": rows.STRIP_WIDTH,
+        "label_limit": formats.LABEL_LIMIT,
+        "most_verdicts": _MOST_VERDICTS,
+        "prose_limit": formats.PROSE_LIMIT,
+    }
+    return environment

@@ -1,0 +1,1 @@
+"""Small cells are hidden, and what would give them away."""

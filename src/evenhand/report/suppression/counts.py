@@ -1,0 +1,299 @@
+"""Which counts of a run are too small to show, and which must be hidden beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+
+from evenhand.core.findings import Finding, Key
+from evenhand.core.text.formatting import key_text
+from evenhand.report.suppression.complementary import Sums
+
+Cell = frozenset[tuple[str, str]]
+"""What a count is of: values by axis; nothing: all usable rows."""
+
+Cells = Mapping[tuple[str, str, str], float]
+"""Rows by truth, group and prediction."""
+
+_Scope = tuple[str, str, str]
+_SPLIT = {"all": ("single", "two_person"), "two_person": ("same", "different")}  # settings made of others
+_ALIKE = 1e-6
+_ALL: Cell = frozenset()
+
+
+class SmallCells:
+    """The counts that a report shows, tied by all sums that hold among them, and which of them are hidden.
+
+    Counts of the same thing are one entry where they are equal. Where a count and the parts of it differ by
+    fewer than ``fewest`` rows, the difference is an entry as well, which nobody shows: the rows that only one
+    of the two rests on, such as those without an annotation.
+
+    Args:
+        findings: Of the run.
+        fewest: Rows that a cell needs to be shown.
+        rows: How many rows the run had; None where it does not say.
+        cells: Cells by table and grouping.
+        untold: Tables and truths of which the report shows no cell; they are secrets all the same.
+    """
+
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        fewest: int,
+        rows: float | None = None,
+        cells: Mapping[tuple[str, tuple[str, ...]], Cells] | None = None,
+        untold: Collection[tuple[str, str]] = (),
+    ) -> None:
+        self._untold = set(untold)
+        self._sums = Sums(fewest)
+        self._fewest = fewest
+        self._known: dict[_Scope, dict[tuple[str, ...], dict[Cell, dict[float, int]]]] = {}
+        self._lists: dict[tuple[_Scope, tuple[str, ...], frozenset[tuple[Cell, int]]], None] = {}
+        self._tied: set[tuple[int, ...]] = set()
+        self._places: dict[tuple[int, str, int], int] = {}
+        self._inside: dict[tuple[str, tuple[str, ...], str, str, str], int] = {}
+        for place, finding in enumerate(findings):
+            self._add(place, finding)
+        scope = _scope(findings[0]) if findings else ("", "", "")
+        self._rows = None if rows is None else self._entry(scope, _ALL, rows)
+        self._add_left_out(findings)
+        self._tie_all()
+        if cells:  # what findings show is settled by itself: cells give way to it
+            self._sums.keep()
+            for (table, by), own in cells.items():
+                self._add_cells(scope, table, by, own)
+            self._tie_all()
+
+    @property
+    def rows_hidden(self) -> bool:
+        """Whether the number of rows of the run is hidden."""
+        return self._rows is not None and self._rows in self._sums.hidden
+
+    @property
+    def any_hidden(self) -> bool:
+        """Whether a count of a finding is hidden."""
+        return self.rows_hidden or any(entry in self._sums.hidden for entry in self._places.values())
+
+    @property
+    def unprotected(self) -> set[tuple[str, str]]:
+        """Tables and truths with a cell that could not be protected; they must not be shown."""
+        return {(key[0], key[2]) for key, entry in self._inside.items() if entry in self._sums.open}
+
+    @property
+    def exposed(self) -> bool:
+        """Whether something else follows from the cells, so that none of them may be shown."""
+        return bool(self._sums.open - set(self._inside.values()))
+
+    def hidden(self, finding: int, what: str, place: int = 0) -> bool:
+        """Whether a count of a finding is hidden.
+
+        Args:
+            finding: Its place in the list.
+            what: ``n``, ``group``, ``part`` or ``dropped``.
+            place: Of the group, part or reason.
+        """
+        entry = self._places.get((finding, what, place))
+        return entry is not None and entry in self._sums.hidden
+
+    def cell_hidden(
+        self, table: str, by: Sequence[str], truth: str, group: str, prediction: str = ""
+    ) -> bool:
+        """Whether a cell is hidden; with an empty prediction, all rows of a truth and group."""
+        entry = self._inside.get((table, tuple(by), truth, group, prediction))
+        return entry is None or entry in self._sums.hidden
+
+    def _entry(self, scope: _Scope, cell: Cell, n: float, *, shown: bool = True, kept: bool = False) -> int:
+        axes = tuple(sorted(axis for axis, _ in cell))
+        same = self._known.setdefault(scope, {}).setdefault(axes, {}).setdefault(cell, {})
+        key = round(float(n), 6)
+        if key not in same:
+            same[key] = self._sums.add(n, shown=shown, kept=kept)
+        if shown:
+            self._sums.seen(same[key])
+        return same[key]
+
+    def _list(self, scope: _Scope, own: Mapping[Cell, int]) -> None:
+        """Counts of one kind, such as all groups, that may add up to others."""
+        if own:
+            axes = tuple(sorted(axis for axis, _ in next(iter(own))))
+            self._lists[scope, axes, frozenset(own.items())] = None
+
+    def _add(self, place: int, finding: Finding) -> None:
+        """The counts that a finding shows."""
+        scope = _scope(finding)
+        self._places[place, "n", 0] = self._entry(scope, _ALL, finding.n)
+        found: dict[tuple[str, tuple[str, ...]], dict[Cell, int]] = {}
+        for what, number, cell, n in _counted(finding):
+            entry = self._entry(scope, cell, n)
+            self._places[place, what, number] = entry
+            axes = tuple(sorted(axis for axis, _ in cell))
+            found.setdefault((what, axes), {})[cell] = entry
+        for own in found.values():
+            self._list(scope, own)
+        right = ("right", _answer(finding.params.get("answers") == "raw"))
+        for cell, entry, n in self._right(place, finding):
+            self._sums.goes_with(self._entry(scope, cell | {right}, n, kept=True), entry)
+
+    def _right(self, place: int, finding: Finding) -> Iterator[tuple[Cell, int, float]]:
+        """The right rows that accuracies tell: of all rows, of groups, of classes."""
+        if finding.name == "accuracy" and finding.value is not None:
+            yield _ALL, self._places[place, "n", 0], finding.value * finding.n
+        for number, part in enumerate(finding.parts):
+            accuracy = part.value if finding.name == "accuracy" else part.details.get("accuracy")
+            if isinstance(accuracy, int | float):
+                entry = self._places[place, "part", number]
+                yield _cell(finding, part.kind, part.key), entry, accuracy * part.n
+
+    def _add_left_out(self, findings: Sequence[Finding]) -> None:
+        """Rows that were left out of a finding: with those that were used, they are all rows."""
+        for place, finding in enumerate(findings):
+            scope = _scope(finding)
+            counts = {
+                number: one.count
+                for number, one in enumerate(finding.dropped)
+                if not one.reason.startswith("class:")
+            }
+            own = []
+            for number, n in counts.items():
+                cell = frozenset({("left out", finding.dropped[number].reason)})
+                entry = self._entry(scope, cell, n)
+                self._places[place, "dropped", number] = entry
+                own.append(entry)
+            used = self._places[place, "n", 0]
+            whole = finding.n + sum(counts.values())
+            total = self._known[scope][()][_ALL].get(round(whole, 6))
+            if own and total is not None:
+                self._sums.relate(total, [used, *own])
+
+    def _add_cells(self, scope: _Scope, table: str, by: tuple[str, ...], cells: Cells) -> None:
+        """Cells of truth, group and prediction with their sums over each of the three."""
+        answer = _answer(table.endswith("_raw"))
+        rows: dict[tuple[str, str], float] = {}
+        columns: dict[tuple[str, str], float] = {}
+        inner, right = {}, {}
+        for (truth, group, prediction), n in cells.items():
+            rows[truth, group] = rows.get((truth, group), 0.0) + n
+            columns[truth, prediction] = columns.get((truth, prediction), 0.0) + n
+            cell = _inside(by, truth, group) | {(answer, prediction)}
+            entry = inner[cell] = self._entry(scope, cell, n, shown=(table, truth) not in self._untold)
+            self._inside[table, by, truth, group, prediction] = entry
+            if truth == prediction:
+                right[_inside(by, truth, group) | {("right", answer)}] = entry
+        outer = {}
+        for (truth, group), n in rows.items():
+            cell = _inside(by, truth, group)
+            entry = self._entry(scope, cell, n, shown=(table, truth) not in self._untold)
+            self._inside[table, by, truth, group, ""] = outer[cell] = entry
+        between = {
+            frozenset({("class", truth), (answer, prediction)}): self._entry(
+                scope, frozenset({("class", truth), (answer, prediction)}), n, shown=False, kept=True
+            )
+            for (truth, prediction), n in columns.items()
+        }
+        for own in (inner, right, outer, between):
+            self._list(scope, own)
+
+    def _tie_all(self) -> None:
+        """Find all sums, and hide what they ask for."""
+        self._tie_lists()
+        self._tie_alike()
+        self._tie_settings()
+        self._sums.settle()
+
+    def _tie_lists(self) -> None:
+        """Every list with everything coarser that it may add up to."""
+        for scope, axes, own in self._lists:
+            for size in range(len(axes)):
+                for coarser in combinations(axes, size):
+                    totals = self._known[scope].get(coarser)
+                    if totals and ("right" in coarser) == ("right" in axes):
+                        self._tie(totals, coarser, own)
+
+    def _tie(
+        self,
+        totals: Mapping[Cell, Mapping[float, int]],
+        coarser: Sequence[str],
+        own: frozenset[tuple[Cell, int]],
+    ) -> None:
+        under: dict[Cell, list[int]] = {}
+        for cell, entry in sorted(own, key=lambda one: one[1]):  # a set has another order in each process
+            above = frozenset(one for one in cell if one[0] in coarser)
+            if above in totals:
+                under.setdefault(above, []).append(entry)
+        for above, parts in under.items():
+            for total in totals[above].values():
+                self._add_up(total, sorted(parts), kept="right" in coarser)
+
+    def _add_up(self, total: int, parts: Sequence[int], *, kept: bool = False) -> None:
+        """Tie parts to a total; a small rest is an entry that nobody shows, a large one leaves them free."""
+        if (total, *parts) in self._tied:
+            return
+        self._tied.add((total, *parts))
+        rest = self._sums.counts[total] - sum(self._sums.counts[part] for part in parts)
+        if abs(rest) <= _ALIKE:
+            self._sums.relate(total, parts)
+        elif 0 < rest < self._fewest:
+            self._sums.relate(total, [*parts, self._sums.add(rest, shown=False, kept=kept)])
+
+    def _tie_alike(self) -> None:
+        """Counts of one thing that differ by few rows, such as with and without those not annotated."""
+        for kinds in self._known.values():
+            for axes, cells in kinds.items():
+                for same in cells.values():
+                    ordered = [same[n] for n in sorted(same, reverse=True)]
+                    for more, fewer in pairwise(ordered):
+                        self._add_up(more, [fewer], kept="right" in axes)
+
+    def _tie_settings(self) -> None:
+        """Images of all settings are those of one person and those of two."""
+        for (benchmark, model, setting), kinds in self._known.items():
+            parts = [self._known.get((benchmark, model, one), {}) for one in _SPLIT.get(setting, ())]
+            for axes, cells in kinds.items():
+                for cell, same in cells.items():
+                    own = [list(one.get(axes, {}).get(cell, {}).values()) for one in parts]
+                    if own and all(len(one) == 1 for one in own):
+                        for total in same.values():
+                            self._add_up(total, [one[0] for one in own], kept="right" in axes)
+
+
+def _scope(finding: Finding) -> _Scope:
+    """What findings must share so that their counts may be of the same rows."""
+    setting = finding.params.get("setting") or finding.params.get("context") or ""
+    return finding.benchmark or "", finding.model or "", str(setting)
+
+
+def _answer(raw: bool) -> str:
+    """The axis of predictions: labels, or words as they were said."""
+    return "words" if raw else "prediction"
+
+
+def _counted(finding: Finding) -> Iterator[tuple[str, int, Cell, float]]:
+    """Groups and parts with what they are of."""
+    kinds = {(key_text(part.key), part.n): part.kind for part in finding.parts}
+    for number, group in enumerate(finding.groups):
+        kind = "group" if finding.by else kinds.get((key_text(group.key), group.n), "group")
+        yield "group", number, _cell(finding, kind, group.key), group.n
+    for number, part in enumerate(finding.parts):
+        yield "part", number, _cell(finding, part.kind, part.key), part.n
+
+
+def _cell(finding: Finding, kind: str, key: Key) -> Cell:
+    """What a part is of: the kind's names are axes, and a group has those of the grouping."""
+    names: list[str] = []
+    for name in kind.split("*"):
+        if name == "class" and finding.name == "skewsize_sufficiency":
+            names.append(_answer(finding.params.get("answers") == "raw"))  # what was predicted
+        else:
+            names += finding.by if name == "group" and finding.by else [name]
+    values = [key] if isinstance(key, str) else list(key)
+    if len(names) != len(values):
+        return frozenset({(kind, key_text(key))})
+    return frozenset(zip(names, values, strict=True))
+
+
+def _inside(by: Sequence[str], truth: str, group: str) -> Cell:
+    """The rows of a truth and a group; a group of several attributes is one value of each."""
+    values = [group] if len(by) == 1 else group.split(key_text(["", ""]))
+    if len(values) != len(by):
+        return frozenset({("class", truth), ("*".join(by), group)})
+    return frozenset({("class", truth), *zip(by, values, strict=True)})

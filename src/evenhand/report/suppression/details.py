@@ -1,0 +1,170 @@
+"""Details, single samples and comparisons: what may stay beside a value that rests on enough rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from evenhand.core.findings import Finding, Part
+
+Details = Mapping[str, float | str | None]
+
+COUNTS = ("n", "rows", "images", "samples", "count")
+"""Columns and details that count rows."""
+
+PEOPLE = ("households", "persons", "people", "subjects")
+"""Details that count people, of whom each may have several rows."""
+
+NO_TEST: Mapping[str, None] = dict.fromkeys(
+    ("corrected", "chance_at", "interval", "null", "p_value", "p_adjusted", "mde", "band")
+)
+"""What a test and an interval tell of a value."""
+
+OF_INTERVAL = ("low_95", "high_95")
+"""Details that tell the same: the 95 % interval of a finding that is shown at another level."""
+
+_HIDDEN = "hidden"
+_SINGLE = "item"  # the kind of parts that are one sample each
+_RANKED = ("skew_at_k", "max_skew_at_k", "min_skew_at_k", "bias_at_k", "ndkl")
+_OF_GENDER = "gender"
+_GAPS = ("resolution_gap", "misgendering_gap", "neutral_gap")
+_SEEDS = "_seed_spread"
+_HARMLESS = frozenset(
+    (
+        # in words, and how a number was made
+        "compared", "unit", "metric_direction", "weights", "method", "test", "sign", "paired_by",
+        "run", "set", "rank", "draws", "replicates", "queries", "templates", "seeds", "first_seeds",
+        "second_seeds", "degrees_of_freedom", "countries", "parts_left_out", "words",
+        "pleasant_words", "classes_without_parts", "highest", "lowest", "best", "worst",
+        # values of all that the finding or part is of; the whole goes where one of them is hidden
+        "accuracy", "accuracy_gap", "first", "second", "first_own_mix", "second_own_mix",
+        "first_rate", "second_rate", "highest_rate", "lowest_rate", "best_rate", "worst_rate",
+        "highest_precision", "lowest_precision", "chance", "above_chance", "gap_by_chance",
+        "gap_above_chance", "percent", "income", "before", "after", "mean", "mean_low", "mean_high",
+        "sampling_error", "seed_error", "sample_error", "sd", "sigma", "low", "high", "low_95", "high_95",
+        "explained_by_truth",
+        "template_low", "template_high",
+        # of an association of two sets
+        "difference", "bound", "effect_size", "cohens_d", "auc", "point_biserial", "p_right",
+        "p_left", "p_two_sided", "p_right_normal", "p_left_normal", "p_two_sided_normal", "p_items",
+        "z", "q_value",
+    )
+)  # fmt: skip
+
+
+def base(name: str) -> str:
+    """The metric that a comparison is about: ``accuracy`` of ``accuracy_difference``."""
+    return name.removesuffix("_difference").removesuffix(_SEEDS)
+
+
+def shown_details(
+    details: Details, fewest: int, *, people: bool = True, without: Collection[str] = ()
+) -> dict[str, float | str | None]:
+    """Details by an allow-list: what is not known to be harmless is left out.
+
+    Counts (``n``, ``n_...``, ``..._n``, ``..._rows``) stay where all of them are large or 0; one that is not
+    hides all. ``coverage`` stays where nothing is uncovered.
+
+    Args:
+        details: Of a finding or part that is shown.
+        fewest: Rows that a count needs.
+        people: Whether numbers of people may be shown.
+        without: Names that go as well.
+    """
+    counts = {key for key, one in details.items() if _counts_rows(key) and isinstance(one, int | float)}
+    small = any(_is_small(details[key], fewest) for key in counts)
+    kept: dict[str, float | str | None] = {}
+    for key, value in details.items():
+        if key in without:
+            continue
+        if key in counts:
+            kept[key] = _HIDDEN if small else value
+        elif key in _HARMLESS or (key == "coverage" and value == 1) or (people and key in PEOPLE):
+            kept[key] = value
+    return kept
+
+
+def plain_details(details: Details, *, rates: bool) -> dict[str, float | str | None]:
+    """Details of a finding of which something is hidden: how models were compared, in words.
+
+    Args:
+        details: Of the finding.
+        rates: Whether the two values that are compared stay, because their difference does.
+    """
+    kept = ("compared", "unit", "metric_direction", *(("first", "second") if rates else ()))
+    return {key: details[key] for key in kept if key in details}
+
+
+def single_sample(part: Part) -> bool:
+    """Whether a part is one sample, whatever its ``n`` counts."""
+    return part.kind == _SINGLE
+
+
+def few_people(holder: Finding | Part, fewest: int) -> bool:
+    """Whether a value rests on fewer people than are shown, however many rows they have."""
+    return any(_is_small(holder.details.get(key), fewest) for key in PEOPLE)
+
+
+def of_few_images(finding: Finding) -> bool:
+    """Whether parts tell who is among the first images of a query, and how many there are to choose from."""
+    return base(finding.name) in _RANKED
+
+
+def sub_cells(finding: Finding, part: Part) -> list[int] | None:
+    """Places of the parts that a part's gap is made of, the rates of both genders; None of other parts.
+
+    The list is empty where the finding does not say on how many rows each of the two rests.
+    """
+    if base(finding.name) not in _GAPS or _OF_GENDER in part.kind.split("*"):
+        return None
+    own = [part.key] if isinstance(part.key, str) else list(part.key)
+    kind = f"{part.kind}*{_OF_GENDER}"
+    return [place for place, one in enumerate(finding.parts) if one.kind == kind and [*one.key[:-1]] == own]
+
+
+def compared(finding: Finding) -> bool:
+    """Whether a finding holds models or seeds against each other."""
+    return finding.reference is not None or finding.name.endswith(_SEEDS)
+
+
+def apart(finding: Finding) -> bool:
+    """Whether the two models' samples differ: nothing says how many rows the second has in a part."""
+    return compared(finding) and finding.details.get("compared") == "not paired"
+
+
+def without_flips(part: Part, fewest: int) -> dict[str, Any]:
+    """What is left of a part of a comparison: the two rates and their difference.
+
+    How many samples flip is a cell; p, interval and null band of a paired test would give it back.
+    """
+    flips = ("n_gained", "n_lost", "q_value", "draws", *OF_INTERVAL)
+    return {**NO_TEST, "details": shown_details(part.details, fewest, without=flips)}
+
+
+def tells_flips(finding: Finding, fewest: int) -> bool:
+    """Whether the test of all rows of a paired comparison rests on few flips, or on nobody knows how many."""
+    if not compared(finding) or finding.details.get("compared") != "same samples":
+        return False
+    if "first_seeds" in finding.details:  # seeds are tested, not flips
+        return False
+    if "unit" not in finding.details and base(finding.name) != "accuracy":
+        return False
+    groups = [part for part in finding.parts if part.kind == "group"]
+    flips = [[part.details.get(key) for part in groups] for key in ("n_gained", "n_lost")]
+    return (
+        any(_unknown_or_small(own, fewest) for own in flips)
+        or sum(part.n for part in groups) < finding.n - 0.5
+    )
+
+
+def _unknown_or_small(counts: Sequence[float | str | None], fewest: int) -> bool:
+    known = [one for one in counts if isinstance(one, int | float)]
+    return not known or len(known) < len(counts) or _is_small(sum(known), fewest)
+
+
+def _is_small(value: object, fewest: int) -> bool:
+    return isinstance(value, int | float) and 0 < value < fewest
+
+
+def _counts_rows(key: str) -> bool:
+    return key in COUNTS or key == "units" or key.startswith("n_") or key.endswith(("_n", "_rows"))

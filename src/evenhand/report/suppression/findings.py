@@ -1,0 +1,331 @@
+"""Findings without what is hidden, and which cells beside them may be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.findings import Dropped, Finding, GroupSize, Part
+from evenhand.core.text.formatting import key_text
+from evenhand.report.suppression.counts import Cells, SmallCells
+from evenhand.report.suppression.details import (
+    COUNTS,
+    NO_TEST,
+    OF_INTERVAL,
+    apart,
+    base,
+    compared,
+    few_people,
+    of_few_images,
+    plain_details,
+    shown_details,
+    single_sample,
+    sub_cells,
+    tells_flips,
+    without_flips,
+)
+from evenhand.report.suppression.values import (
+    EFFECTS,
+    OF_EFFECTS,
+    SHARES,
+    SUFFICIENCY,
+    WHOLE_TABLE,
+    WORST,
+    HiddenValues,
+    Shown,
+    aggregate_hidden,
+    grouped_cells,
+)
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["COUNTS", "REASON", "HiddenFindings"]
+
+REASON = "suppressed"
+
+_MOST_CELLS = 20_000  # cells that are protected one by one; of more, none are shown
+_CLASS_PARTS = (*EFFECTS, SUFFICIENCY, *SHARES)
+_WITHOUT: Mapping[str, None] = {"value": None, **NO_TEST}
+
+_Grouping = tuple[str, tuple[str, ...]]
+
+
+class HiddenFindings:
+    """What is hidden of a run's findings, and of the cells of counts that they rest on.
+
+    Args:
+        findings: Of the run.
+        fewest: Rows that a cell needs to be shown.
+        rows: How many rows the run had; None where it does not say.
+        tables: Counts by name, with ``truth``, attributes, ``prediction`` and ``n``; others are passed over.
+
+    Attributes:
+        small: What counts are hidden.
+        cells: Cells by table and grouping that may be shown, as far as ``small`` does not hide them.
+        changed: Whether anything of a finding is hidden.
+    """
+
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        fewest: int,
+        rows: float | None,
+        tables: Mapping[str, polars.DataFrame],
+    ) -> None:
+        self._own = list(findings)
+        self._fewest = fewest
+        groupings = list(dict.fromkeys(tuple(one.by) for one in findings if one.by))
+        self._all: dict[_Grouping, Cells] = {
+            (name, by): grouped_cells(table, by)
+            for name, table in tables.items()
+            for by in groupings
+            if {"truth", "prediction", "n", *by} <= set(table.columns)
+        }
+        self.cells = self._offered(groupings)
+        self.small = self._settled(findings, rows)
+        self._values = {by: self._values_of(by) for by in {(_raw(one), tuple(one.by)) for one in findings}}
+        self._few_people = {
+            (place, part.kind)
+            for place, one in enumerate(self._own)
+            for part in one.parts
+            if few_people(part, fewest)
+        }
+        self._people = not self._few_people and not any(few_people(one, fewest) for one in findings)
+        self._lost = [
+            [self._part_lost(place, one, number) for number in range(len(one.parts))]
+            for place, one in enumerate(self._own)
+        ]
+        self._classes = self._of_classes()
+        self.findings = [self._finding(place, one) for place, one in enumerate(self._own)]
+        self.changed = self.small.any_hidden or self.findings != self._own
+
+    @property
+    def rows_tell(self) -> bool:
+        """Whether the number of all rows would tell how many were left out."""
+        left_out = (
+            self.small.hidden(place, "dropped", number)
+            for place, one in enumerate(self._own)
+            for number in range(len(one.dropped))
+        )
+        return self.small.rows_hidden or any(left_out)
+
+    @property
+    def touched(self) -> set[tuple[str, ...]]:
+        """Groupings of which the value, the rows or a group of a finding is hidden."""
+        pairs = zip(self.findings, self._own, strict=True)
+        return {
+            tuple(old.by)
+            for new, old in pairs
+            if (new.value, new.n, new.groups) != (old.value, old.n, old.groups)
+        }
+
+    def counted(self, by: tuple[str, ...]) -> str | None:
+        """The table that counts a grouping's labels; None where the run has none."""
+        return next((name for name, own in self._all if own == by and not name.endswith("_raw")), None)
+
+    def class_hidden(self, by: tuple[str, ...], truth: str) -> bool:
+        """Whether the rows of a class are hidden, or no finding counts them."""
+        return self._classes.get((by, truth), (True, True))[0]
+
+    def effect_hidden(self, by: tuple[str, ...], truth: str) -> bool:
+        """Whether the effect size of a class is hidden, or no finding has it."""
+        return self._classes.get((by, truth), (True, True))[1]
+
+    def _of_classes(self) -> dict[tuple[tuple[str, ...], str], tuple[bool, bool]]:
+        """By grouping and class, whether its rows and its effect size are hidden."""
+        return {
+            (tuple(one.by), key_text(part.key)): (
+                self.small.hidden(place, "part", number),
+                self._lost[place][number],
+            )
+            for place, one in enumerate(self._own)
+            if one.name == "skewsize" and not _raw(one)
+            for number, part in enumerate(one.parts)
+        }
+
+    def _offered(self, groupings: Sequence[tuple[str, ...]]) -> dict[_Grouping, Cells]:
+        """Cells of groupings that hold no coarser one; none where they are too many."""
+        coarsest = [by for by in groupings if not any(set(other) < set(by) for other in groupings)]
+        over_all = any(not one.by and part.kind == "class" for one in self._own for part in one.parts)
+        found = {key: cells for key, cells in self._all.items() if key[1] in coarsest and not over_all}
+        return found if sum(map(len, found.values())) <= _MOST_CELLS else {}
+
+    def _settled(self, findings: Sequence[Finding], rows: float | None) -> SmallCells:
+        """What is hidden, after leaving out the cells of classes that cannot be protected; all if need be."""
+        untold: set[tuple[str, str]] = set()
+        while self.cells:
+            small = SmallCells(findings, self._fewest, rows, self.cells, untold)
+            if small.exposed or small.unprotected & untold:
+                break
+            if not small.unprotected:
+                self.cells = {
+                    key: {cell: n for cell, n in cells.items() if (key[0], cell[0]) not in untold}
+                    for key, cells in self.cells.items()
+                }
+                return small
+            untold |= small.unprotected
+        self.cells = {}
+        return SmallCells(findings, self._fewest, rows)
+
+    def _values_of(self, grouping: tuple[bool, tuple[str, ...]]) -> HiddenValues:
+        raw, by = grouping
+        for (name, own), cells in self._all.items():
+            if own == by and name.endswith("_raw") == raw:
+                return HiddenValues(cells, self._shown_in(name, by), self._fewest)
+        return HiddenValues(None, None, self._fewest)
+
+    def _shown_in(self, name: str, by: tuple[str, ...]) -> Shown | None:
+        if (name, by) not in self.cells:
+            return None
+        return lambda truth, group, answer: not self.small.cell_hidden(name, by, truth, group, answer)
+
+    def _part_lost(self, place: int, finding: Finding, number: int) -> bool:
+        """Whether the value of a part is hidden."""
+        part = finding.parts[number]
+        if self.small.hidden(place, "part", number) or self.small.hidden(place, "n"):
+            return True
+        # The few people of one part are all of them minus those of the other parts.
+        if (place, part.kind) in self._few_people or of_few_images(finding) or self._gap_hidden(place, part):
+            return True
+        values = self._values[_raw(finding), tuple(finding.by)]
+        if compared(finding) and (apart(finding) or part.kind == "class" or _of_cells(finding)):
+            return values.mixes or apart(finding)
+        if finding.name in _CLASS_PARTS and part.kind == "class":
+            return self._group_hidden(place) or values.part(finding, key_text(part.key))
+        return part.kind == "class*group" and values.whole(finding)
+
+    def _gap_hidden(self, place: int, part: Part) -> bool:
+        """Whether a part is a gap of two rates of which one is hidden, or of how many rows nobody says."""
+        own = sub_cells(self._own[place], part)
+        return own is not None and (not own or any(self.small.hidden(place, "part", one) for one in own))
+
+    def _group_hidden(self, place: int) -> bool:
+        return any(
+            self.small.hidden(place, "group", number) for number in range(len(self._own[place].groups))
+        )
+
+    def _value_lost(self, place: int, finding: Finding) -> bool:
+        """Whether a finding's own value is hidden."""
+        if self.small.hidden(place, "n") or few_people(finding, self._fewest):
+            return True
+        if compared(finding) and base(finding.name) == "accuracy":
+            return False
+        of_rows = not _of_cells(finding) and not of_few_images(finding) and not apart(finding)
+        if of_rows and _pooled(finding):
+            return False
+        values = self._values[_raw(finding), tuple(finding.by)]
+        unknown = compared(finding) and (
+            (bool(finding.by) and apart(finding)) or (_of_cells(finding) and values.mixes)
+        )
+        return unknown or self._group_hidden(place) or values.whole(finding) or self._parts_tell(place)
+
+    def _parts_tell(self, place: int) -> bool:
+        """Whether a finding's value would tell of its hidden parts."""
+        finding, lost = self._own[place], self._lost[place]
+        if finding.name in OF_EFFECTS:
+            return self._aggregate_lost(finding)
+        if finding.name in _CLASS_PARTS and any(lost):
+            return aggregate_hidden(finding, [part.value for part in finding.parts], lost)
+        # A gap of all rows is none of the gaps of its parts, nor their mean.
+        return any(
+            gone and not self._gap_hidden(place, part)
+            for part, gone in zip(finding.parts, lost, strict=True)
+            if not single_sample(part)
+        )
+
+    def _aggregate_lost(self, finding: Finding) -> bool:
+        """The same for a mean, median or maximum: its classes are those of the effect sizes beside it."""
+        for place, other in enumerate(self._own):
+            same = (other.by, other.benchmark, other.model, _raw(other)) == (
+                finding.by,
+                finding.benchmark,
+                finding.model,
+                _raw(finding),
+            )
+            if same and other.name == "skewsize":
+                values = [part.value for part in other.parts]
+                return aggregate_hidden(finding, values, self._lost[place])
+        return False
+
+    def _finding(self, place: int, finding: Finding) -> Finding:
+        small = self.small
+        groups = [
+            GroupSize(key=one.key, n=self._count(one.n, small.hidden(place, "group", number)))
+            for number, one in enumerate(finding.groups)
+        ]
+        parts = [
+            self._part(place, finding, number)
+            for number, one in enumerate(finding.parts)
+            if not single_sample(one)
+        ]
+        dropped = [
+            Dropped(reason=one.reason, count=self._count(one.count, small.hidden(place, "dropped", number)))
+            for number, one in enumerate(finding.dropped)
+        ]
+        changed: dict[str, Any] = {
+            "n": self._count(finding.n, small.hidden(place, "n")),
+            "groups": groups,
+            "parts": parts,
+            "dropped": dropped,
+            "details": shown_details(finding.details, self._fewest, people=self._people),
+        }
+        lost = self._value_lost(place, finding)
+        if lost and (finding.value is not None or small.hidden(place, "n")):
+            changed |= {**_WITHOUT, "reason": REASON}
+        elif tells_flips(finding, self._fewest):
+            changed |= NO_TEST
+            changed["details"] = {
+                key: one for key, one in changed["details"].items() if key not in OF_INTERVAL
+            }
+        elif any(self._lost[place]) and _pooled(finding):
+            changed |= {one: None for one in _WITHOUT if one not in ("value", "interval")}
+        if lost or any(self._lost[place]):
+            told = plain_details(finding.details, rates=not lost and compared(finding))
+            changed |= {"details": told, "notes": [], "contrasts": []}
+        elif (groups, dropped) != (finding.groups, finding.dropped):
+            changed["notes"] = [note for note in finding.notes if not any(map(str.isdigit, note))]
+        return finding.model_copy(update=changed)
+
+    def _part(self, place: int, finding: Finding, number: int) -> Part:
+        part = finding.parts[number]
+        if not self._lost[place][number]:
+            if compared(finding):
+                return part.model_copy(update=without_flips(part, self._fewest))
+            changed: dict[str, Any] = {
+                "details": shown_details(part.details, self._fewest, people=self._people)
+            }
+            if part.kind == "group" and self._values[_raw(finding), tuple(finding.by)].mixes:
+                changed |= dict.fromkeys(("null", "chance_at", "p_value", "p_adjusted"))
+            return part.model_copy(update=changed)
+        kept: dict[str, float | str | None] = {}
+        seen = not self.small.hidden(place, "part", number) and not self.small.hidden(place, "n")
+        if seen and not compared(finding):  # a class that is shown: only what its small cells decide goes
+            kept = {name: value for name, value in part.details.items() if name == "accuracy"}
+        n = self._count(part.n, self.small.hidden(place, "part", number))
+        if part.value is None and part.reason and not self.small.hidden(place, "part", number):
+            return part.model_copy(update={"details": kept})
+        return part.model_copy(update={**_WITHOUT, "reason": REASON, "details": kept, "n": n})
+
+    def _count(self, n: float, hidden: bool) -> float:
+        return float(-self._fewest) if hidden else n
+
+
+def _raw(finding: Finding) -> bool:
+    return finding.params.get("answers") == "raw"
+
+
+def _of_cells(finding: Finding) -> bool:
+    """Whether values are made of single cells of classes and groups."""
+    return base(finding.name) in (*_CLASS_PARTS, *OF_EFFECTS, WHOLE_TABLE, WORST)
+
+
+def _pooled(finding: Finding) -> bool:
+    """Whether a value is the mean over all rows of what its parts are: then it is one of the sums."""
+    if finding.value is None or not finding.parts or len({part.kind for part in finding.parts}) > 1:
+        return False
+    if any(part.value is None for part in finding.parts):
+        return False
+    rows = sum(part.n for part in finding.parts)
+    total = sum((part.value or 0.0) * part.n for part in finding.parts)
+    return abs(rows - finding.n) < 1e-6 and abs(total - finding.value * finding.n) < 1e-6

@@ -1,0 +1,291 @@
+"""Small cells hidden before anything is drawn, so that no place of the page or its downloads holds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from evenhand.core.errors import InputError
+from evenhand.core.findings import Findings
+from evenhand.core.text.formatting import key_text
+from evenhand.report.content import DrawnTable, RunContent
+from evenhand.report.suppression.findings import COUNTS, REASON, HiddenFindings
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["COUNTS", "REASON", "suppressed", "suppressed_findings"]
+
+_HIDDEN = "hidden"
+_JOINED = " · "  # crossed groups in the table of mistakes
+_TOLD = ("dropped", "notes", "unanswered", "reasons")  # entries of a manifest that count rows
+_BESIDE = ("rows", "asked", "unanswered")
+_ALL_ROWS = ("rows", "asked", "limit", "samples", "images", "total", "n")
+_HARMLESS = ("answer_kinds",)  # the page itself tells nothing of it where a count is small
+_COMPARED = ("values", "ranking", "rank_shares", "mev_ranks")
+
+
+def suppressed(content: RunContent, fewest: int) -> RunContent:
+    """A run's content without cells of fewer than ``fewest`` rows, and without what would give them away.
+
+    Hidden are, in this order:
+
+    1. Every count above 0 and below ``fewest``: of findings, groups, classes and other parts, of rows left
+       out, of cells of truth, group and prediction.
+    2. Counts beside them, until none follows from the sums between all that is shown (see ``Sums``): groups,
+       classes, crossed groups and their margins, cells by row and column, rows left out, and the rows by
+       which groupings differ.
+    3. The value of every part that is hidden, and of every finding of which a group or part is; a rate over
+       all rows stays where it is the mean of its parts, because it is one of the sums.
+    4. Effect sizes of a class with a hidden cell, and what is made of fewer than 200 of them; with any hidden
+       cell of a grouping, its differences of shares and its V of all rows; where no counts say what the cells
+       are, all of these.
+    5. Gaps within a part, unless both of their rates are shown; parts on the first k images of a query; parts
+       of few households, and those beside them.
+    6. Of a comparison, differences by class, how many samples flip, and the tests and intervals that would
+       tell it: always in parts, in the whole where few flip; all parts where the models' samples differ.
+    7. Single samples; cells of a grouping beside a coarser one; tables and drawings that may repeat what is
+       hidden; notes and warnings beside it, and details that are not known to be harmless.
+
+    A hidden count is ``-fewest``, which the page writes as ``hidden``, whether it was small or protects
+    another; 0 is no secret. Promised: no count that is hidden for being small can be worked out from the
+    counts, totals, rates and effect sizes of this report; other counts fit them as well. Not promised: such a
+    count may be known within bounds; a rate over enough rows tells how many of them are right, however few;
+    whoever repeats the random draws of a test or an interval with every table that fits may find which fits
+    best; several reports on overlapping rows may tell more together; whoever knows some of the rows can
+    subtract them. This is not differential privacy.
+
+    Args:
+        content: The run.
+        fewest: Rows that a cell needs to be shown; 0 hides nothing.
+
+    Raises:
+        InputError: A negative number.
+    """
+    _check(fewest)
+    if fewest == 0:
+        return content
+    rows = content.manifest.get("rows")
+    known = float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
+    hidden = HiddenFindings(content.findings.findings, fewest, known, content.evidence)
+    return replace(
+        content,
+        findings=_findings(content.findings, hidden),
+        manifest=_manifest(content.manifest, fewest, hidden),
+        tables={
+            name: shown
+            for name, table in content.tables.items()
+            if (shown := _table(name, table, fewest, hidden)) is not None
+        },
+        evidence=_evidence(content.evidence, fewest, hidden),
+        drawn=[_not_drawn(one) if hidden.changed else one for one in content.drawn],
+        fewest=fewest,
+    )
+
+
+def suppressed_findings(
+    findings: Findings, fewest: int, cells: Mapping[str, polars.DataFrame] | None = None
+) -> Findings:
+    """Findings alone, with the same hidden as in a report: see ``suppressed``.
+
+    Args:
+        findings: Of a run.
+        fewest: Rows that a cell needs to be shown; 0 hides nothing. Hidden counts become ``-fewest``.
+        cells: The run's counts by name (``truth``, attributes, ``prediction``, ``n``). Without them nothing
+            says how small the cells of a class are: effect sizes and differences of shares are hidden.
+
+    Raises:
+        InputError: A negative number.
+    """
+    _check(fewest)
+    if fewest == 0:
+        return findings
+    return _findings(findings, HiddenFindings(findings.findings, fewest, None, cells or {}))
+
+
+def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
+    """Findings with small counts hidden, and warnings without any count: theirs are of single labels."""
+    warnings = [
+        warning.model_copy(
+            update={
+                "message": f"{warning.code.replace('_', ' ')}"
+                + (f" in {', '.join(map(repr, warning.columns))}" if warning.columns else "")
+                + "; the counts are hidden, because cells of few rows are",
+                "values": [],
+            }
+        )
+        for warning in findings.warnings
+    ]
+    return findings.model_copy(update={"findings": hidden.findings, "warnings": warnings})
+
+
+def _check(fewest: int) -> None:
+    if fewest < 0:
+        raise InputError(
+            f"--suppress {fewest} is below 0; give the fewest rows to show, such as --suppress 10"
+        )
+
+
+def _not_drawn(drawn: DrawnTable) -> DrawnTable:
+    title = f"{drawn.title} (hidden: it may repeat what this report hides)"
+    return replace(drawn, table=drawn.table.clear(), figures=(), title=title)
+
+
+def _evidence(
+    tables: Mapping[str, polars.DataFrame], fewest: int, hidden: HiddenFindings
+) -> dict[str, polars.DataFrame]:
+    """Cells that may be shown, a table for each grouping; a group of several attributes in its columns."""
+    import polars
+
+    found = {}
+    for (name, by), cells in hidden.cells.items():
+        counted = tables[name].drop_nulls(["truth", "prediction", *by])
+        summed = counted.group_by("truth", *by, "prediction", maintain_order=True).agg(
+            polars.col("n").sum().cast(polars.Float64)
+        )
+        keys = summed.select(
+            polars.col("truth").cast(polars.String),
+            polars.concat_str(
+                [polars.col(one).cast(polars.String) for one in by], separator=key_text(["", ""])
+            ).alias("group"),
+            polars.col("prediction").cast(polars.String),
+        )
+        shown = [
+            not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in keys.iter_rows()
+        ]
+        marked = summed.with_columns(shown=polars.Series(shown, dtype=polars.Boolean)).drop_nulls("shown")
+        kept = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
+        found["+".join(by) + "|" + name] = marked.with_columns(kept).drop("shown")
+    return found
+
+
+def _table(
+    name: str, table: polars.DataFrame, fewest: int, hidden: HiddenFindings
+) -> polars.DataFrame | None:
+    """A table as the page may use it; None where it may not."""
+    import polars
+
+    columns = set(table.columns)
+    if name == "mistakes" and {"by", "n", "share", "truth", "group", "prediction"} <= columns:
+        return _mistakes(table, fewest, hidden)
+    if name == "pairing" and "samples" in columns:
+        own = polars.col("samples")
+        return table.with_columns(
+            samples=polars.when(own.is_between(1, fewest - 1)).then(-fewest).otherwise(own)
+        )
+    touched = ["+".join(by) for by in hidden.touched]
+    if name in _COMPARED and "by" in columns:
+        kept = table.filter(~polars.col("by").is_in(touched))
+        return kept.filter(polars.col("n") >= fewest) if "n" in columns else kept
+    if name == "coverage":
+        return None if hidden.changed else table
+    return table if name in _HARMLESS else None
+
+
+def _mistakes(table: polars.DataFrame, fewest: int, hidden: HiddenFindings) -> polars.DataFrame:
+    """Without shares and accuracies that rest on hidden cells; only of groupings whose cells are shown."""
+    import polars
+
+    untold = _untold(table, fewest)
+    told_of = {key: {truth for truth, _, _ in cells} for key, cells in hidden.cells.items()}
+    lines = []
+    for row in table.iter_rows(named=True):
+        by, truth = tuple(row["by"].split("+")), str(row["truth"])
+        group = str(row["group"]).replace(_JOINED, key_text(["", ""])) if len(by) > 1 else str(row["group"])
+        name = hidden.counted(by)
+        if name is None:  # no counts say what the sums are: all cells of a class are shown, or none
+            shown = dict.fromkeys(("n", "share", "group_accuracy"), (row["by"], row["truth"]) not in untold)
+        elif truth in told_of.get((name, by), ()) and (
+            not row["n"] or (truth, group, str(row["prediction"])) in hidden.cells[name, by]
+        ):
+            shown = _told(name, by, (truth, group, str(row["prediction"])), hidden)
+        else:
+            continue
+        shown["class_accuracy"] = not hidden.class_hidden(by, truth)
+        shown["effect_size"] = not hidden.effect_hidden(by, truth)
+        gone = {"n": float(-fewest)}
+        lines.append({key: value if shown.get(key, True) else gone.get(key) for key, value in row.items()})
+    return polars.DataFrame(lines, schema=table.schema)
+
+
+def _told(
+    name: str, by: tuple[str, ...], cell: tuple[str, str, str], hidden: HiddenFindings
+) -> dict[str, bool]:
+    """Which numbers of a cell are shown; a cell without rows is no secret."""
+    cells = hidden.cells[name, by]
+    truth, group, _ = cell
+    rows = not hidden.small.cell_hidden(name, by, truth, group)
+    own, right = (
+        (truth, group, answer) not in cells or not hidden.small.cell_hidden(name, by, truth, group, answer)
+        for answer in (cell[2], truth)
+    )
+    return {"n": own, "share": own and rows, "group_accuracy": rows and right}
+
+
+def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
+    """Classes of which some group has a small cell among those listed or left."""
+    import polars
+
+    n, share = polars.col("n"), polars.col("share")
+    rows = polars.when(share > 0).then(n / share).max().over("by", "truth", "group").fill_null(0)
+    left = rows - n.sum().over("by", "truth", "group")
+    small = (n.is_between(0, fewest, closed="none")) | (left.is_between(0.5, fewest - 0.5))
+    found = table.filter(small | (rows < fewest - 0.5)).select("by", "truth").unique()
+    return set(found.iter_rows())
+
+
+def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
+    """Without small counts, without the number of rows where that would tell them, and without warnings."""
+    kept: dict[str, Any] = _counts_hidden(manifest, fewest)
+    if hidden.rows_tell:
+        rows = {one for one in _all_rows(manifest) if one >= fewest}
+        kept = _without_rows(kept, rows)
+        if "rows" in kept:
+            kept["rows"] = _HIDDEN
+    if (hidden.changed or manifest.get("kind") == "audit") and kept.get("warnings"):
+        kept["warnings"] = [one for one in kept["warnings"] if not any(map(str.isdigit, str(one)))]
+    return kept
+
+
+def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
+    """Counts of what was dropped or not answered, wherever it stands; with a small one, those beside it."""
+    if isinstance(entry, Mapping):
+        own = {name: one for name, one in entry.items() if counts or name in _BESIDE}
+        tells = counts or "unanswered" in own
+        small = tells and any(_is_count(one) and 0 < one < fewest for one in own.values())
+        return {
+            name: _HIDDEN
+            if small and name in own and _is_count(one)
+            else _counts_hidden(one, fewest, counts=counts or name in _TOLD)
+            for name, one in entry.items()
+        }
+    if isinstance(entry, list):
+        return [_counts_hidden(one, fewest, counts=counts) for one in entry]
+    return _HIDDEN if counts and _is_count(entry) and 0 < entry < fewest else entry
+
+
+def _all_rows(entry: object, name: str = "") -> set[int]:
+    """How many rows there are, wherever a manifest says so."""
+    if isinstance(entry, Mapping):
+        return {one for key, own in entry.items() for one in _all_rows(own, str(key))}
+    if isinstance(entry, list):
+        return {one for own in entry for one in _all_rows(own, name)}
+    return {entry} if name in _ALL_ROWS and _is_count(entry) else set()
+
+
+def _without_rows(entry: object, rows: Collection[int]) -> Any:
+    """The same where none of these numbers stands, neither as a number nor as a word of a command."""
+    if isinstance(entry, Mapping):
+        return {name: _without_rows(one, rows) for name, one in entry.items()}
+    if isinstance(entry, list):
+        return [_without_rows(one, rows) for one in entry]
+    if isinstance(entry, str):
+        numbers = "|".join(map(str, sorted(rows)))
+        return re.sub(rf"(?<![\w.:-])(?:{numbers})(?![\w.:-])", _HIDDEN, entry) if rows else entry
+    return _HIDDEN if _is_count(entry) and entry in rows else entry
+
+
+def _is_count(entry: object) -> TypeGuard[int]:
+    return isinstance(entry, int) and not isinstance(entry, bool)

@@ -1,0 +1,121 @@
+"""Values that are hidden because of the small cells they are made of, though they rest on enough rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import key_text
+from evenhand.report.suppression.details import base
+
+if TYPE_CHECKING:
+    import polars
+
+    from evenhand.report.suppression.counts import Cells
+
+Shown = Callable[[str, str, str], bool]
+"""Whether a cell of truth, group and prediction is shown; without a prediction, all rows of the two."""
+
+EFFECTS = ("skewsize", "skewsize_topk", "skewsize_softmax", "cramers_v_corrected", "phi")
+"""Findings whose parts are effect sizes of classes."""
+
+OF_EFFECTS = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_median", "cramers_v_max")
+_ONE_CLASS = ("cramers_v_median", "cramers_v_max")
+SUFFICIENCY = "skewsize_sufficiency"
+SHARES = ("demographic_parity", "equalized_odds")
+WHOLE_TABLE = "cramers_v"
+WORST = "worst_class_group_accuracy"
+_RANKED = ("skewsize_topk", "skewsize_softmax")  # on counts of their own, which are not looked at
+_ENOUGH = 200  # hidden effect sizes, each of three tables or more, that a few means of 16 digits leave open
+
+
+def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[tuple[str, str, str], float]:
+    """Rows by truth, group and prediction, as text; rows without one of them are left out.
+
+    Args:
+        table: Counts with ``truth``, ``prediction``, ``n`` and a column for each attribute.
+        by: The attributes that make the groups.
+    """
+    import polars
+
+    parts = [polars.col(column).cast(polars.String) for column in by]
+    named = table.select(
+        polars.col("truth").cast(polars.String),
+        polars.concat_str(parts, separator=key_text(["", ""])).alias("group"),
+        polars.col("prediction").cast(polars.String),
+        polars.col("n").cast(polars.Float64),
+    ).drop_nulls()
+    summed = named.group_by("truth", "group", "prediction").agg(polars.col("n").sum())
+    rows = summed.filter(polars.col("n") > 0).sort("truth", "group", "prediction").iter_rows()
+    return {(truth, group, prediction): n for truth, group, prediction, n in rows}
+
+
+class HiddenValues:
+    """Which effect sizes and differences of shares would tell of small cells.
+
+    An effect size is a number of so many digits that hardly two tables of whole numbers have the same one: it
+    is shown where every cell of its table is. Differences of shares add up to 0 over all answers, and a share
+    is a sum over all classes: they are shown where every cell of the grouping is.
+
+    Args:
+        cells: Of one grouping; None where the run does not hold them: then none of these values is shown.
+        shown: Whether the report shows a cell; None where it shows none of this grouping.
+        fewest: Rows that a cell needs.
+    """
+
+    def __init__(self, cells: Cells | None, shown: Shown | None, fewest: int) -> None:
+        self._fewest = fewest
+        self._shown = shown
+        by_truth: dict[str, dict[tuple[str, str], float]] = {}
+        by_answer: dict[str, dict[tuple[str, str], float]] = {}
+        for (truth, group, answer), n in (cells or {}).items():
+            by_truth.setdefault(truth, {})[group, answer] = n
+            by_answer.setdefault(answer, {})[group, truth] = n
+        self._effects = {truth for truth, own in by_truth.items() if self._backed(truth, own)}
+        self._sufficiency = {answer for answer, own in by_answer.items() if self._backward(answer, own)}
+        self._truths, self._answers = set(by_truth), set(by_answer)
+        self.mixes = not cells or bool(self._effects or self._sufficiency)
+
+    def part(self, finding: Finding, key: str) -> bool:
+        """Whether the value of a class is hidden."""
+        name = base(finding.name)
+        if name in EFFECTS:
+            return name in _RANKED or key in self._effects or key not in self._truths
+        if name == SUFFICIENCY:
+            return key in self._sufficiency or key not in self._answers
+        return name in SHARES and self.mixes
+
+    def whole(self, finding: Finding) -> bool:
+        """Whether a finding's own value is hidden, of those that are made of single cells."""
+        cells = (WORST, WHOLE_TABLE, *SHARES)
+        return self.mixes and (base(finding.name) in cells or finding.params.get("groups") == "yz")
+
+    def _is_shown(self, n: float, truth: str, group: str, answer: str) -> bool:
+        return n >= self._fewest and (self._shown is None or self._shown(truth, group, answer))
+
+    def _backed(self, truth: str, own: Mapping[tuple[str, str], float]) -> bool:
+        """Whether a class has a cell, or all rows of a group in it, that the report hides."""
+        rows: dict[str, float] = {}
+        for (group, _), n in own.items():
+            rows[group] = rows.get(group, 0.0) + n
+        inner = any(not self._is_shown(n, truth, *cell) for cell, n in own.items())
+        return inner or any(not self._is_shown(n, truth, group, "") for group, n in rows.items())
+
+    def _backward(self, answer: str, own: Mapping[tuple[str, str], float]) -> bool:
+        return any(not self._is_shown(n, truth, group, answer) for (group, truth), n in own.items())
+
+
+def aggregate_hidden(finding: Finding, values: Sequence[float | None], hidden: Sequence[bool]) -> bool:
+    """Whether a mean, median, maximum or skewness of classes would tell the values of hidden ones.
+
+    A mean or skewness of few hidden values could be taken apart, as whole numbers of rows leave few sums of
+    so many digits. A median or maximum is the value of one class or two.
+
+    Args:
+        finding: The aggregate.
+        values: Of all classes.
+        hidden: For each, whether its value is hidden.
+    """
+    gone = sum(lost for value, lost in zip(values, hidden, strict=True) if value is not None)
+    return any(hidden) and (gone < _ENOUGH or base(finding.name) in _ONE_CLASS)

@@ -1,0 +1,1 @@
+"""Findings as rows, frames, charts and texts that stand for charts."""

@@ -1,0 +1,228 @@
+"""Findings as compact columns for the page's scripts: every label is written once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.findings import Part
+from evenhand.core.significance import ALPHA, standing_of
+from evenhand.core.text.formatting import key_text, visible
+from evenhand.report.suppression.suppress import COUNTS
+from evenhand.report.wording import sentences as words
+
+if TYPE_CHECKING:
+    import polars
+
+MISTAKE_CLASSES = 60
+_MOST_DETAILS = 8
+_MISTAKES_TEXT = ("truth", "group", "prediction")
+_MISTAKES_NUMBER = ("order", "n", "share", "class_accuracy", "group_accuracy", "effect_size")
+
+
+@dataclass
+class PageData:
+    """Everything the scripts read: labels, frames of columns, tables and charts over them.
+
+    Attributes:
+        labels: Every distinct text, its invisible characters shown; text columns hold places in it.
+        exact: By place, the texts that stand in files otherwise than on the page.
+        frames: Columns by frame and name, with the names of the text columns.
+        tables: Which columns of which frame a table shows, and how.
+        charts: Which specification a chart uses and which frame it draws.
+        specs: Chart specifications by name.
+        evidence: By chapter, the frames that its parts rest on, with the column for each kind's keys.
+        chapters: By chapter, the attributes of its grouping.
+        figures: Specifications of the benchmark's figures, with their data.
+        alpha: The significance level of the run.
+    """
+
+    labels: list[str] = field(default_factory=list)
+    exact: dict[int, str] = field(default_factory=dict)
+    frames: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    specs: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    chapters: dict[str, list[str]] = field(default_factory=dict)
+    figures: list[dict[str, Any]] = field(default_factory=list)
+    alpha: float = ALPHA
+    _places: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def place(self, text: str | None) -> int | None:
+        """The place of a text among the labels; None stays None."""
+        if text is None:
+            return None
+        if text not in self._places:
+            place, shown = len(self.labels), visible(text)
+            self._places[text] = place
+            self.labels.append(shown)
+            if shown != text:
+                self.exact[place] = text
+        return self._places[text]
+
+    def add_frame(
+        self,
+        name: str,
+        numbers: Mapping[str, Iterable[float | None]],
+        texts: Mapping[str, Iterable[str | None]],
+    ) -> None:
+        """Keep a frame: numbers in full, texts as places among the labels."""
+        columns: dict[str, Any] = {
+            key: [self.place(text) for text in column] for key, column in texts.items()
+        }
+        columns |= {key: [_finite(value) for value in column] for key, column in numbers.items()}
+        self.frames[name] = {"columns": columns, "text": list(texts)}
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of the page's data element."""
+        return {
+            "labels": self.labels,
+            "exact": self.exact,
+            "frames": self.frames,
+            "tables": self.tables,
+            "charts": self.charts,
+            "specs": self.specs,
+            "evidence": self.evidence,
+            "chapters": self.chapters,
+            "figures": self.figures,
+        }
+
+
+def add_parts(
+    data: PageData, name: str, parts: Sequence[Part], *, value: str = "value", sort: str = ""
+) -> None:
+    """Keep the parts of a finding as a frame, and a table of every column that holds something.
+
+    Args:
+        data: Where to keep them.
+        name: The name of the frame and of the table.
+        parts: The parts, in the order in which the table lists them unless sorted.
+        value: What the value column is called.
+        sort: The column by which the table is sorted at first, highest first.
+    """
+    numbers: dict[str, list[float | None]] = {
+        "value": [part.value for part in parts],
+        "corrected": [part.corrected for part in parts],
+        "low": [part.interval.low if part.interval else None for part in parts],
+        "high": [part.interval.high if part.interval else None for part in parts],
+        "null_low": [part.null.low if part.null else None for part in parts],
+        "null_high": [part.null.high if part.null else None for part in parts],
+        "p": [part.p_value for part in parts],
+        "p_adjusted": [part.p_adjusted for part in parts],
+        "mde": [part.mde for part in parts],
+        "n": [part.n for part in parts],
+        "beyond": [float(standing_of(part, data.alpha).beyond) for part in parts],
+    }
+    texts: dict[str, list[str | None]] = {
+        "label": [key_text(part.key) for part in parts],
+        "band": [part.band for part in parts],
+        "reading": [words.reading(part, data.alpha) or None for part in parts],
+    }
+    kinds = list(dict.fromkeys(part.kind for part in parts))
+    if len(kinds) > 1:
+        texts["kind"] = [part.kind for part in parts]
+    details = _details(parts, numbers, texts)
+    data.add_frame(name, numbers, texts)
+    columns = _part_columns(parts, value, {**numbers, **texts}, details)
+    data.tables[name] = {"frame": name, "columns": columns, "sort": sort, "kinds": kinds}
+
+
+def add_sheet(data: PageData, name: str, columns: Mapping[str, Sequence[float | str | None]]) -> None:
+    """Keep what a table that the template wrote holds, in full, for its file.
+
+    Args:
+        data: Where to keep it.
+        name: What the table's ``data-sheet`` says.
+        columns: Numbers or texts by heading, all of one length; a negative ``n`` is a hidden count.
+    """
+    texts = {key: column for key, column in columns.items() if any(isinstance(one, str) for one in column)}
+    numbers = {key: column for key, column in columns.items() if key not in texts}
+    data.add_frame(
+        name,
+        {key: [one for one in column if not isinstance(one, str)] for key, column in numbers.items()},
+        {key: [None if one is None else str(one) for one in column] for key, column in texts.items()},
+    )
+    kinds = {key: "text" if key in texts else "count" if key in COUNTS else "number" for key in columns}
+    told = [{"key": key, "title": key, "kind": kind} for key, kind in kinds.items()]
+    data.tables[name] = {"frame": name, "columns": told}
+
+
+def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:
+    """Keep the mistakes most worth reading as a frame.
+
+    Returns:
+        How many classes the table holds; at most ``MISTAKE_CLASSES`` of them are kept.
+    """
+    import polars
+
+    ranked = table.sort("order", maintain_order=True)
+    shown = ranked["truth"].unique(maintain_order=True)
+    kept = ranked.filter(ranked["truth"].is_in(shown.head(MISTAKE_CLASSES).implode()))
+    present = set(kept.columns)
+    data.add_frame(
+        name,
+        {key: kept[key].to_list() for key in _MISTAKES_NUMBER if key in present},
+        {key: kept[key].cast(polars.String).to_list() for key in _MISTAKES_TEXT},
+    )
+    return len(shown)
+
+
+def _details(
+    parts: Sequence[Part], numbers: dict[str, list[float | None]], texts: dict[str, list[str | None]]
+) -> list[tuple[str, str]]:
+    """Add a column per detail; give the kind and name of each."""
+    names = list(dict.fromkeys(key for part in parts for key in part.details))[:_MOST_DETAILS]
+    added = []
+    for key in names:
+        column = [part.details.get(key) for part in parts]
+        name = key if key == "accuracy" else f"detail {key}"
+        if any(isinstance(value, str) for value in column):
+            texts[name] = [None if value is None else str(value) for value in column]
+            added.append(("text", name))
+        else:
+            numbers[name] = [value if isinstance(value, int | float) else None for value in column]
+            added.append(("number", name))
+    return added
+
+
+def _part_columns(
+    parts: Sequence[Part],
+    value: str,
+    columns: Mapping[str, Sequence[Any]],
+    details: Sequence[tuple[str, str]],
+) -> list[dict[str, Any]]:
+    level = next((part.interval.level for part in parts if part.interval), 0.95)
+    kinds = {part.kind for part in parts}
+    offered: list[dict[str, Any]] = [
+        {"key": "label", "title": visible(kinds.pop()) if len(kinds) == 1 else "part", "kind": "label"},
+        {"key": "value", "title": value, "kind": "number"},
+        {"key": "corrected", "title": "corrected", "kind": "number"},
+        {"key": "low", "to": "high", "title": f"{level * 100:g}% interval", "kind": "range"},
+        {"key": "null_low", "to": "null_high", "title": "null band", "kind": "range"},
+        {"key": "reading", "title": "reading", "kind": "text"},
+        {"key": "p", "title": "p", "kind": "p"},
+        {"key": "p_adjusted", "title": "adjusted p", "kind": "p"},
+        {"key": "band", "title": "band", "kind": "band"},
+        {"key": "n", "title": "n", "kind": "count"},
+        *(
+            {"key": name, "title": visible(name.removeprefix("detail ").replace("_", " ")), "kind": kind}
+            for kind, name in details
+        ),
+        {"key": "mde", "title": "smallest detectable", "kind": "number"},
+    ]
+    always = {"label", "value", "n"}
+    return [
+        column
+        for column in offered
+        if column["key"] in always or any(value is not None for value in columns[column["key"]])
+    ]
+
+
+def _finite(value: float | None) -> float | int | None:
+    """The very number, whole ones without a point; None where it is none."""
+    if value is None or not math.isfinite(value):
+        return None
+    return int(value) if float(value).is_integer() else value

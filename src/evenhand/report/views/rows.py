@@ -1,0 +1,203 @@
+"""Findings as rows of the tables that the template writes itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural, span
+from evenhand.report import facets, glossary
+from evenhand.report.chapters import Chapter
+from evenhand.report.wording import sentences as words
+
+STRIP_WIDTH = 120
+_ENDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A finding drawn on one line: positions from 0 to ``STRIP_WIDTH``, None where there is nothing.
+
+    Attributes:
+        low_end: What the left end of the line stands for.
+        high_end: What the right end stands for.
+        value: Where the value lies.
+        corrected: Where the corrected value lies, which the interval is of.
+        interval: Where the interval begins and ends.
+        null: Where the null band begins and ends.
+        fair: Where a fair model would lie.
+    """
+
+    low_end: str
+    high_end: str
+    value: float
+    interval: tuple[float, float] | None
+    null: tuple[float, float] | None
+    fair: float | None
+    corrected: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of findings, every number already written."""
+
+    metric: str
+    title: str
+    params: str
+    value: str
+    interval: str
+    null: str
+    reading: str
+    p: str
+    p_adjusted: str
+    direction: str
+    n: str
+    strip: Strip | None
+    notes: Sequence[str]
+    parts: str = ""
+    parts_at: str = ""
+    corrected: str = ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a metric measures, and where that is defined."""
+
+    title: str
+    name: str
+    meaning: str
+    direction: str
+    fair_at: str
+    source: str
+    fair_value: float | None = None
+
+
+def interval_title(findings: Iterable[Finding]) -> str:
+    """The heading of the interval column: it names the level where all findings share it."""
+    levels = {finding.interval.level for finding in findings if finding.interval}
+    return f"{percent(levels.pop())} interval" if len(levels) == 1 else "Interval"
+
+
+def row(
+    finding: Finding,
+    alpha: float,
+    *,
+    with_level: bool,
+    shown: Sequence[str] | None = None,
+    parts_at: str = "",
+) -> Row:
+    """A finding as a line of the table.
+
+    Args:
+        finding: What the line says.
+        alpha: The significance level of the run.
+        with_level: Whether the interval says its level.
+        shown: Parameters that are told; all if not given.
+        parts_at: Where on the page its parts are, if it has any.
+    """
+    why = glossary.reason(finding.reason)
+    reasons = [f"Not estimable: {why}." if finding.value is None else f"{why[:1].upper()}{why[1:]}."]
+    return Row(
+        metric=finding.metric,
+        title=glossary.title(finding.name),
+        params=facets.row_params(finding, shown),
+        value=number(finding.value),
+        interval=_interval(finding, with_level),
+        null=span(finding.null.low, finding.null.high) if finding.null else DASH,
+        reading=words.place(finding, alpha),
+        p=p_value(finding.p_value),
+        p_adjusted=p_value(finding.p_adjusted),
+        direction=words.direction(finding),
+        n=count(finding.n),
+        strip=strip(finding),
+        notes=[*(reasons if finding.value is None or finding.reason else []), *finding.notes],
+        parts=plural(len(finding.parts), "part"),
+        parts_at=parts_at if finding.parts else "",
+        corrected="" if finding.corrected is None else number(finding.corrected),
+    )
+
+
+def _interval(finding: Finding, with_level: bool) -> str:
+    """The interval with its level where not all have the same one; of a descriptive finding, its spread."""
+    interval = finding.interval
+    if interval is None:
+        return DASH
+    told = [
+        *([percent(interval.level)] if with_level else []),
+        *(["spread, no interval"] if interval.method.startswith("spread") else []),
+    ]
+    return span(interval.low, interval.high) + (f" ({', '.join(told)})" if told else "")
+
+
+def strip(finding: Finding) -> Strip | None:
+    """A finding drawn on a line from 0 to 1, or on a symmetric one where values exceed that.
+
+    Differences of models have a symmetric line as long as they need.
+    """
+    if finding.value is None:
+        return None
+    marks = [finding.value, *([] if finding.corrected is None else [finding.corrected])]
+    marks += [finding.interval.low, finding.interval.high] if finding.interval else []
+    marks += [finding.null.low, finding.null.high] if finding.null else []
+    bounded = min(marks) >= 0 and max(marks) <= 1
+    end = 1.0 if bounded else float(math.ceil(max(abs(mark) for mark in marks)))
+    if "compared" in finding.details:  # models differ by little: a line to 1 would show one dot
+        bounded, end = False, _round_end(max(abs(mark) for mark in marks))
+    start = 0.0 if bounded else -end
+
+    def at(mark: float) -> float:
+        return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
+
+    fair = finding.fair_at
+    return Strip(
+        low_end=f"{start:g}".replace("-", "−"),
+        high_end=f"{end:g}",
+        value=at(finding.value),
+        interval=(at(finding.interval.low), at(finding.interval.high)) if finding.interval else None,
+        null=(at(finding.null.low), at(finding.null.high)) if finding.null else None,
+        fair=at(fair) if fair is not None and start <= fair <= end else None,
+        corrected=None if finding.corrected is None else at(finding.corrected),
+    )
+
+
+def _round_end(reach: float) -> float:
+    """The end of a line that holds this, a round number."""
+    return next((end for end in _ENDS if reach <= end), float(math.ceil(reach)))
+
+
+def definitions(chapters: Iterable[Chapter]) -> list[Definition]:
+    """Every metric that the report shows, once."""
+    found: dict[str, Definition] = {}
+    for chapter in chapters:
+        for finding in chapter.findings:
+            equation = f", {finding.source.equation}" if finding.source.equation else ""
+            found.setdefault(
+                finding.name,
+                Definition(
+                    title=glossary.title(finding.name),
+                    name=finding.name,
+                    meaning=glossary.meaning(finding.name) or "not described in this version of the report",
+                    direction=words.direction(finding),
+                    fair_at=number(finding.fair_at),
+                    source=finding.source.paper + equation,
+                    fair_value=finding.fair_at,
+                ),
+            )
+    return list(found.values())
+
+
+def bands(chapter: Chapter) -> list[dict[str, Any]]:
+    """How many classes fall into each band, and how many into none."""
+    usable = [part for part in chapter.classes if part.value is not None]
+    counts = [
+        {"name": name, "range": edges, "count": sum(part.band == name for part in usable)}
+        for name, edges in glossary.BANDS.items()
+    ]
+    missing = len(chapter.classes) - len(usable)
+    unbanded = sum(part.band is None for part in usable)
+    if unbanded:
+        counts.append({"name": "no band", "range": "value without a band", "count": unbanded})
+    return [*counts, {"name": "not estimable", "range": DASH, "count": missing}]

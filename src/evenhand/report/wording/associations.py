@@ -1,0 +1,284 @@
+"""Findings on associations, and on what weakens them, in plain sentences. Nothing here computes a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.findings import Finding
+from evenhand.core.significance import is_beyond, p_shown
+from evenhand.core.text.formatting import listing, number, percent, plural, shorten, span
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter
+
+_EFFECT, _MATCH = "association_effect_size", "match_association"
+_REDUCTION, _WORDS = "association_reduction", "pleasant_at_k"
+_KINDS = {_REDUCTION: "debias", _EFFECT: "association", _MATCH: "matching"}
+_NAMED = 6
+_SATURATED = 0.85
+PERCEIVED = (
+    "Groups are names given from outside: by whoever wrote the phrases, and by the tags under which photos "
+    "were found. Nobody’s faith, nationality, orientation or disability can be seen, and the people shown "
+    "may describe themselves differently."
+)
+QUESTIONS = {
+    "association": "does the model tie one group more to one set of words or pictures (in MMBias the "
+    "unpleasant) than another group?",
+    "matching": "does the model match images of one group with one set of words (in MMBias the unpleasant) "
+    "more than images of another group?",
+    "debias": "is the tie weaker after the mitigation, on items that were not used to fit it, and what does "
+    "that cost?",
+}
+
+
+def kind_of(chapters: Sequence[Chapter]) -> str:
+    """``association``, ``matching``, ``debias``, or nothing where a report is about none of them."""
+    names = {finding.name for chapter in chapters for finding in chapter.findings}
+    return next((kind for name, kind in _KINDS.items() if name in names), "")
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """The one line to remember; empty for other chapters."""
+    reductions = [one for one in chapter.findings if one.name == _REDUCTION]
+    if reductions:
+        return _reduction_verdict(reductions)
+    pairs = _pairs(chapter)
+    if not pairs:
+        return _other_half(chapter)
+    known = [one for one in pairs if one.value is not None]
+    if not known:
+        return "Could not be estimated. Not estimable is not the same as fair."
+    hits = [one for one in known if is_beyond(one, alpha)]
+    if not any(p_shown(one) is not None for one in known):
+        return f"Associations of {plural(len(known), 'pair')} of groups, without tests."
+    if not hits:
+        return _none_beyond(known)
+    whom = _named([f"{_worse(one)} (against {_better(one)})" for one in _strongest(hits)])
+    many = f" (of {plural(len(known), 'pair')})" if len(known) > 1 else ""
+    return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
+
+
+def found(chapter: Chapter, alpha: float) -> list[str]:
+    """What was found, each figure beside what chance alone gives; nothing for other chapters."""
+    if any(one.name == _REDUCTION for one in chapter.findings):
+        return _reductions(chapter)
+    if not kind_of([chapter]):
+        return []
+    if _other_half(chapter):
+        return ["They are listed below, to be compared with those of the held-out items."]
+    pairs = [one for one in _pairs(chapter) if one.value is not None]
+    told = [_strongest_told(pairs)] if pairs else []
+    tested = [one for one in pairs if p_shown(one) is not None and one.role != "exploratory"]
+    if tested:
+        hits = [_pair(one) for one in _strongest(tested) if is_beyond(one, alpha)]
+        many = f", corrected for all {len(tested)} pairs tested," if len(tested) > 1 else ""
+        told.append(
+            f"The p{many} is at most {alpha:g}, and the interval leaves out 0, for "
+            f"{_named(hits) or 'no pair'}."
+        )
+    told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
+    return [*told, *_not_estimable(chapter)]
+
+
+def null_told(chapter: Chapter) -> str:
+    """What the null bands of a chapter are; nothing for other chapters."""
+    kind = kind_of([chapter])
+    if kind == "debias":
+        return (
+            "The null band of a reduction is what removing as much at random reaches; held-out items took no "
+            "part in choosing what is removed."
+        )
+    if not kind:
+        return ""
+    return (
+        "The null band is what mixing the items of both groups at random gives; positive means that the "
+        "first group is tied more to the first set of attributes."
+    )
+
+
+def _none_beyond(known: Sequence[Finding]) -> str:
+    """No p is small; of p that look at one side only, the other side is not spoken of."""
+    first, count, attribute = known[0], plural(len(known), "pair"), _attribute(known[0])
+    side = "greater" if first.params.get("mode") == "paper" else first.params.get("alternative")
+    if side not in ("greater", "less"):
+        told = f"In none of {count} is a group tied more to {attribute} than chance explains."
+        return f"{told} That does not prove fairness."
+    how = "more" if side == "greater" else "less"
+    turned = sum((one.value or 0.0) * (1 if side == "greater" else -1) < 0 for one in known)
+    return (
+        f"In none of {count} is the first group tied {how} to {attribute} than the second beyond chance. p "
+        f"looks at that side only; in {turned or 'none'} of them the tie goes the other way, untested."
+    )
+
+
+def _pairs(chapter: Chapter) -> list[Finding]:
+    """One finding a pair: effect sizes, else match associations of one reading, not standardised."""
+    effects = [one for one in chapter.findings if one.name == _EFFECT and "stage" not in one.params]
+    matches = [one for one in chapter.findings if one.name == _MATCH and not one.params.get("standardised")]
+    readings = _readings(chapter)
+    return effects or [one for one in matches if one.params.get("reading") == readings[0]]
+
+
+def _readings(chapter: Chapter) -> list[object]:
+    """How the words of match associations were chosen, the first first."""
+    return list(dict.fromkeys(one.params.get("reading") for one in chapter.findings if one.name == _MATCH))
+
+
+def _one_reading(chapter: Chapter) -> list[str]:
+    readings = _readings(chapter)
+    if len(readings) < 2:
+        return []
+    first = str(readings[0]).replace("_", " ")
+    return [f"All this is of one reading ({first}); {len(readings) - 1} more stand in the table below."]
+
+
+def _other_half(chapter: Chapter) -> str:
+    staged = any("stage" in one.params for one in chapter.findings)
+    return (
+        "Effect sizes on the items that the mitigation was fitted on: no evidence that it helps."
+        if staged
+        else ""
+    )
+
+
+def _reduction_verdict(reductions: Sequence[Finding]) -> str:
+    known = [one for one in reductions if one.value is not None and one.interval is not None]
+    if not known:
+        return "Could not be estimated. Not estimable is not the same as helpful."
+    better = [one for one in known if one.interval is not None and one.interval.low > 0]
+    worse = [one for one in known if one.interval is not None and one.interval.high < 0]
+    weaker = _named([_pair(one) for one in _strongest(better)]) or f"none of {plural(len(known), 'pair')}"
+    told = f"On held-out items the association is weaker for {weaker}, by an interval that leaves out 0."
+    return f"{told} It is stronger for {_named([_pair(one) for one in worse])}." if worse else told
+
+
+def _reductions(chapter: Chapter) -> list[str]:
+    """Before, after and reduction of the pairs with the strongest association before."""
+    found = [one for one in chapter.findings if one.name == _REDUCTION and one.value is not None]
+    found.sort(key=lambda one: -abs(_detail(one, "before") or 0.0))
+    told = []
+    for one in found[:_NAMED]:
+        before, after = _detail(one, "before"), _detail(one, "after")
+        ends = (
+            f" from {number(before)} to {number(after)}" if before is not None and after is not None else ""
+        )
+        told.append(
+            f"{_pair(one)}: d goes{ends}, a reduction of {number(one.value)}{_interval(one)}{_random(one)}."
+        )
+    left = len(found) - len(told)
+    turned = [_pair(one) for one in found if one.details.get("sign") == "changed"]
+    told += [f"{plural(left, 'more pair')} in the table below."] if left > 0 else []
+    told += [f"The sign changed, so the tie now goes the other way: {_named(turned)}."] if turned else []
+    return [*told, *_not_estimable(chapter)]
+
+
+def _strongest_told(pairs: Sequence[Finding]) -> str:
+    top = _strongest(pairs)[0]
+    chance = f"; chance alone gives {span(top.null.low, top.null.high)}" if top.null else ""
+    what = "effect size d" if top.name == _EFFECT else "difference of match probability"
+    return f"The largest {what} is {number(top.value)} for {_pair(top)}{_interval(top)}{chance}."
+
+
+def _near_bound(pairs: Sequence[Finding]) -> list[str]:
+    """Pairs where d can hardly grow any more, with Cohen's d, which can."""
+    near = []
+    for one in pairs:
+        bound, other = _detail(one, "bound"), _detail(one, "cohens_d")
+        saturates = one.name == _EFFECT and bound is not None and other is not None and one.value is not None
+        if saturates and abs(one.value or 0.0) > _SATURATED * (bound or 0.0):
+            near.append(f"{_pair(one)} (Cohen’s d {number(other)})")
+    if not near:
+        return []
+    return [
+        f"d cannot leave about ±2 and is near that end for {_named(near)}: it no longer says how far apart "
+        "they are."
+    ]
+
+
+def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
+    """Where d moves most when one word or picture is left out."""
+    moved = []
+    for one in pairs:
+        low, high = _detail(one, "without_low"), _detail(one, "without_high")
+        if low is not None and high is not None:
+            moved.append((high - low, one, low, high))
+    if not moved:
+        return []
+    _, one, low, high = max(moved, key=lambda each: each[0])
+    items = [one.details.get("without_low_item"), one.details.get("without_high_item")]
+    named = listing(f"“{shorten(str(item))}”" for item in items if item)
+    words = f" ({named})" if named else ""
+    return [f"One word or picture{words} moves d most for {_pair(one)}: without one it is {span(low, high)}."]
+
+
+def _pleasant(chapter: Chapter) -> list[str]:
+    shares = [one for one in chapter.findings if one.name == _WORDS and one.value is not None]
+    if not shares:
+        return []
+    shares.sort(key=lambda one: one.value or 0.0)
+    ends = [
+        f"{number(one.value)} for {shorten(str(one.params.get('target')))}" for one in (shares[0], shares[-1])
+    ]
+    return [
+        f"Of the {shares[0].params.get('k')} words nearest to a group’s images, the share of pleasant ones "
+        f"runs from {' to '.join(ends)}."
+    ]
+
+
+def _not_estimable(chapter: Chapter) -> list[str]:
+    missing: dict[str, list[str]] = {}
+    for one in chapter.findings:
+        if one.value is None and one.name in _KINDS:
+            missing.setdefault(glossary.reason(one.reason), []).append(_pair(one))
+    return [f"No value for {_named(list(dict.fromkeys(pairs)))}: {why}." for why, pairs in missing.items()]
+
+
+def _names(finding: Finding) -> tuple[str, str]:
+    targets = finding.params.get("targets")
+    both = targets if isinstance(targets, list | tuple) and len(targets) == 2 else ("the first", "the second")
+    return shorten(str(both[0])), shorten(str(both[1]))
+
+
+def _attribute(finding: Finding) -> str:
+    """The set that a positive value speaks of."""
+    sets = finding.params.get("attributes")
+    return f"“{shorten(str(sets[0]))}”" if isinstance(sets, list | tuple) and sets else "the first set"
+
+
+def _pair(finding: Finding) -> str:
+    return " – ".join(_names(finding))
+
+
+def _worse(finding: Finding) -> str:
+    return _names(finding)[0 if (finding.value or 0.0) > 0 else 1]
+
+
+def _better(finding: Finding) -> str:
+    return _names(finding)[1 if (finding.value or 0.0) > 0 else 0]
+
+
+def _strongest(findings: Sequence[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda one: -abs(one.value or 0.0))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return listing([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _detail(finding: Finding, name: str) -> float | None:
+    value = finding.details.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _interval(finding: Finding) -> str:
+    if finding.interval is None:
+        return ""
+    return (
+        f" ({percent(finding.interval.level)} interval {span(finding.interval.low, finding.interval.high)})"
+    )
+
+
+def _random(finding: Finding) -> str:
+    if finding.null is None:
+        return ""
+    return f"; removing as much at random gives {span(finding.null.low, finding.null.high)}"

@@ -1,0 +1,126 @@
+"""Sentences about the fairness indicators: which gap stands out, at which threshold or number of images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenhand.core.findings import Finding
+from evenhand.core.significance import is_beyond, p_shown
+from evenhand.core.text.formatting import listing, number, percent, quoted, shorten, span
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter
+from evenhand.report.facets import in_words, varying
+
+QUESTIONS: Mapping[str, str] = {
+    "label_association_rate": (
+        "which labels does the model give pictures of people, harmful ones among them, and whom more often?"
+    ),
+    "household_hit_rate": (
+        "does the model recognise things at home alike, whatever the income and region of the household?"
+    ),
+    "precision_at_k": "are the nearest images of people of the same group, for each group alike?",
+}
+"""The question of a run, by the finding that answers it."""
+
+_HEADLINES = ("harmful_association_gap", "household_hit_gap", "precision_gap")
+_BESIDE = "label_association_gap"
+_ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
+_PAPERS = 0.1  # the threshold of the paper's figures
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """The gap that stands out, by name; empty for chapters without any gap of an indicator.
+
+    Of several thresholds or numbers of neighbours that is the largest gap beyond chance; where none is, the
+    one at the paper's threshold, else the largest. Harmful labels come first, other kinds after them.
+    """
+    main = [finding for finding in chapter.findings if finding.name in _HEADLINES]
+    beside = [finding for finding in chapter.findings if finding.name == _BESIDE]
+    if not main and not beside:
+        return ""
+    told = _told(main, alpha) if _known(main) or not _known(beside) else ""
+    if told and not any(is_beyond(one, alpha) for one in _known(beside)):
+        return told
+    return f"{told} {_told(beside or main, alpha)}".strip()
+
+
+def _told(findings: Sequence[Finding], alpha: float) -> str:
+    """What is to be said of some gaps of one kind."""
+    known = _known(findings)
+    if not known:
+        return f"The gap between groups could not be estimated: {glossary.reason(findings[0].reason)}."
+    beyond = [one for one in known if is_beyond(one, alpha)]
+    papers = [one for one in known if one.params.get("threshold") == _PAPERS]
+    primary = [one for one in known if one.role == "primary"]
+    gap = max(beyond or primary or papers or known, key=lambda one: one.value or 0.0)
+    size = f"{_named(gap)}: {number(gap.value)}"
+    if gap.interval is not None:
+        ends = span(gap.interval.low, gap.interval.high)
+        size += f" ({percent(gap.interval.level)} interval {ends})"
+    size += _between(gap)
+    tested = [one for one in known if p_shown(one) is not None and one.role != "exploratory"]
+    if gap not in tested:
+        return f"{size}, without a test." if p_shown(gap) is None else f"{size}, exploratory."
+    if not beyond:
+        also = ", and so for the others that were tested" if len(tested) > 1 else ""
+        return f"{size}, no more than chance gives{also}. That does not prove fairness."
+    return f"{size}, more than chance explains."
+
+
+def _between(gap: Finding) -> str:
+    """The two groups that the gap lies between, with their values; empty where the finding does not say."""
+    for ends in _ENDS:
+        told = []
+        for end in ends:
+            rates = (gap.details.get(f"{end}_{what}") for what in ("rate", "precision"))
+            rate = next((one for one in rates if isinstance(one, int | float)), None)
+            if isinstance(gap.details.get(end), str) and rate is not None:
+                told.append(f"{quoted(gap.details[end])} {number(rate)}")
+        if len(told) == len(ends):
+            return f", {' against '.join(told)}"
+    return ""
+
+
+def _named(gap: Finding) -> str:
+    """A gap with what it is of and at which threshold."""
+    title = glossary.title(gap.name)
+    if "k" in gap.params:
+        title = title.replace("nearest k", f"nearest {gap.params['k']}")
+    if "association" in gap.params:
+        title = title.replace("Labels of one kind", f"Labels of the kind {quoted(gap.params['association'])}")
+    threshold = gap.params.get("threshold")
+    return title if threshold is None else f"{title} at threshold {threshold:g}"
+
+
+def missing(findings: Sequence[Finding]) -> list[str]:
+    """What has no value, by reason; where a metric has one elsewhere, for which kind, threshold or k."""
+    by_reason: dict[str, dict[str, list[Finding]]] = {}
+    for finding in findings:
+        if finding.value is None:
+            names = by_reason.setdefault(glossary.reason(finding.reason), {})
+            names.setdefault(finding.name, []).append(finding)
+    sentences = []
+    for why, names in by_reason.items():
+        titles = [
+            shorten(glossary.title(name)) + _which(absent, [one for one in findings if one.name == name])
+            for name, absent in names.items()
+        ]
+        sentences.append(f"No value could be given for {listing(titles)}: {why}.")
+    return sentences
+
+
+def _which(absent: Sequence[Finding], everywhere: Sequence[Finding]) -> str:
+    """The parameters that tell those without a value from the others."""
+    told = []
+    for name in varying(everywhere):
+        values = {str(one.params.get(name)): one.params.get(name) for one in absent}
+        if len(values) < len({str(one.params.get(name)) for one in everywhere}):
+            plain = (
+                list(values) if name == "association" else [in_words(name, one) for one in values.values()]
+            )
+            told.append(listing(shorten(one) for one in plain))
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _known(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.value is not None]

@@ -1,0 +1,144 @@
+"""What the reader must be told about every audit: what its numbers are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evenhand.core.text.formatting import attribute, listing, plural, quoted
+from evenhand.report.chapters import Chapter
+from evenhand.report.wording import associations as association_words
+from evenhand.report.wording import people as people_words
+
+# Whole words (age, not image) and stems (ethnicity, skin tone) that speak of people.
+_ABOUT_PEOPLE = re.compile(
+    r"(?<![a-z])((age|sex|race)(?![a-z])|gender|racial|ethnic|skin|national|religio|disab)", re.I
+)
+EFFECT_SIZE = (
+    "Within the rows of one true class, the effect size (Cramér’s V) says how much the prediction depends "
+    "on the group: 0 not at all, 1 entirely. By chance even a model that treats all groups alike shows more "
+    "than 0."
+)
+CAUTION = (
+    "These are associations, not causes: the audit shows that something differs between groups, not why. "
+    "Which of these differences harm someone is a question of context that no number here answers."
+)
+
+
+def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None) -> list[str]:
+    """What must be said about attributes that people saw in others, and about those that nobody vouches for.
+
+    Args:
+        columns: Attributes of groupings.
+        manifest: Of the run; its ``about`` may say who gave each attribute.
+    """
+    names = list(dict.fromkeys(columns))
+    given = _given(manifest or {})
+    own = [name for name in names if given.get(name) == "the person"]
+    seen = [name for name in names if "perceived" in name.lower() or given.get(name) == "annotators"]
+    asked = [name for name in names if given.get(name) == "the prompt"]
+    told = {*own, *seen, *asked, *(name for name in names if given.get(name) == "the recording")}
+    unclear = [
+        name
+        for name in names
+        if name not in told and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
+    ]
+    sentences = []
+    if own:
+        sentences.append(f"{_columns(own)} {_verb(own)} what the people shown said of themselves.")
+    if seen:
+        sentences.append(
+            f"{_columns(seen)} {_verb(seen)} perceived: annotators judged from an image, "
+            "and the people shown may describe themselves differently."
+        )
+    if asked:
+        sentences.append(
+            f"{_columns(asked)} {_verb(asked)} what prompts of generated images asked for: nobody in them "
+            "exists, and the generator has stereotypes of its own."
+        )
+    if unclear:
+        sentences.append(
+            f"The run does not say who assigned {_columns(unclear)}. Unless the people shown said so "
+            f"themselves, read {'it' if len(unclear) == 1 else 'them'} as perceived."
+        )
+    return sentences
+
+
+def _given(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Who gave each attribute, as far as the run says it."""
+    about = manifest.get("about")
+    given = about.get("annotated_by") if isinstance(about, Mapping) else None
+    return given if isinstance(given, Mapping) else {}
+
+
+def _columns(names: Sequence[str]) -> str:
+    return listing(quoted(attribute(name)) for name in names)
+
+
+def _verb(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def of_people(chapters: Sequence[Chapter]) -> list[str]:
+    """What must be said about the people in a benchmark; nothing for a table of predictions."""
+    return [known.PERCEIVED for known in (people_words, association_words) if known.kind_of(chapters)]
+
+
+def _of_tests(alpha: float, compared: bool) -> list[str]:
+    """What null bands and corrected tests do not say."""
+    alike = "a model without any group difference"
+    if compared:
+        alike = "the difference of two models with one distribution of answers"
+    family = (
+        "One measure is corrected over all pairs of models and groupings; different measures are not."
+        if compared
+        else "The classes of one grouping are corrected together, and so is one metric over all groupings; "
+        "different metrics and repeated audits are not."
+    )
+    return [
+        f"A value within its null band is what {alike} would often show by chance. It is absence of "
+        "evidence, not evidence of absence.",
+        f"Tests use level {alpha:g}. {family} The more is examined, the more will stand out by chance.",
+    ]
+
+
+def cannot_show(
+    chapters: Sequence[Chapter], alpha: float, manifest: Mapping[str, Any] | None = None
+) -> list[str]:
+    """What the audit cannot show."""
+    columns = [column for chapter in chapters for column in chapter.by]
+    about_people = of_people(chapters)
+    weak = sum(part.mde is not None and part.mde >= 0.3 for chapter in chapters for part in chapter.classes)
+    sentences = [
+        "It shows associations, not causes. Groups may differ for reasons that lie outside the model, "
+        "such as how the images were taken or how the truth was assigned.",
+        "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
+        "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
+        *(about_people or perceived(columns, manifest)),
+        *_of_tests(alpha, (manifest or {}).get("kind") == "compare"),
+    ]
+    if any(chapter.effect is not None for chapter in chapters) or not about_people:
+        sentences.append(
+            "SkewSize ignores how large effect sizes are: two models may share it and differ in every class."
+        )
+    if weak:
+        sentences.insert(
+            5,
+            f"Few rows hide much: for {plural(weak, 'class', 'classes')}, counted once per grouping, the "
+            "smallest effect that could reliably be seen is 0.3 or more.",
+        )
+    return sentences
+
+
+def suppressed(fewest: int) -> list[str]:
+    """That small cells are hidden, and what this does not protect against; nothing where none are."""
+    if not fewest:
+        return []
+    return [
+        f"Counts of fewer than {fewest} rows are hidden, with as many others beside them as it takes that "
+        "none follows from the counts, totals and rates of this report; “hidden” does not say which of them "
+        "were small. Values made of hidden cells are hidden too, so what is missing here was not always "
+        "missing in the run. A hidden count may still be known within bounds, and further reports on the "
+        "same rows, or knowledge of some of them, may tell more. This is not differential privacy."
+    ]

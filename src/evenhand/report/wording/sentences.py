@@ -1,0 +1,374 @@
+"""The findings in plain sentences. Nothing here computes a number: it counts, sorts and says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import ALPHA, alone, is_beyond, standing_of
+from evenhand.core.text import formatting as formats
+from evenhand.core.text.formatting import (
+    count,
+    key_text,
+    listing,
+    model_name,
+    number,
+    percent,
+    plural,
+    quoted,
+    shorten,
+    span,
+)
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.wording import associations as association_words
+from evenhand.report.wording import indicators as indicator_words
+from evenhand.report.wording import people as people_words
+
+_CHANCE = "what chance alone gives"
+_MODELS = 4  # named in a title
+_NAMED = 6  # findings named in a sentence
+_CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
+_DIRECTIONS = {
+    "lower is fairer": "↓ lower is fairer",
+    "higher is fairer": "↑ higher is fairer",
+    "higher is better": "↑ higher is better",
+    "descriptive": "descriptive",
+}
+
+
+def alpha_of(manifest: Mapping[str, Any]) -> float:
+    """The significance level of the run; 0.05 where the manifest does not say."""
+    level = manifest.get("alpha")
+    return float(level) if isinstance(level, int | float) and 0 < level < 1 else ALPHA
+
+
+def subject(manifest: Mapping[str, Any]) -> str:
+    """What was audited: the model, or the models that were compared, else the table's file name."""
+    compared = manifest.get("models")
+    if isinstance(compared, list | tuple) and compared:
+        return _models(compared)
+    if manifest.get("model"):
+        return model_name(manifest["model"])
+    source = manifest.get("source")
+    path = source.get("path") if isinstance(source, Mapping) else None
+    return shorten(PurePath(str(path)).name) if path else "a table of predictions"
+
+
+def _models(models: Sequence[object]) -> str:
+    """Every model by its own name, the first few of many; whole where two have the same last name."""
+    names = [model_name(model) for model in models]
+    if len(set(names)) < len(names):
+        names = [shorten(model, formats.PROSE_LIMIT) for model in models]
+    more = [f"{count(len(names) - _MODELS)} more"] if len(names) > _MODELS else []
+    return listing([*names[:_MODELS], *more])
+
+
+def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
+    """The question of the run, and which model or table it is about."""
+    what = (
+        f"the predictions of {quoted(model_name(manifest['model']))}"
+        if manifest.get("model")
+        else "a table of predictions"
+    )
+    source = manifest.get("source")
+    path = source.get("path") if isinstance(source, Mapping) else None
+    rows = manifest.get("rows")
+    facts = [
+        *([f"table {quoted(PurePath(str(path)).name)}"] if path else []),
+        *([plural(rows, "row")] if isinstance(rows, int | float) else []),
+        *([f"benchmark {quoted(manifest['benchmark'])}"] if manifest.get("benchmark") else []),
+    ]
+    within = f" ({', '.join(facts)})" if facts else ""
+    for known in (people_words, association_words):
+        kind = known.kind_of(chapters)
+        if kind:
+            whom = _subject(manifest, kind, what)
+            return f"evenhand examined {whom}{within}. The question: {known.QUESTIONS[kind]}"
+    names = {finding.name for chapter in chapters for finding in chapter.findings}
+    for name, question in indicator_words.QUESTIONS.items():
+        if name in names:
+            return f"evenhand examined {_subject(manifest, '', what)}{within}. The question: {question}"
+    titles = dict.fromkeys(grouping_title(chapter.by) for chapter in chapters if chapter.by)
+    if not titles:
+        return f"evenhand examined {what}{within}."
+    return (
+        f"evenhand examined {what}{within}. The question: is the model right equally often for every group, "
+        f"and does it make the same mistakes? The groups are those of {listing(titles)}."
+    )
+
+
+def _subject(manifest: Mapping[str, Any], kind: str, what: str) -> str:
+    """A mitigation where the report is about one, the model's answers otherwise."""
+    if kind in association_words.QUESTIONS:
+        of = quoted(model_name(manifest["model"])) if manifest.get("model") else "a table"
+        method = f" after {quoted(manifest['method'])}" if kind == "debias" and manifest.get("method") else ""
+        return f"the embeddings of {of}{method}" if kind != "matching" else f"the match probabilities of {of}"
+    return what
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """The one line to remember about a grouping."""
+    usable = [part for part in chapter.classes if part.value is not None]
+    if chapter.effect is None:
+        return (
+            indicator_words.verdict(chapter, alpha)
+            or f"{plural(len(chapter.findings), 'finding')}, listed below."
+        )
+    return _of_mistakes(chapter, usable, alpha)
+
+
+def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
+    """Whether mistakes differ: the test of all classes together says, then the classes."""
+    if not usable and any(part.reason == "suppressed" for part in chapter.classes):
+        return "Differences of mistakes are hidden, because too few rows are behind them."
+    if not usable:
+        return "Differences of mistakes could not be estimated. Not estimable is not the same as fair."
+    tested = [part for part in usable if part.p_value is not None]
+    beyond, missing = beyond_chance(usable, alpha), len(usable) < len(chapter.classes)
+    if not tested:
+        return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
+    rest = f" that could be estimated, of {count(len(chapter.classes))}" if missing else ""
+    whole = chapter.first("cramers_v_pooled")
+    if beyond:
+        return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}{rest}."
+    if whole is not None and is_beyond(whole, alpha):
+        return "Mistakes differ between groups beyond chance; no single class stands out after correction."
+    n_classes = plural(len(usable), "class", "classes")
+    return f"No difference of mistakes beyond chance over {n_classes}{rest}. That does not prove fairness."
+
+
+def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
+    """How sure the findings are: which primary ones are beyond chance, and how many have no value."""
+    findings = [finding for chapter in chapters for finding in chapter.findings]
+    with_test = [one for one in findings if one.value is not None and one.p_value is not None]
+    primary = [one for one in with_test if one.role != "exploratory"]
+    missing = sum(one.value is None for one in findings)
+    told = []
+    if primary:
+        hits = [one for one in primary if is_beyond(one, alpha)]
+        many = f", corrected together for {count(len(primary))} tests" if len(primary) > 1 else ""
+        names = listing([*map(_tested_name, hits[:_NAMED]), *_more(len(hits) - _NAMED)])
+        told.append(
+            f"How sure: beyond chance (p at most {alpha:g}{many}, and the interval leaves out what chance "
+            f"gives): {names or 'nothing'}."
+        )
+    if len(primary) < len(with_test):
+        told.append("Every other p is exploratory: it was not corrected, and no verdict rests on it.")
+    if findings and not with_test:
+        told.append("How sure: no finding was tested, so nothing here says how far chance explains them.")
+    if missing:
+        told.append(
+            f"Not estimable: {count(missing)} of {plural(len(findings), 'finding')}, each with its reason. "
+            "That is not the same as fair."
+        )
+    return told
+
+
+def _tested_name(finding: Finding) -> str:
+    where = f" by {grouping_title(finding.by)}" if finding.by else ""
+    return f"{glossary.title(finding.name)}{where}"
+
+
+def _more(left: int) -> list[str]:
+    return [f"{count(left)} more"] if left > 0 else []
+
+
+def found(chapter: Chapter, alpha: float) -> list[str]:
+    """What was found for a grouping, how sure it is, and what could not be estimated."""
+    sentences = [
+        *_accuracy(chapter, alpha),
+        *_bands(chapter, alpha),
+        *_largest(chapter, alpha),
+        *_certainty(chapter, alpha),
+        *_skewsize(chapter),
+        *_independence(chapter),
+        *_not_estimable(chapter),
+        *_group_sizes(chapter),
+    ]
+    return sentences or [f"{plural(len(chapter.findings), 'finding')} in the table below."]
+
+
+def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
+    """Parts with the verdict "beyond chance"."""
+    return [part for part in parts if is_beyond(part, alpha)]
+
+
+def against_chance(holder: Finding | Part, alpha: float) -> str:
+    """Where a value stands beside what chance alone gives; empty where there is no verdict."""
+    return standing_of(holder, alpha).told(_CHANCE)
+
+
+def reading(holder: Finding | Part, alpha: float) -> str:
+    """The same in few words for tables, or why there is no value."""
+    why = glossary.reason(holder.reason) if holder.value is None or holder.reason else ""
+    return " · ".join(part for part in (place(holder, alpha), why) if part)
+
+
+def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
+    """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
+    if holder.role == "exploratory":
+        return "exploratory" if holder.value is not None and holder.p_value is not None else ""
+    return standing_of(holder, alpha).told(chance)
+
+
+def direction(finding: Finding) -> str:
+    """Which way a metric reads, in words."""
+    return _DIRECTIONS.get(finding.direction, finding.direction)
+
+
+def _group_sizes(chapter: Chapter) -> list[str]:
+    sized = next((finding.groups for finding in chapter.findings if finding.groups), [])
+    if not sized:
+        return []
+    shown = [f"{quoted(key_text(group.key))} ({count(group.n)})" for group in sized[:8]]
+    more = [f"{len(sized) - 8} more"] if len(sized) > 8 else []
+    return [f"{plural(len(sized), 'group')} with usable rows: {listing([*shown, *more])}."]
+
+
+def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
+    finding = chapter.first("accuracy")
+    if finding is None or finding.value is None:
+        return []
+    sentence = f"Accuracy is {number(finding.value)}{_interval(finding)}"
+    groups = chapter.ranked_groups
+    if len(groups) > 1:
+        low, high = groups[-1], groups[0]
+        sentence += (
+            f"; by group it runs from {number(low.value)} for {quoted(key_text(low.key))} "
+            f"to {number(high.value)} for {quoted(key_text(high.key))}"
+        )
+    gap = chapter.first("accuracy_gap")
+    if gap is not None and gap.null is not None and gap.value is not None and against_chance(gap, alpha):
+        chance = span(gap.null.low, gap.null.high)
+        place = against_chance(gap, alpha)
+        sentence += f"; the worst group lies {number(gap.value)} below the whole, {place} ({chance})"
+    if finding.value == 0:
+        sentence += (
+            ". No prediction is a true label: if the two are different kinds of labels, this says nothing of "
+            "the model"
+        )
+    return [sentence + "."]
+
+
+def _bands(chapter: Chapter, alpha: float) -> list[str]:
+    usable = chapter.ranked
+    if not usable:
+        return []
+    estimable = _of(len(usable), len(chapter.classes))
+    strong = [part for part in usable if part.band in ("medium", "large") and _judged_alone(part)]
+    usual = [part for part in strong if alone(part, alpha).side != "above"]
+    chance = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
+    sentence = f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."
+    return [sentence + (chance if usual else "")]
+
+
+def _certainty(chapter: Chapter, alpha: float) -> list[str]:
+    usable = chapter.ranked
+    tested = [part for part in usable if part.p_adjusted is not None and part.role != "exploratory"]
+    banded = [part for part in usable if _judged_alone(part)]
+    tests, bands = "", ""
+    if tested:
+        correction = chapter.effect.adjustment if chapter.effect else None
+        how = _CORRECTIONS.get(
+            str(correction).lower(), f"correction ({correction})" if correction else "correction"
+        )
+        hits = len(beyond_chance(tested, alpha))
+        tests = (
+            f"The adjusted p is at most {alpha:g} in {hits or 'none'} of the "
+            f"{plural(len(tested), 'class', 'classes')} tested, after {how} for testing many classes"
+        )
+    elif any(part.p_value is not None for part in usable):
+        tests = "No class gets a verdict of its own, since the whole shows no difference beyond chance"
+    elif usable:
+        tests = "No tests were made, so nothing here says how far chance alone explains the differences"
+    if banded:
+        inside = sum(alone(part, alpha).side == "within" for part in banded)
+        bands = f"each taken by itself, within what chance alone gives: {_of(inside, len(banded))}"
+    sentence = "; ".join(part for part in (tests, bands) if part)
+    return [f"{sentence}."] if sentence else []
+
+
+def _judged_alone(part: Part) -> bool:
+    return part.null is not None and part.role != "exploratory"
+
+
+def _largest(chapter: Chapter, alpha: float) -> list[str]:
+    usable = chapter.ranked
+    if not usable:
+        return []
+    top = usable[0]
+    chance = ""
+    if top.null is not None:
+        place = against_chance(top, alpha) or "chance alone gives"
+        chance = f"; {place} {span(top.null.low, top.null.high)}"
+    return [f"The largest is {number(top.value)} for {quoted(key_text(top.key))}{_interval(top)}{chance}."]
+
+
+def _skewsize(chapter: Chapter) -> list[str]:
+    finding = chapter.effect
+    if finding is None or finding.value is None:
+        return []
+    companions = [
+        f"{word} {number(other.value)}"
+        for word, name in (("mean", "mean"), ("median", "median"), ("maximum", "max"))
+        if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
+    ]
+    beside = f"Beside it stand their {listing(companions)}." if companions else ""
+    where = f"; chance alone gives {span(finding.null.low, finding.null.high)}" if finding.null else ""
+    caveat = f" Note: {glossary.reason(finding.reason)}." if finding.reason else ""
+    return [
+        f"SkewSize, the lopsidedness of these effect sizes, is {number(finding.value)}"
+        f"{where}.{caveat} {beside}".rstrip()
+    ]
+
+
+def _independence(chapter: Chapter) -> list[str]:
+    """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
+    finding = chapter.first("cramers_v")
+    if finding is None or finding.value is None or finding.null is None:
+        return []
+    band = f", {finding.band} by its band" if finding.band else ""
+    chance = span(finding.null.low, finding.null.high)
+    size = f"Whatever the truth, predictions and group go together with V = {number(finding.value)}{band}"
+    kind = " (exploratory)" if finding.role == "exploratory" else ""
+    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}{kind}"
+    return [f"{size}; chance alone gives {chance}{p_value}."]
+
+
+def _not_estimable(chapter: Chapter) -> list[str]:
+    sentences = []
+    reasons = Counter(part.reason for part in chapter.classes if part.value is None)
+    hidden = reasons.pop("suppressed", 0)
+    if hidden:
+        whole = f"{plural(hidden, 'class is', 'classes are')} hidden, which says nothing of them"
+        sentences.append(f"{whole}: they, or cells of theirs, rest on fewer rows than this report shows.")
+    if reasons:
+        whole = plural(sum(reasons.values()), "class", "classes")
+        counted = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]
+        parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted)
+        sentences.append(f"{whole} could not be estimated, which is not the same as fair: {parts}.")
+    return sentences + indicator_words.missing(chapter.findings)
+
+
+def band_words(parts: Sequence[Part]) -> str:
+    """How many parts lie in each band, in a sentence."""
+    counts = Counter(part.band for part in parts)
+    words = [f"{counts[band]} {band}" for band in ("negligible", "small", "medium", "large")]
+    return listing([*words, *([f"{counts[None]} without a band"] if counts[None] else [])])
+
+
+def _interval(holder: Finding | Part) -> str:
+    """The interval with its level; of a corrected value, that value before it."""
+    if holder.interval is None:
+        return ""
+    of = "" if holder.corrected is None else f"corrected for chance {number(holder.corrected)}, "
+    ends = span(holder.interval.low, holder.interval.high)
+    return f" ({of}{percent(holder.interval.level)} interval {ends})"
+
+
+def _of(some: int, total: int) -> str:
+    return f"{some or 'none'} of {plural(total, 'class', 'classes')}"

@@ -1,1 +1,0 @@
-"""Asks, computes, writes and renders."""

@@ -1,0 +1,176 @@
+"""Gates: ``--fail-if "accuracy_gap@gender>0.1"`` turns a finding into an exit code."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from evenhand.core.errors import GateBroken, ParameterError, UnknownName
+from evenhand.core.findings import Finding
+from evenhand.metrics.definitions import DEFINITIONS
+
+OPTION = "--fail-if"
+_SHAPES = ("skewsize", "skewsize_sufficiency", "skewsize_topk", "skewsize_softmax")
+_SIZE = "cramers_v_mean"
+
+_OPERATORS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_GATE = re.compile(
+    r"\s*(?P<name>[a-z_]\w*)(?P<end>\.(?:low|high))?(?:\[(?P<only>[^\]]*)\])?(?:@(?P<by>.+?))?"
+    r"\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>\S+)\s*"
+)
+
+
+def check_gates(findings: Sequence[Finding], gates: Sequence[str]) -> None:
+    """Raise GateBroken where a finding meets a gate's condition, or has no value.
+
+    Args:
+        findings: All findings of a run.
+        gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts. Parameters in
+            brackets choose among findings of one name: ``association_effect_size[stage=after]>1``.
+            ``accuracy_gap.low>0.02`` reads the end of the interval that is shown.
+
+    Raises:
+        ParameterError: A gate that cannot be read.
+        UnknownName: No finding has the gate's name, grouping and parameters.
+        GateBroken: At least one gate is broken; the message lists all.
+    """
+    broken = [line for gate in gates for line in _broken(findings, gate)]
+    if broken:
+        raise GateBroken("gate broken: " + "; ".join(broken))
+
+
+def parse_gate(gate: str) -> tuple[str, str | None, str, float]:
+    """Name, grouping, operator and number of a gate.
+
+    Raises:
+        ParameterError: It cannot be read.
+    """
+    match = _GATE.fullmatch(gate)
+    try:
+        if match is None:
+            raise ValueError
+        number = float(match["number"])
+        if not math.isfinite(number):
+            raise ValueError
+        return match["name"], match["by"], match["op"], number
+    except ValueError:
+        raise ParameterError(
+            f"--fail-if {gate!r} cannot be read; write name[@by] OP number, "
+            "for example 'accuracy_gap@gender>0.1'"
+        ) from None
+
+
+def chosen_by(gate: str) -> dict[str, str]:
+    """The parameters that a gate names in brackets, and the value that each must have.
+
+    Raises:
+        ParameterError: They cannot be read.
+    """
+    match = _GATE.fullmatch(gate)
+    given = "" if match is None else match["only"] or ""
+    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+    if any(not sign or not key.strip() or not value.strip() for key, sign, value in pairs):
+        raise ParameterError(
+            f"--fail-if {gate!r} cannot be read; write parameters as name[key=value,key=value] OP number, "
+            "for example 'association_effect_size[stage=after,half=held_out]>1'"
+        )
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def check_gate_names(gates: Sequence[str]) -> None:
+    """Refuse gates that cannot be read or name no metric, before hours of counting.
+
+    SkewSize says how effects are spread over classes, not how strong they are: a gate on it needs one on
+    mean V of the same grouping beside it.
+    """
+    for gate in gates:
+        name = parse_gate(gate)[0]
+        chosen_by(gate)
+        if name not in DEFINITIONS:
+            raise UnknownName("metric", name, sorted(DEFINITIONS), "see: evenhand ls metrics")
+    read = [parse_gate(gate)[:2] for gate in gates]
+    for gate, (name, by) in zip(gates, read, strict=True):
+        if name in _SHAPES and not {(_SIZE, by), (_SIZE, None)} & set(read):
+            beside = f"{_SIZE}@{by}" if by else _SIZE
+            raise ParameterError(
+                f"{OPTION} {gate!r} cannot stand alone: SkewSize says how effects are spread over classes, "
+                "not how strong they are, so that it is the same for weak and for strong ones; add a gate on "
+                f'mean V, such as {OPTION} "{beside}>0.1"'
+            )
+
+
+def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
+    name, by, symbol, number = parse_gate(gate)
+    of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
+    if not of_name:
+        known = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
+        raise UnknownName("finding", f"{name}@{by}" if by else name, known)
+    broken = []
+    for finding in _with_parameters(of_name, chosen_by(gate), gate):
+        if finding.value is None:
+            broken.append(f"{finding.metric} has no value ({finding.reason}), and a gate needs one")
+            continue
+        measured, what = _measured(finding, finding.value, gate)
+        if measured is None:
+            broken.append(f"{finding.metric} has no interval, and this gate needs its end")
+        elif _OPERATORS[symbol](measured, number):
+            broken.append(f"{finding.metric}{what} = {measured:.4f} {symbol} {number:g}")
+    return broken
+
+
+def _measured(finding: Finding, value: float, gate: str) -> tuple[float | None, str]:
+    """The number that a gate reads: the value, or an end of the interval shown; and what that is called."""
+    match = _GATE.fullmatch(gate)
+    end = match["end"] if match is not None else None
+    if not end:
+        return value, ""
+    interval = finding.interval
+    return (None if interval is None else float(getattr(interval, end[1:]))), end
+
+
+def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate: str) -> Sequence[Finding]:
+    """The findings whose parameters a gate asks for; all where it asks for none."""
+    if not only:
+        return findings
+    told = [{key: _printed(value) for key, value in one.params.items()} for one in findings]
+    for key, value in only.items():
+        values = sorted({one[key] for one in told if key in one})
+        if not values:
+            raise UnknownName(
+                f"parameter of {findings[0].name}", key, sorted({k for one in told for k in one})
+            )
+        if value not in values:
+            raise UnknownName(f"{key} of {findings[0].name}", value, values)
+    chosen = [one for one, params in zip(findings, told, strict=True) if only.items() <= params.items()]
+    if not chosen:
+        raise ParameterError(f"--fail-if {gate!r} chooses no finding: none has all of these; leave one out")
+    return chosen
+
+
+def _printed(value: object) -> str:
+    """A parameter as the name of a finding has it."""
+    return "|".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def gates_of(command: Sequence[str]) -> list[str]:
+    """The gates that a command line gives, as they were typed.
+
+    Args:
+        command: Program and arguments, such as ``sys.argv``.
+    """
+    words = [part for word in command for part in (word.split("=", 1) if _joined(word) else [word])]
+    return [gate for option, gate in pairwise(words) if option == OPTION and _GATE.fullmatch(gate)]
+
+
+def _joined(word: str) -> bool:
+    return word.startswith(f"{OPTION}=")

@@ -1,0 +1,149 @@
+"""Reading a run folder: findings, manifest, counts and tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+from pydantic import ValidationError
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
+from evenhand.evidence.predictions.counts import Counts
+
+if TYPE_CHECKING:
+    import altair
+
+FINDINGS = "findings.json"
+MANIFEST = "manifest.json"
+ANNOTATIONS = "annotations"
+MARKERS = (FINDINGS, MANIFEST)
+MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
+ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables", *MITIGATIONS)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One model's (or table's) findings with what they rest on.
+
+    Attributes:
+        findings: The findings.
+        manifest: What was done, when and with which versions.
+        counts: Counts by name.
+        tables: Tidy tables by name, such as ``mistakes``.
+        exports: Files in a format of others, by name.
+        folder: Where it was read from, if it was.
+    """
+
+    findings: Findings
+    manifest: dict[str, Any]
+    counts: dict[str, Counts] = field(default_factory=dict)
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    exports: dict[str, bytes] = field(default_factory=dict)
+    folder: Path | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Self:
+        """Read a run folder.
+
+        Raises:
+            InputError: Not a run folder, or one written by a newer major version.
+        """
+        path = Path(folder)
+        if not (path / FINDINGS).is_file():
+            raise InputError(f"{str(folder)!r} is no run folder (it has no {FINDINGS}); give what -o wrote")
+        return cls(
+            _findings(path / FINDINGS),
+            _manifest(path / MANIFEST),
+            {file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
+            {file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
+            {file.name: file.read_bytes() for file in sorted((path / "exports").glob("*"))},
+            folder=path,
+        )
+
+    def _repr_html_(self) -> str:
+        from evenhand.core.display.html import findings_html, run_title
+
+        return findings_html(self.findings, run_title(self.manifest, self.folder))
+
+    @property
+    def annotations(self) -> pl.DataFrame | None:
+        """The samples with their attributes, one row each; None where they were not kept.
+
+        Raises:
+            InputError: They cannot be read.
+        """
+        return None if self.folder is None else _annotations(self.folder / "evidence")
+
+    def finding(self, name: str, by: str | list[str] | tuple[str, ...] = (), **params: object) -> Finding:
+        """The one finding of this name and grouping whose parameters include ``params``.
+
+        Args:
+            name: The metric.
+            by: ``"gender"``, ``"gender+race"``, or a list; nothing matches the first of that name.
+            params: Parameters that must be equal.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        grouping = by if isinstance(by, str) else "+".join(by)
+        for candidate in self.findings.findings:
+            fits = candidate.name == name and (not grouping or candidate.grouping == grouping)
+            if fits and all(candidate.params.get(key) == value for key, value in params.items()):
+                return candidate
+        raise UnknownName("finding", f"{name}@{grouping}", [f.metric for f in self.findings.findings])
+
+    def chart(
+        self, name: str | None = None, by: str | list[str] | tuple[str, ...] = (), **params: object
+    ) -> altair.VConcatChart:
+        """A finding with its parts as an Altair chart, or all findings.
+
+        Args:
+            name: The metric: ``accuracy`` draws accuracy by group, ``skewsize`` the effect size of each
+                class. Nothing: a panel for each metric.
+            by: As for ``finding``.
+            params: As for ``finding``.
+
+        Raises:
+            UnknownName: There is no such finding.
+        """
+        return self.findings.chart() if name is None else self.finding(name, by, **params).chart()
+
+
+def _annotations(evidence: Path) -> pl.DataFrame | None:
+    parts = sorted((evidence / ANNOTATIONS).glob("part-*.parquet"))
+    return pl.concat([_table(part) for part in parts]) if parts else None
+
+
+def _findings(path: Path) -> Findings:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        major = int(str(content["schema_version"]).partition(".")[0])
+        if major > int(SCHEMA_VERSION.partition(".")[0]):
+            raise InputError(
+                f"{str(path)!r} has schema {content['schema_version']}, newer than {SCHEMA_VERSION}; "
+                "type: pip install -U evenhand"
+            )
+        return Findings.model_validate(content)
+    except (ValueError, KeyError, TypeError, ValidationError) as problem:
+        raise InputError(f"{str(path)!r} is no findings.json: {type(problem).__name__}") from None
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{str(path)!r} cannot be read: {type(problem).__name__}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{str(path)!r} is no manifest; give a folder that -o wrote")
+    return content
+
+
+def _table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as problem:
+        raise InputError(f"{str(path)!r} cannot be read: {type(problem).__name__}") from None

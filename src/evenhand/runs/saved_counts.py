@@ -1,0 +1,187 @@
+"""Counts of earlier audits, added up: shards and machines that never saw each other's rows."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.files.hashing import sha256_file
+from evenhand.files.tables.scan import Origin, origin
+from evenhand.runs.run_folder import FINDINGS, Run
+
+_COUNTS = Path("counts", "predictions.parquet")
+_ALIKE = ("truth", "prediction")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One part of a sum.
+
+    Attributes:
+        path: Run folder, or file of Counts.
+        manifest: Of the run; empty for a file that lies in none.
+        file: The Counts.
+        sha256: Of that file.
+    """
+
+    path: Path
+    manifest: Mapping[str, Any]
+    file: Path
+    sha256: str
+
+    def told(self, name: str) -> str:
+        """What the run says of itself, such as its ``model``; nothing where it says nothing."""
+        return str(self.manifest.get(name) or "")
+
+    def rows(self) -> str:
+        """What tells the rows that were counted from those of other parts."""
+        source = self.manifest.get("source") or {}
+        read = str(source.get("sha256") or "") if isinstance(source, Mapping) else ""
+        return read or self.sha256
+
+
+@dataclass(frozen=True, eq=False)
+class SavedCounts:
+    """The sum of saved Counts.
+
+    Attributes:
+        counts: Of all parts together.
+        truth: What the column of truths was called.
+        prediction: What the column of predictions was called.
+        origin: The files they were read from.
+        parts: Where each lies.
+    """
+
+    counts: Counts
+    truth: str
+    prediction: str
+    origin: Origin
+    parts: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: str) -> SavedCounts:
+        """Add up the counts of run folders, or of files that ``Counts.save`` wrote.
+
+        Args:
+            path: One of them, or a glob over several.
+
+        Raises:
+            InputError: A folder without counts, a run that asked a model, parts over different columns, rows
+                that are in two parts, or labels of different kinds.
+        """
+        parts = [_part(one) for one in _found(path)]
+        same = {name: _shared(parts, name) for name in _ALIKE}
+        rows: dict[str, Part] = {}
+        for part in parts:
+            if part.rows() in rows:
+                raise InputError(
+                    f"{str(part.path)!r} counts the same rows as {str(rows[part.rows()].path)!r}; name each "
+                    "part once"
+                )
+            rows[part.rows()] = part
+        return cls(
+            sum_of([Counts.load(part.file) for part in parts]),
+            same["truth"] or "truth",
+            same["prediction"] or "prediction",
+            origin(path, [part.file for part in parts]),
+            tuple(str(part.path) for part in parts),
+        )
+
+    def check_columns(self, columns: Mapping[str, str | None]) -> None:
+        """Refuse columns that were not those counted: there are no rows left to choose from.
+
+        Raises:
+            ParameterError: Another truth, prediction or cluster, or an id, rank or weight.
+        """
+        for name, given in columns.items():
+            known = {
+                "truth": self.truth,
+                "prediction": self.prediction,
+                "cluster": self.counts.cluster,
+            }.get(name)
+            if given is not None and given != known:
+                counted = f"; counted was {known!r}" if known else ""
+                raise ParameterError(f"--{name} {given} cannot be chosen among counts{counted}; leave it out")
+
+
+def is_saved(path: str) -> bool:
+    """Whether a path or glob names run folders or saved Counts rather than a table of rows."""
+    return "://" not in path and bool(_found(path))
+
+
+def sum_of(parts: Sequence[Counts]) -> Counts:
+    """Counts of all parts together; those over more attributes are projected to what all have.
+
+    Raises:
+        InputError: Labels of different kinds.
+    """
+    shared = [name for name in parts[0].attributes if all(name in part.attributes for part in parts)]
+    total = parts[0].project(shared)
+    for part in parts[1:]:
+        total = total + part.project(shared)
+    return total
+
+
+def _found(path: str) -> list[Path]:
+    """The run folders or files of Counts that a path stands for; none if it is a table."""
+    given = Path(path).expanduser()
+    some = [given] if given.exists() else [Path(name) for name in sorted(glob.glob(str(given)))]
+    if not some or not all(_is_run(one) or _holds_counts(one) for one in some):
+        return []
+    return some
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and (path / FINDINGS).is_file()
+
+
+def _holds_counts(path: Path) -> bool:
+    if not path.is_file() or path.suffix != ".parquet":
+        return False
+    try:
+        names = pl.read_parquet_schema(path)
+    except (OSError, pl.exceptions.PolarsError):
+        return False  # reading it as a table says what is wrong with it
+    return {"truth", "prediction", "n"} <= set(names) and any(name.startswith("attribute:") for name in names)
+
+
+def _part(path: Path) -> Part:
+    """One part, with what its run says of itself."""
+    file = path / _COUNTS if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(
+            f"{str(path)!r} is a run without counts of predictions; give folders that evenhand audit -o wrote"
+        )
+    folder = file.parent.parent
+    manifest = Run.read(folder).manifest if _is_run(folder) else {}
+    if manifest.get("kind", "audit") != "audit":
+        raise InputError(
+            f"{str(path)!r} asked a model, and a sum would forget what was left unanswered; only audits of "
+            "tables add up; evenhand run goes on with the same command"
+        )
+    return Part(path, manifest, file, sha256_file(file))
+
+
+def _shared(parts: Sequence[Part], name: str) -> str:
+    """What all parts say of one thing.
+
+    Raises:
+        InputError: They differ.
+    """
+    said = {part.told(name): part for part in parts}
+    if len(said) > 1:
+        told = " and ".join(
+            f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(said.items())[:3]
+        )
+        raise InputError(
+            f"these audits do not add up, their column of {name} differs: {told}; audit parts of one whole "
+            "alike, or compare them: evenhand compare RUN RUN"
+        )
+    return next(iter(said))

@@ -1,0 +1,271 @@
+"""Permutation tests of two sets of numbers: exact by meeting in the middle, sampled where that is too much.
+
+Under the null hypothesis the two sets are exchangeable: any n of the N = n + m numbers could have been X.
+The statistic is ``S = sum of X - sum of Y``; for fixed sizes it orders partitions as d and the difference of
+means do. The partition at hand is one of all, and ties count, so p is never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.association.effect_size import ROUNDING, has_spread
+
+Shares = tuple[float, float, float]
+Limits = tuple[float, float, float, float]
+
+EXACT_UP_TO = 20  # members of each set
+DRAWS = 100_000
+_TIES = 1e-9  # of the sum of absolute values; below it two sums are equal
+_CELLS = 4_000_000
+_NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Permutations:
+    """p-values of one test, and the normal ones beside them."""
+
+    # share of partitions with S at least as large, in (0, 1]; 1 without spread, NaN where undefined
+    right: float
+    left: float  # share with S at least as small
+    two_sided: float  # share at least as far from the expected S (which is 0 for centred numbers)
+    # S in standard deviations of its permutation distribution (exact); for a test of two sets it is ``d
+    # sqrt(n m / (n + m))`` with d of ddof 1. NaN without spread.
+    z: float
+    method: str  # ``exact``, ``sampled``, or ``undefined`` (an empty set, or a number that is not finite)
+    partitions: int  # how many there are, where exact; else how many were drawn
+
+    @property
+    def normal_right(self) -> float:
+        """Normal tail beyond z; a sampled p cannot be below 1 / (1 + draws), this can."""
+        return self._tail(-self.z)
+
+    @property
+    def normal_left(self) -> float:
+        """The other tail."""
+        return self._tail(self.z)
+
+    @property
+    def normal_two_sided(self) -> float:
+        """Both."""
+        return 2 * self._tail(-abs(self.z))
+
+    @staticmethod
+    def _tail(z: float) -> float:
+        return float(special.ndtr(z))
+
+
+_UNDEFINED = Permutations(_NAN, _NAN, _NAN, _NAN, "undefined", 0)
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """A test's centred numbers, its statistic (the sum of the first n), and by how much sums may be off."""
+
+    numbers: Floats
+    n: int
+    value: float
+    slack: float
+
+    @property
+    def limits(self) -> Limits:
+        """Least sum that counts as right, greatest as left; greatest and least that count as two-sided."""
+        far = abs(self.value) - self.slack
+        return self.value - self.slack, self.value + self.slack, far, -far
+
+    def p(self, counts: Integers, ways: int, *, drawn: bool = False) -> Shares:
+        """Right, left and two-sided p; where S is as expected, every partition is at least as far."""
+        right, left, above, below = counts.tolist()
+        far = ways if abs(self.value) <= self.slack else above + below
+        own = int(drawn)  # the partition at hand is one more
+        return (own + right) / (own + ways), (own + left) / (own + ways), (own + far) / (own + ways)
+
+
+def permutation_test(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    exact_up_to: int = EXACT_UP_TO,
+) -> Permutations:
+    """Is the mean of x different from that of y? Partitions of all numbers into sets of these sizes.
+
+    Exact where each half of the numbers has at most ``2 ** exact_up_to`` subsets that matter (0: never): 20 v
+    20, and unequal sizes up to n + m = 40, or a small set beside a larger one (5 v 60). Subset sums of the
+    two halves are made by size; for each sum of one half, binary search counts the partners in the other
+    (Horowitz and Sahni 1974). Otherwise ``p = (1 + b) / (1 + draws)``. An empty set has no p.
+    """
+    first, second = (np.asarray(numbers, dtype=np.float64).reshape(1, -1) for numbers in (x, y))
+    return permutation_tests(first, second, rng=rng, draws=draws, exact_up_to=exact_up_to)[0]
+
+
+def permutation_tests(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    exact_up_to: int = EXACT_UP_TO,
+) -> list[Permutations]:
+    """``permutation_test`` of each row; sampled tests share their partitions, which are drawn once."""
+    first, second = (np.asarray(numbers, dtype=np.float64) for numbers in (x, y))
+    n, m = first.shape[1], second.shape[1]
+    both = np.concatenate([first, second], axis=1)
+    usable = np.isfinite(both).all(axis=1) & bool(n and m)
+    tests = [_centred(row, n) for row in both[usable]]
+    if _enumerable(n, m, exact_up_to):
+        found, ways = [_exact(test) for test in tests], _ways(n + m, n)
+        done = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, found, strict=True)]
+    else:
+        found = _sampled(tests, rng, draws) if tests else []
+        done = [Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, found, strict=True)]
+    left = iter(done)
+    return [next(left) if fits else _UNDEFINED for fits in usable]
+
+
+def sign_flip_test(
+    numbers: npt.ArrayLike, *, rng: np.random.Generator, draws: int = DRAWS, exact_up_to: int = EXACT_UP_TO
+) -> Permutations:
+    """Is the mean of one set different from 0? All ways to flip the numbers' signs (Fisher 1935).
+
+    For the associations of one set of targets: is it nearer to one set of attributes than to the other? Exact
+    up to ``2 * exact_up_to`` numbers; ``partitions`` are 2 ** n there.
+    """
+    given = np.asarray(numbers, dtype=np.float64).reshape(-1)
+    if not given.size or not np.isfinite(given).all():
+        return _UNDEFINED
+    size = np.abs(given)
+    observed = _Observed(given, given.size, float(given.sum()), _slack(given, given))
+    z = observed.value / float(np.sqrt(size @ size)) if size.max() > ROUNDING else _NAN
+    if given.size <= 2 * exact_up_to:
+        sums = [_signed_sums(half) for half in np.split(size, [given.size // 2])]
+        ways = 2**given.size
+        counts = _count_pairs(sums[0], sums[1], observed.limits)
+        return Permutations(*observed.p(counts, ways), z, "exact", ways)
+    counts = np.zeros(4, dtype=np.int64)
+    for count in _blocks(draws, given.size):
+        signs = rng.integers(0, 2, size=(count, given.size), dtype=np.int8) * 2 - 1
+        counts += _beyond(signs.astype(np.float64) @ size, observed.limits)
+    return Permutations(*observed.p(counts, draws, drawn=True), z, "sampled", draws)
+
+
+def _centred(row: Floats, n: int) -> _Observed:
+    numbers = row - row.mean()
+    return _Observed(numbers, n, float(numbers[:n].sum()), _slack(numbers, row))
+
+
+def _slack(numbers: Floats, given: Floats) -> float:
+    """By how much equal sums may differ: a share of their size, and the rounding of what was given."""
+    rounding = ROUNDING * given.size * max(1.0, float(np.abs(given).max()))
+    return _TIES * float(np.abs(numbers).sum()) + rounding
+
+
+def _enumerable(n: int, m: int, exact_up_to: int) -> bool:
+    """Whether the subsets of half of the numbers, up to the size of the smaller set, are few enough."""
+    half, small = (n + m + 1) // 2, min(n, m)
+    if half <= exact_up_to:
+        return True
+    most, subsets = 2**exact_up_to, 0
+    for size in range(min(small, half) + 1):
+        subsets += _ways(half, size)
+        if subsets > most:
+            return False
+    return True
+
+
+def _ways(total: int, n: int) -> int:
+    """How many sets of n there are among ``total``."""
+    return int(special.comb(total, n, exact=True))
+
+
+def _exact(test: _Observed) -> Shares:
+    """Right, left and two-sided p over all partitions."""
+    numbers, n, total = test.numbers, test.n, test.numbers.size
+    if 2 * n > total:  # the same partitions by the second set, whose sum is minus that of the first
+        left, right, both = _exact(_Observed(np.roll(numbers, -n), total - n, -test.value, test.slack))
+        return right, left, both
+    one, other = _sums_by_size(numbers[: total // 2], n), _sums_by_size(numbers[total // 2 :], n)
+    counts = np.zeros(4, dtype=np.int64)
+    for size in range(max(0, n - len(other) + 1), min(n, len(one) - 1) + 1):
+        counts += _count_pairs(one[size], other[n - size], test.limits)
+    return test.p(counts, _ways(total, n))
+
+
+def _sums_by_size(numbers: Floats, largest: int) -> list[Floats]:
+    """Sums of all subsets of 0, 1, 2 ... numbers, up to the largest size that is wanted."""
+    sums = [np.zeros(1)]
+    for number in numbers:
+        with_it = [fewer + number for fewer in sums]
+        sums.append(np.zeros(0))
+        sums[1:] = [np.concatenate(pair) for pair in zip(sums[1:], with_it, strict=True)]
+        del sums[largest + 1 :]
+    return sums
+
+
+def _signed_sums(sizes: Floats) -> Floats:
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums - size, sums + size])
+    return sums
+
+
+def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Integers:
+    """Pairs with a sum at or above the first limit, at or below the second, and so on, shape (4,)."""
+    queries, keys = np.sort(one), np.sort(other)  # sorted queries find their places several times faster
+    below = [
+        int(np.searchsorted(keys, limit - queries, "right" if place % 2 else "left").sum())
+        for place, limit in enumerate(limits)
+    ]
+    pairs = one.size * other.size
+    return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
+
+
+def _beyond(sums: Floats, limits: Limits) -> Integers:
+    right, left, above, below = limits
+    found = (sums >= right).sum(), (sums <= left).sum(), (sums >= above).sum(), (sums <= below).sum()
+    return np.array(found, dtype=np.int64)
+
+
+def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> list[Shares]:
+    """Right, left and two-sided p of each test, from the same draws."""
+    numbers = np.stack([test.numbers for test in tests])
+    counts = np.zeros((len(tests), 4), dtype=np.int64)
+    for count in _blocks(draws, numbers.shape[1] + len(tests)):
+        sums = numbers @ _choices(numbers.shape[1], tests[0].n, count, rng)
+        counts += np.stack([_beyond(row, test.limits) for row, test in zip(sums, tests, strict=True)])
+    return [test.p(row, draws, drawn=True) for test, row in zip(tests, counts, strict=True)]
+
+
+def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats:
+    """Uniform choices of n of ``total``, 0 or 1, shape (total, count).
+
+    One item after the other, for all choices at once: it is taken with probability (still wanted) / (items
+    left), which makes every choice equally likely (Fan, Muller and Rezucha 1962).
+    """
+    taken = np.empty((total, count))
+    wanted = np.full(count, float(n))
+    for item in range(total):
+        np.less(rng.random(count) * (total - item), wanted, out=taken[item], casting="unsafe")
+        wanted -= taken[item]
+    return taken
+
+
+def _blocks(draws: int, width: int) -> Iterator[int]:
+    """Sizes of blocks that add up to the draws, each of bounded memory."""
+    block = max(1, _CELLS // max(width, 1))
+    return (min(block, draws - start) for start in range(0, draws, block))
+
+
+def _z(test: _Observed) -> float:
+    """The sum of n of N has variance ``n (N - n) / (N (N - 1))`` times the sum of squares."""
+    total, n = test.numbers.size, test.n
+    squares = float(test.numbers @ test.numbers)
+    variance = squares * n * (total - n) / (total * (total - 1))
+    return test.value / float(np.sqrt(variance)) if has_spread(test.numbers) else _NAN

@@ -1,0 +1,265 @@
+"""An association test over targets and attributes at once: the t test and interval of crossed samples.
+
+Images and words are both samples: other photos and other words of the same kind would have given another
+difference. Its variance is that over targets plus that over attributes, less that of their interaction, which
+both hold (Clark 1973, quasi-F; Owen 2007), with Satterthwaite's degrees of freedom (1946). Functions take the
+matrix of similarities with rows ``x1 ... xn y1 ... ym`` and columns ``a1 ... b1 ...``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evenhand.stats.arrays import Floats, Pair
+from evenhand.stats.association.effect_size import ROUNDING, effect_size, has_spread, without_each_attribute
+
+Component = tuple[float, float]  # a variance and its degrees of freedom
+
+STATISTICS = ("d", "difference")
+_STEPS = 1001  # places on the edge of an ellipse
+_UNKNOWN = (float("nan"), float("nan"))
+_NOTHING = ROUNDING**2  # a variance that is rounding
+_FARTHEST = 300.0  # an h whose d is the bound to the last digit
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Members of the four sets; ``fixed``: attributes are not a sample, they stay as they are."""
+
+    n: int
+    m: int
+    na: int
+    nb: int
+    fixed: bool = False
+
+    @property
+    def total(self) -> int:
+        """N, targets in both sets."""
+        return self.n + self.m
+
+    @property
+    def share(self) -> float:
+        """Share of X among the targets."""
+        return self.n / self.total
+
+    @property
+    def unit(self) -> float:
+        """Scale of g at which its variance stops growing with g^2: ``sqrt(n m / 2) / N``."""
+        return float(np.sqrt(self.share * (1 - self.share) / 2))
+
+    @property
+    def enough(self) -> bool:
+        """Whether a test can be made: a set less one member must still vary."""
+        return min(self.n, self.m) >= 3 and (self.fixed or min(self.na, self.nb) >= 2)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic with its error."""
+
+    # the difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the variance
+    # within the sets (each by its share of the targets), ``u^2 = n m / (2 N^2)``. The variance of h hardly
+    # depends on g.
+    value: float
+    error: float  # standard error
+    freedom: float  # degrees of freedom of t
+    back: Callable[[float], float] = float  # from the scale of the value to that of the statistic
+
+    def p_value(self, alternative: str = "two_sided") -> float:
+        """The tail of t beyond the value: ``two_sided``, ``greater`` or ``less``."""
+        t = self.value / self.error
+        if alternative == "two_sided":
+            return float(2 * special.stdtr(self.freedom, -abs(t)))
+        return float(special.stdtr(self.freedom, -t if alternative == "greater" else t))
+
+    def reach(self, level: float) -> float:
+        """How far the limits lie from the value."""
+        return float(special.stdtrit(self.freedom, (1 + level) / 2)) * self.error
+
+    def limits(self, level: float) -> Pair:
+        """Limits of the statistic."""
+        reach = self.reach(level)
+        return self.back(self.value - reach), self.back(self.value + reach)
+
+    def band(self, level: float) -> Pair:
+        """Values of the statistic, about 0, that the test of no difference does not reject."""
+        half = self.back(self.reach(level))
+        return -half, half
+
+
+def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1) -> Estimate | None:
+    """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
+
+    The error of h is that of leaving out each target and attribute in turn, but at least that with which the
+    test of h = 0 is the test of no difference: as h grows, its slope would hide how uncertain the sign is.
+    None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
+    varies.
+    """
+    if statistic not in STATISTICS:
+        raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
+    table = np.asarray(values, dtype=np.float64)
+    if not (sizes.enough and np.isfinite(table).all()):
+        return None
+    phi = _phi(table, sizes)
+    if not (has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :])):
+        return None
+    plain = _difference(table, sizes)
+    if plain is None or statistic == "difference":
+        return plain
+    h, slope = _scaled(table, sizes)
+    parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes)]
+    together = [] if sizes.fixed else _together(table, sizes)
+    own = _crossed(parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together])
+    if not np.isfinite(own):  # a set less one item has no spread, so that h without it is infinite
+        return None
+    chord = plain.error * (h / plain.value if plain.value else slope)
+    error = max(own**0.5, chord)
+    return Estimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
+
+
+def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
+    """The mean association of one set with A (the first ``na`` columns) less that with B.
+
+    None where a set has one member or nothing varies.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    n, nb = len(table), table.shape[1] - na
+    if min(n, na, nb) < 2:
+        return None
+    sides, words = (table[:, :na], table[:, na:]), table.mean(axis=0)
+    phi = sides[0].mean(axis=1) - sides[1].mean(axis=1)
+    targets = [(float(phi.var(ddof=1)) / n, n - 1.0)]
+    attributes = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in (words[:na], words[na:])]
+    return _estimate(float(phi.mean()), targets, attributes, [_apart(side) for side in sides])
+
+
+def reduction_interval(
+    before: npt.ArrayLike, after: npt.ArrayLike, sizes: Sizes, *, level: float = 0.95, ddof: int = 1
+) -> Pair:
+    """Interval of a reduction: ``|d before| - |d after|``, on the same items; NaN where either d has none.
+
+    The lowest and the highest reduction that a pair of d can have on the edge of an ellipse: its half axes
+    are the reaches of the two intervals on their scale h, tilted by the correlation r of the two h when items
+    are left out. For a reduction linear in h that is MOVER (Zou and Donner 2008), ``sqrt(u^2 + v^2 -
+    2 r u v)`` to each side; without any change r is 1, the ellipse a line, and both ends are 0.
+    """
+    tables = [np.asarray(table, dtype=np.float64) for table in (before, after)]
+    first, second = (two_way(table, sizes) for table in tables)
+    if first is None or second is None:
+        return _UNKNOWN
+    # what each item adds to the deviation of h: squares add up to its variance
+    parts = [
+        np.concatenate([(h - h.mean()) * np.sqrt((h.size - 1) / h.size) for h in left_out(table, sizes)])
+        for table in tables
+    ]
+    scale = float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
+    r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
+
+    def reduction(h: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
+        return np.asarray(abs(d_of(h, sizes, ddof)) - abs(d_of(other, sizes, ddof)))
+
+    angle = np.linspace(0, 2 * np.pi, _STEPS)
+    along = r * np.cos(angle) + np.sqrt(max(1 - r * r, 0)) * np.sin(angle)
+    ends = reduction(
+        first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
+    )
+    moves, phis = ends - reduction(first.value, second.value), [_phi(table, sizes) for table in tables]
+    d = [abs(effect_size(phi[: sizes.n], phi[sizes.n :], ddof)) for phi in phis]
+    reduced = d[0] - d[1]
+    return reduced + float(moves.min()), reduced + float(moves.max())
+
+
+def d_of(h: npt.ArrayLike, sizes: Sizes, ddof: int) -> Floats:
+    """From h to d: ``g / sqrt(1 + g^2 n m / N^2) sqrt((N - ddof) / N)``, which never passes the bound."""
+    sinh = np.sinh(np.clip(h, -_FARTHEST, _FARTHEST))
+    scale = np.sqrt((sizes.total - ddof) / sizes.total) / sizes.unit
+    return np.asarray(scale * sinh / np.sqrt(1 + 2 * sinh**2))
+
+
+def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
+    """H without each member of X, of Y, and, where attributes are a sample, of A and of B: closed forms."""
+    phi = _phi(table, sizes)
+    x, y = phi[: sizes.n], phi[sizes.n :]
+    whole_x, whole_y = (x.mean(), x.var(ddof=1)), (y.mean(), y.var(ddof=1))
+    parts = [_h_of(_less_one(x), whole_y, sizes), _h_of(whole_x, _less_one(y), sizes)]
+    if not sizes.fixed:
+        columns = np.arange(sizes.na + sizes.nb)
+        without = without_each_attribute(table, columns[: sizes.na], columns[sizes.na :])
+        sides = [(part.mean(axis=0), part.var(axis=0, ddof=1)) for part in np.split(without, [sizes.n])]
+        parts += np.split(_h_of(sides[0], sides[1], sizes), [sizes.na])
+    return parts
+
+
+def _phi(table: Floats, sizes: Sizes) -> Floats:
+    return np.asarray(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1))
+
+
+def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
+    """The difference of mean associations with its components of variance."""
+    phi, gain = _phi(table, sizes), table[: sizes.n].mean(axis=0) - table[sizes.n :].mean(axis=0)
+    x, y = phi[: sizes.n], phi[sizes.n :]
+    samples = [x, y] if sizes.fixed else [x, y, gain[: sizes.na], gain[sizes.na :]]
+    found = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in samples]
+    together = [] if sizes.fixed else _together(table, sizes)
+    return _estimate(float(x.mean() - y.mean()), found[:2], found[2:], together)
+
+
+def _together(table: Floats, sizes: Sizes) -> list[Component]:
+    """What the means of the four blocks of targets and attributes vary by beside rows and columns."""
+    columns = slice(None, sizes.na), slice(sizes.na, None)
+    return [_apart(side[:, part]) for side in (table[: sizes.n], table[sizes.n :]) for part in columns]
+
+
+def _apart(block: Floats) -> Component:
+    """What the mean of a block varies by beside its rows and columns."""
+    rows, columns = block.shape
+    away = block - block.mean()
+    squares = float(np.einsum("ij,ij->", away, away))
+    squares -= columns * float((away.mean(axis=1) ** 2).sum()) + rows * float((away.mean(axis=0) ** 2).sum())
+    freedom = (rows - 1) * (columns - 1)
+    return max(squares, 0.0) / freedom / block.size, float(freedom)
+
+
+def _estimate(
+    value: float, targets: Sequence[Component], attributes: Sequence[Component], together: Sequence[Component]
+) -> Estimate | None:
+    """A difference with the error of crossed samples; never below that over targets or attributes alone."""
+    variance = _crossed([one for one, _ in targets], [one for one, _ in attributes], together)
+    if not variance > _NOTHING:
+        return None
+    every = [*targets, *attributes]
+    spread = sum(one**2 / freedom for one, freedom in (*every, *together))
+    return Estimate(value, variance**0.5, max(variance**2 / spread, min(freedom for _, freedom in every)))
+
+
+def _crossed(targets: Sequence[float], attributes: Sequence[float], together: Sequence[Component]) -> float:
+    over, beside = sum(targets), sum(attributes)
+    return max(over + beside - sum(variance for variance, _ in together), over, beside)
+
+
+def _scaled(table: Floats, sizes: Sizes) -> tuple[float, float]:
+    """The effect on the scale h, and how steeply h grows with the difference."""
+    phi = _phi(table, sizes)
+    x, y = phi[: sizes.n], phi[sizes.n :]
+    within = float(np.sqrt(sizes.share * x.var(ddof=1) + (1 - sizes.share) * y.var(ddof=1)))
+    g = float(x.mean() - y.mean()) / within
+    return float(np.arcsinh(g * sizes.unit)), sizes.unit / float(np.sqrt(1 + (sizes.unit * g) ** 2)) / within
+
+
+def _less_one(numbers: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance (ddof 1) without each number in turn."""
+    k, away = numbers.size, numbers - numbers.mean()
+    left = (away @ away - away**2 * k / (k - 1)) / (k - 2)
+    return numbers.mean() - away / (k - 1), np.maximum(left, 0)
+
+
+def _h_of(x: tuple[Floats, Floats], y: tuple[Floats, Floats], sizes: Sizes) -> Floats:
+    """The scale on which intervals are made, from means and variances of the two sets."""
+    within = sizes.share * x[1] + (1 - sizes.share) * y[1]
+    within = np.where(within > _NOTHING, within, np.nan)
+    return np.asarray(np.arcsinh((x[0] - y[0]) / np.sqrt(within) * sizes.unit))

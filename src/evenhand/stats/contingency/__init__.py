@@ -1,0 +1,1 @@
+"""Tables of counts: Cramer's V, its null, its intervals and its summaries over classes."""

@@ -1,0 +1,241 @@
+"""Two or more models on the same classes: their summaries, and what drawing the rows again would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells
+from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.skewness import skewness
+
+Streams = Callable[[int, int], np.random.Generator]
+Drawn = dict[str, Floats]
+Adder = Callable[[Floats], Floats]
+
+SUMMARIES = (
+    "skewsize", "cramers_v_mean", "cramers_v_median", "cramers_v_max", "accuracy", "worst_group_accuracy",
+    "accuracy_gap",
+)  # fmt: skip
+FEWEST_CLASSES = 3  # fewer effect sizes have no skewness that says anything
+_CHUNK = 4_000_000  # numbers of one array of replicates held at a time
+_NOTHING = 1e-12  # phi-squared below it is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class TableCells:
+    """The cells (group, label) that any of M models fills in one class, sorted by label, then group."""
+
+    label: int  # index of the class among the labels
+    group: Codes  # group of each cell, shape (S,)
+    prediction: Codes  # predicted label of each cell, shape (S,)
+    rows: Floats  # rows of the class in each cell's group, for each model, shape (M, S)
+
+    @cached_property
+    def starts(self) -> Codes:
+        """First cell of each predicted label."""
+        return np.flatnonzero(np.r_[True, np.diff(self.prediction) != 0])
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """One over the rows of each cell's group; 0 where a model has none."""
+        return np.divide(1, self.rows, out=np.zeros(self.rows.shape), where=self.rows > 0)
+
+    def effect(self, tables: Floats, model: int) -> Floats:
+        r"""Cramér's V of one model's tables: ``sqrt((sum o^2 / (R C) - 1) / (min(r, c) - 1))``.
+
+        ``tables`` are counts of each cell, shape (S, replicates), in which groups keep the rows that they
+        have for the model. In [0, 1]; NaN where one group or one label is left.
+        """
+        columns = np.add.reduceat(tables, self.starts, axis=0)
+        share = tables * tables
+        share *= self.inverse[model][:, None]
+        over = np.add.reduceat(share, self.starts, axis=0)
+        over /= np.where(columns > 0, columns, 1)  # a label that does not occur has nothing over it either
+        phi2 = over.sum(axis=0) - 1
+        groups = np.unique(self.group[self.rows[model] > 0]).size
+        dof = np.minimum(groups, np.count_nonzero(columns, axis=0)) - 1
+        phi2[phi2 < _NOTHING] = 0.0
+        return np.asarray(np.sqrt(phi2 / np.where(dof > 0, dof, np.nan)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointClass:
+    """A class whose samples every model answered: cells are combinations of answers."""
+
+    label: int  # index of the class among the labels
+    group: Codes  # group of each combination, shape (K,), sorted
+    predictions: Codes  # label that each model gave, shape (M, K)
+    n: Floats  # samples with this combination, shape (K,)
+
+    @cached_property
+    def _placed(self) -> tuple[TableCells, Codes]:
+        """The cells, and which of them each model fills with each combination, shape (M, K)."""
+        width = int(self.group.max()) + 1
+        keys, place = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
+        group = keys % width
+        rows = sum_by(self.group, self.n, width)[group]
+        models = self.predictions.shape[0]
+        cells = TableCells(self.label, group, keys // width, np.tile(rows, (models, 1)))
+        return cells, place.reshape(self.predictions.shape)
+
+    @property
+    def cells(self) -> TableCells:
+        """The cells that any model fills."""
+        return self._placed[0]
+
+    @property
+    def width(self) -> int:
+        """Combinations or cells, whichever are more."""
+        return max(self.n.size, self.cells.group.size)
+
+    @cached_property
+    def _adders(self) -> list[Adder]:
+        """For each model, what adds combinations up to its cells."""
+        return [_adder(place, self.cells.group.size) for place in self._placed[1]]
+
+    def observed(self) -> list[Floats]:
+        """Each model's counts of the cells, shape (S, 1)."""
+        return [add(self.n[:, None]) for add in self._adders]
+
+    def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+        """Samples drawn again within each group, with the answers of all models: (S, replicates) each."""
+        cells = ClassCells(self.label, self.group, np.arange(self.n.size), self.n)
+        drawn = np.ascontiguousarray(bootstrap_cells(rng, cells, replicates).T)
+        return [add(drawn) for add in self._adders]
+
+
+@dataclass(frozen=True, eq=False)
+class SeparateClass:
+    """A class that models answered on samples that cannot be paired."""
+
+    label: int  # index of the class among the labels
+    group: Codes  # group of each cell, shape (S,)
+    prediction: Codes  # label of each cell, shape (S,), sorted; groups are sorted within a label
+    n: Floats  # each model's rows, shape (M, S)
+    # rows that each cell's group counts as, whatever it has, shape (S,); as it has if not given
+    target: Floats | None = None
+
+    @cached_property
+    def cells(self) -> TableCells:
+        """The cells that any model fills."""
+        rows = self._own if self.target is None else np.tile(self.target, (len(self.n), 1))
+        return TableCells(self.label, self.group, self.prediction, rows)
+
+    @cached_property
+    def _own(self) -> Floats:
+        """Each model's rows in each cell's group, shape (M, S)."""
+        width = int(self.group.max()) + 1
+        return np.stack([sum_by(self.group, n, width)[self.group] for n in self.n])
+
+    def _weighted(self, tables: Sequence[Floats]) -> list[Floats]:
+        """Each model's tables (S, R) with every group counted as the target says."""
+        if self.target is None:
+            return list(tables)
+        factors = np.divide(self.target, self._own, out=np.zeros(self._own.shape), where=self._own > 0)
+        return [table * factor[:, None] for table, factor in zip(tables, factors, strict=True)]
+
+    @property
+    def width(self) -> int:
+        """Cells, or rows where these are drawn one by one."""
+        return self.group.size
+
+    def observed(self) -> list[Floats]:
+        """Each model's counts of the cells, shape (S, 1)."""
+        return self._weighted([n[:, None] for n in self.n])
+
+    def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+        """Each model's rows drawn again within each group, apart from the other's: (S, replicates) each."""
+        order = np.argsort(self.group, kind="stable")
+        drawn = []
+        for n in self.n:
+            table = np.zeros((self.group.size, replicates))
+            some = order[n[order] > 0]
+            if some.size:
+                cells = ClassCells(self.label, self.group[some], self.prediction[some], n[some])
+                table[some] = bootstrap_cells(rng, cells, replicates).T
+            drawn.append(table)
+        return self._weighted(drawn)
+
+
+ComparedClass = JointClass | SeparateClass
+
+
+def _adder(place: Codes, size: int) -> Adder:
+    """What adds rows (K, R) up to the ``size`` places that they belong to, by a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
+    return lambda rows: np.asarray(matrix @ rows)
+
+
+def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:
+    """Every summary of each model as it is; see ``replicated`` for shapes."""
+    return _summaries(classes, sizes, lambda _, one: one.observed(), 1)
+
+
+def replicated(
+    classes: Sequence[ComparedClass], sizes: Floats, replicates: int, streams: Streams,
+    kept: Floats | None = None,
+) -> Drawn:  # fmt: skip
+    """Replicates of every summary of each model, rows drawn again within class and group.
+
+    ``sizes`` are rows of each group for each model, shape (M, Z); ``streams`` gives the random stream of a
+    class (its place in ``classes``) and a chunk; ``kept`` is filled with each model's effect sizes, shape (M,
+    classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not
+    defined. SkewSize needs three classes with an effect size.
+    """
+    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
+    step = max(8, min(replicates, _CHUNK // widest))
+    parts = []
+    for start in range(0, replicates, step):
+        size = min(step, replicates - start)
+
+        def draw(place: int, one: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
+            return one.resampled(streams(place, start), size)
+
+        here = None if kept is None else kept[..., start : start + size]
+        parts.append(_summaries(classes, sizes, draw, size, here))
+    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
+
+
+def _summaries(
+    classes: Sequence[ComparedClass], sizes: Floats, draw: Callable[[int, ComparedClass], list[Floats]],
+    replicates: int, kept: Floats | None = None,
+) -> Drawn:  # fmt: skip
+    models, groups = sizes.shape
+    effects = np.empty((models, len(classes), replicates))
+    hits = np.zeros((models, groups, replicates))
+    for place, one in enumerate(classes):
+        for model, tables in enumerate(draw(place, one)):
+            effects[model, place] = one.cells.effect(tables, model)
+            right = one.cells.prediction == one.label
+            hits[model, one.cells.group[right]] += tables[right]
+    if kept is not None:
+        kept[:] = effects
+    made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
+    return {name: np.stack([one[name] for one in made]) for name in SUMMARIES}
+
+
+def _of_model(effects: Floats, hits: Floats, sizes: Floats) -> Drawn:
+    """The summaries of one model from its classes' effects (k, R) and its groups' hits (Z, R)."""
+    ordered = np.sort(effects, axis=0)  # NaN comes last
+    used = (~np.isnan(ordered)).sum(axis=0)
+    some, column = np.maximum(used, 1), np.arange(used.size)
+    present = sizes > 0
+    worst = (hits[present] / sizes[present][:, None]).min(axis=0)
+    accuracy = hits.sum(axis=0) / sizes.sum()
+    lopsided = np.where(used < FEWEST_CLASSES, np.nan, skewness(np.ascontiguousarray(effects.T)))
+    return {
+        "skewsize": lopsided,
+        "cramers_v_mean": np.where(used > 0, np.nansum(ordered, axis=0) / some, np.nan),
+        "cramers_v_median": (ordered[(some - 1) // 2, column] + ordered[some // 2, column]) / 2,
+        "cramers_v_max": ordered[some - 1, column],
+        "accuracy": accuracy,
+        "worst_group_accuracy": worst,
+        "accuracy_gap": accuracy - worst,
+    }

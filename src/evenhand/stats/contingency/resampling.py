@@ -1,0 +1,171 @@
+"""Replicates of counts: resamples of one class, and groups exchanged within classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.contingency.null_tables import draw_tables
+from evenhand.stats.rates.confusion import Confusion
+
+Streams = Callable[[object], np.random.Generator]
+
+CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
+_HYPERGEOMETRIC = 1_000_000_000
+_ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by one
+_RESAMPLED = 20_000_000  # cells x replicates that are resampled: a spread needs no more
+_FEWEST = 400
+_CHUNK = 300_000  # numbers of one array of replicates held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCells:
+    """The occupied cells of one true class."""
+
+    label: int  # index of the class among the labels
+    group: Codes  # group of each cell, shape (K,), sorted
+    prediction: Codes  # predicted label of each cell, shape (K,)
+    n: Floats  # count of each cell, shape (K,)
+
+    def dense(self) -> tuple[Floats, Codes, Codes]:
+        """The group x prediction table without empty rows and columns, with its groups and labels."""
+        groups, rows = np.unique(self.group, return_inverse=True)
+        labels, columns = np.unique(self.prediction, return_inverse=True)
+        table = np.zeros((groups.size, labels.size))
+        np.add.at(table, (rows, columns), self.n)
+        return table, groups, labels
+
+
+def runs(code: Codes) -> list[slice]:
+    """Where equal codes stand beside each other."""
+    starts = np.flatnonzero(np.r_[True, np.diff(code) != 0])
+    return [slice(*ends) for ends in zip(starts, np.append(starts[1:], code.size), strict=True)]
+
+
+def enough(cells: int, most: int) -> int:
+    """How many resamples tell the spread of what so many cells make: ``most``, fewer of very many cells."""
+    return int(np.clip(_RESAMPLED // max(cells, 1), min(_FEWEST, most), most))
+
+
+def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int) -> Floats:
+    """Multinomial resamples of one class within each of its groups, shape (replicates, K).
+
+    Few rows in many cells are resampled row by row, which is the same distribution, faster.
+    """
+    groups = runs(cells.group)
+    if cells.n.sum() <= _ROWS_PER_CELL * cells.n.size:
+        starts = np.array([some.start for some in groups])
+        return _bootstrap_rows(rng, cells, starts, replicates)
+    draws = np.empty((replicates, cells.n.size))
+    for some in groups:
+        n = cells.n[some]
+        draws[:, some] = rng.multinomial(int(n.sum()), n / n.sum(), size=replicates)
+    return draws
+
+
+def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Codes, replicates: int) -> Floats:
+    cell_of_row = np.repeat(np.arange(cells.n.size), cells.n.astype(np.int64))
+    size = np.add.reduceat(cells.n, starts).astype(np.int64)
+    first = np.repeat(np.cumsum(size) - size, size)
+    share = rng.random((replicates, cell_of_row.size), dtype=np.float32)  # times a size it stays below it
+    drawn = (share * np.repeat(size, size).astype(np.float32)).astype(np.int32) + first
+    picked = cell_of_row[drawn] + np.arange(replicates)[:, None] * cells.n.size
+    counts = np.bincount(picked.ravel(), minlength=replicates * cells.n.size)
+    return counts.reshape(replicates, cells.n.size).astype(np.float64)
+
+
+def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
+    """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and columns of resamples, shape (replicates,) each."""
+    labels, column = np.unique(cells.prediction, return_inverse=True)
+    group = np.unique(cells.group, return_inverse=True)[1]
+    row = np.bincount(group, cells.n)[group]
+    of_column = (column[:, None] == np.arange(labels.size)).astype(np.float64)
+    columns = draws @ of_column
+    squares = np.square(draws) @ (of_column / row[:, None])
+    shares = np.divide(squares, columns, out=np.zeros_like(columns), where=columns > 0).sum(axis=1)
+    return np.maximum(cells.n.sum() * (shares - 1), 0), (columns > 0).sum(axis=1)
+
+
+def cellwise_null(
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
+) -> Iterator[Confusion]:
+    """Chunks of replicates of the margins with groups exchanged at random within each class."""
+    for start, size in _chunks(replicates, support.size):
+        correct, predicted = np.zeros((2, size, *support.shape))
+        for cells in classes:
+            table, groups, labels = cells.dense()
+            tables = draw_tables(streams((cells.label, start)), table.sum(1), table.sum(0), size)
+            predicted[:, groups[:, None], labels] += tables
+            hit = labels == cells.label
+            correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]
+        yield Confusion(support, correct, predicted)
+
+
+def marginal_null(
+    confusion: Confusion, expected_wrong: Floats, replicates: int, rng: np.random.Generator
+) -> Iterator[Confusion]:
+    """As cellwise_null, for tables too large to permute cell by cell.
+
+    The hits of a class fall to groups by the multivariate hypergeometric distribution, which is exact; the
+    errors that land on a label are split multinomially by their expected shares (conservative).
+    ``expected_wrong``: expected errors under the null by (group, label), shape (Z, L).
+    """
+    hits = confusion.correct.sum(axis=0)
+    wrong = (confusion.predicted - confusion.correct).sum(axis=0)
+    for _, size in _chunks(replicates, confusion.support.size):
+        correct = split_hypergeometric(rng, hits, confusion.support, size)
+        errors = _split_multinomial(rng, wrong, expected_wrong, size)
+        yield Confusion(confusion.support, correct, correct + errors)
+
+
+def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
+    """Split ``total`` (L,) drawn without replacement from ``sizes`` (Z, L): shape (replicates, Z, L)."""
+    parts = np.zeros((replicates, *sizes.shape))
+    left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
+    behind = sizes.sum(axis=0).astype(np.int64)
+    for z, size in enumerate(sizes.astype(np.int64)):
+        behind = behind - size
+        part = _hypergeometric(rng, size, behind, left)
+        parts[:, z] = part
+        left -= part
+    return parts
+
+
+def _hypergeometric(rng: np.random.Generator, good: Codes, bad: Codes, drawn: Codes) -> Codes:
+    """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
+    small = good + bad < _HYPERGEOMETRIC
+    part = np.zeros(drawn.shape, dtype=np.int64)
+    # which of the good are drawn, rather than which of the drawn are good: the same number, and few of them
+    taken = drawn[:, small]
+    part[:, small] = rng.hypergeometric(taken, (good + bad)[small] - taken, good[small])
+    if not small.all():
+        whole, share = (good + bad)[~small], (good / np.maximum(good + bad, 1))[~small]
+        taken = drawn[:, ~small]
+        error = np.sqrt(taken * share * (1 - share) * (whole - taken) / np.maximum(whole - 1, 1))
+        normal = np.rint(taken * share + error * rng.standard_normal(taken.shape)).astype(np.int64)
+        part[:, ~small] = np.clip(normal, np.maximum(taken - bad[~small], 0), np.minimum(taken, good[~small]))
+    return part
+
+
+def _split_multinomial(rng: np.random.Generator, total: Floats, weights: Floats, replicates: int) -> Floats:
+    """Split ``total`` (L,) with probabilities proportional to ``weights`` (Z, L)."""
+    parts = np.zeros((replicates, *weights.shape))
+    left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
+    behind = weights.sum(axis=0)
+    for z, weight in enumerate(weights):
+        share = np.clip(np.divide(weight, behind, out=np.zeros_like(weight), where=behind > 0), 0, 1)
+        last = z == len(weights) - 1
+        part = left.copy() if last else rng.binomial(left, share)
+        parts[:, z] = part
+        left -= part
+        behind = np.maximum(behind - weight, 0)
+    return parts
+
+
+def _chunks(replicates: int, width: int) -> Iterator[tuple[int, int]]:
+    size = max(1, min(replicates, _CHUNK // max(width, 1)))
+    for start in range(0, replicates, size):
+        yield start, min(size, replicates - start)

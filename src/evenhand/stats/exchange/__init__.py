@@ -1,0 +1,1 @@
+"""Null distributions by exchange of units between groups."""

@@ -1,0 +1,174 @@
+"""How far groups are apart in rates of many labels, in standard errors: the largest difference of all.
+
+The statistic of the exchange, for many rates of one draw. Of independent rows a difference counts in the
+standard error that all groups together lead to expect. Of units, whose sizes and spread may differ between
+groups, it counts in that of its own draw (Janssen 1997; Chung and Romano 2013), blended with the expected
+one, so that units which agree by chance do not count as certain. And the mean over labels of the largest
+differences, among the means that other populations would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
+from evenhand.stats.rates.clustered import blended, ratio_variance
+from evenhand.stats.rates.confusion import range_over_groups
+
+_PRIOR = 4.0  # units as expected without differences that stand beside those of a group
+_HELD = 4_000_000  # numbers of one array held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums over the units of a group, of their hits s and trials w; shapes broadcast to (R, G, L)."""
+
+    hits: Floats  # of `s^2`
+    both: Floats  # of `s w`
+    trials: Floats  # of `w^2`
+    units: Floats  # how many have trials
+    alike: Floats  # how alike the rows of a unit are, in [0, 1], shape (L,)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Hits and trials of L rates in G groups, as observed (R = 1) or in R draws."""
+
+    hits: Floats  # shape (R, G, L)
+    trials: Floats  # the same, or what broadcasts to it
+    # the rates that strata (truths) lead to expect of each group; None where there are none
+    expected: Floats | None = None
+    moments: Moments | None = None  # of units that are drawn as a whole; None where rows are
+    # how much more a rate varies than that of independent rows, shape (L,), for units that lie in several
+    # groups, whose moments are not taken
+    inflated: Floats | None = None
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Shape (R, G, L); NaN without trials."""
+        return np.asarray(self.hits / np.where(self.trials > 0, self.trials, np.nan))
+
+    @cached_property
+    def away(self) -> Floats:
+        """Rates less what is expected of a group, by its strata or the rate of all; NaN without trials."""
+        return np.asarray(self.rates - (self._pooled if self.expected is None else self.expected))
+
+    @cached_property
+    def _pooled(self) -> Floats:
+        """The rates of all groups together, shape (R, 1, L)."""
+        trials = np.broadcast_to(self.trials, self.hits.shape).sum(axis=-2, keepdims=True)
+        return np.asarray(self.hits.sum(axis=-2, keepdims=True) / np.where(trials > 0, trials, np.nan))
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Of the rates, shape (R, G, L)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            noise = self._pooled * (1 - self._pooled) / self.trials
+            if self.moments is None:
+                return np.asarray(noise if self.inflated is None else noise * self.inflated)
+            m = self.moments
+            own = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
+            noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
+            # units without a single hit say nothing of the spread: what counts is how many should have one
+            telling = np.minimum(m.units, self.trials * self._pooled * (1 - self._pooled))
+            return np.asarray(np.where(m.units > 1, blended(own, telling, noise), noise))
+
+    @property
+    def wider(self) -> Floats:
+        """Standard error at a group's own rate over that without differences, shape (R, G, L); of units 1."""
+        if self.moments is not None:
+            return np.ones(self.hits.shape)  # their variance is that of their own rates
+        p = self._pooled
+        own = (self.hits + _PRIOR * p) / (self.trials + _PRIOR)
+        ratio = np.divide(own * (1 - own), p * (1 - p), out=np.ones(own.shape), where=p * (1 - p) > 0)
+        return np.asarray(np.sqrt(ratio))
+
+    def scaled_to(self, observed: Tally) -> Floats:
+        """``away`` of draws with the spread of the groups as they are, whose units may be of other sizes."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.sqrt(observed.variance / self.variance)
+        return np.asarray(np.where(np.isfinite(scale), self.away * scale, self.away))
+
+    def largest(self) -> Floats:
+        """The largest difference of two groups in any of the rates, in standard errors, shape (R,)."""
+        z, error = self._scaled()
+        high, low = z.max(axis=-2), z.min(axis=-2)
+        # the differences of two groups are at most the root of the sum of their squares away from the middle
+        bound = np.sqrt(np.maximum(high, 0) ** 2 + np.minimum(low, 0) ** 2)
+        pair = [np.expand_dims(found, -2) for found in (z.argmax(axis=-2), z.argmin(axis=-2))]
+        best = _apart(*(np.take_along_axis(one, at, -2) for at in pair for one in (z, error)))[..., 0, :]
+        best = best.max(axis=-1)
+        draw, label = np.nonzero(bound > best[:, None])
+        step = max(1, _HELD // z.shape[-2] ** 2)
+        for start in range(0, draw.size, step):
+            some = slice(start, start + step)
+            a, b = (one[draw[some], :, label[some]] for one in (z, error))
+            pairs = _apart(a[:, :, None], b[:, :, None], a[:, None], b[:, None])
+            np.maximum.at(best, draw[some], pairs.max(axis=(1, 2)))
+        return np.asarray(best)
+
+    def below_rest(self) -> Floats:
+        """How far the first label's lowest group is below all the others, in standard errors, shape (R,)."""
+        hits, variance = self.hits[..., 0], self.variance[..., 0]
+        trials = np.broadcast_to(self.trials, self.hits.shape)[..., 0]
+        whole, all_hits = trials.sum(axis=-1, keepdims=True), hits.sum(axis=-1, keepdims=True)
+        others = np.maximum(whole - trials, 1e-300)
+        spread = variance * trials**2
+        error = np.sqrt(variance + (spread.sum(axis=-1, keepdims=True) - spread) / others**2)
+        apart = (all_hits - hits) / others - hits / trials
+        t = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
+        return np.asarray(t.max(axis=-1))
+
+    def _scaled(self) -> Ends:
+        """Distances from the middle in standard errors, and these; 0 and infinite without trials."""
+        error = np.sqrt(self.variance)
+        known = ~np.isnan(self.away) & (error > 0)
+        z = np.divide(self.away, error, out=np.zeros_like(self.away), where=known)
+        return z, np.where(known, error, np.inf)
+
+
+def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Floats:
+    """The difference of two rates in its standard error; 0 where either is not known."""
+    known = np.isfinite(error) & np.isfinite(other_error)
+    one, other = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
+    return np.where(known, np.abs(z * one - other_z * other) / np.hypot(one, other), 0.0)
+
+
+def mean_range(
+    observed: float, away: Sequence[Floats], variance: Sequence[Floats], noise: Sequence[Floats],
+    wider: Sequence[Floats], combine: Callable[..., Floats],
+) -> Inverted:  # fmt: skip
+    """The mean over labels of ranges between groups, among the means that other populations would give.
+
+    It is made of one or several rates: ``away`` are those of groups less what is expected of them without
+    differences, shape (G, L) each, ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much
+    the noise of the observed differences is wider. ``combine`` goes from the ranges of each of the rates,
+    shape (..., L), to their mean.
+    """
+
+    def family(shape: Sequence[Floats]) -> Member:
+        parts = list(zip(shape, noise, wider, strict=True))
+        whole = float(combine(*(range_over_groups(one, 2) for one in shape)))
+
+        def member(s: float) -> tuple[float, Floats]:
+            drawn = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
+            return min(s * whole, 1.0), combine(*drawn)
+
+        return member
+
+    few = [_significant(one, spread) for one, spread in zip(away, variance, strict=True)]
+    return Inverted.along(observed, [family(few), family(away)])
+
+
+def _significant(away: Floats, variance: Floats) -> Floats:
+    """Differences of labels, shape (G, L), of which little is left where noise explains them."""
+    known = ~np.isnan(away) & (variance > 0)
+    square = np.where(known, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
+    p = special.chdtrc(np.maximum(known.sum(axis=0) - 1, 1), square)
+    return np.asarray(away * np.where(p <= ALPHA, 1.0, LEAST))

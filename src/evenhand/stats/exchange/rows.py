@@ -1,0 +1,383 @@
+"""Groups exchanged at random: what a model that knows nothing of the groups would show on these very rows.
+
+Units (persons, households, rows ...) are exchanged as a whole where they lie in one group; a unit that lies
+in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold
+units of other sizes, differences are compared in standard errors that heed the units of each draw (Janssen
+1997; Chung and Romano 2013): the test stays right where only the spread of groups differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask
+from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded
+from evenhand.stats.rates.clustered import blended, ratio_variance
+
+_WORK = 20_000_000  # units and rows x replicates that are drawn in all
+_HELD = 2_000_000  # of which so many at a time
+_FEWEST, _MOST = 999, 9_999
+_ROUNDING = 1e-9
+_NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitRows:
+    """Rows of one rate, by group and unit."""
+
+    value: Floats  # in [0, 1], shape (N,)
+    group: Integers  # codes below `groups`, shape (N,); each occurs
+    groups: int  # how many groups there are
+    # codes of what was sampled as a whole, shape (N,); None: each row is its own
+    unit: Integers | None = None
+    weight: Floats | None = None  # of each row, shape (N,); None: all count alike
+
+    @cached_property
+    def units(self) -> Integers:
+        """Unit of each row, numbered from 0."""
+        if self.unit is None:
+            return np.arange(self.value.size)
+        return np.unique(self.unit, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weight of each row."""
+        return np.ones(self.value.size) if self.weight is None else self.weight
+
+    @property
+    def mean(self) -> float:
+        """The rate of all rows."""
+        return float(self.weights @ self.value / self.weights.sum())
+
+    def relabelling(self, stratum: Integers | None = None) -> Relabelling:
+        """How groups are exchanged, within strata of any codes where there are any."""
+        code = None if stratum is None else np.unique(stratum, return_inverse=True)[1].astype(np.int64)
+        return Relabelling(self.group, self.units, code)
+
+    @cached_property
+    def mixed(self) -> Mask:
+        """Which units lie in several groups."""
+        return self.relabelling().mixed
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
+        return self.relabelling().fixed
+
+    def within(self, stratum: Integers) -> UnitRows:
+        """The same without what strata (topics, classes) make of it: values less their stratum's mean.
+
+        Values keep the mean of all rows, so that rates compare groups of one mix of strata, and may lie a
+        little outside [0, 1].
+        """
+        _, code = np.unique(stratum, return_inverse=True)
+        total = np.bincount(code, self.weights * self.value) / np.bincount(code, self.weights)
+        return replace(self, value=self.value - total[code] + self.mean)
+
+
+def likeness(rows: UnitRows) -> float:
+    """How alike the rows of a unit are: the intra-class correlation by moments, in [0, 1].
+
+    ``sum over pairs of a unit's rows of (y_i - p)(y_j - p) / (pairs p (1 - p))``; groups play no part in it,
+    so an exchange leaves it as it is. 0 where no unit has two rows.
+    """
+    mean = rows.mean
+    away = rows.value - mean
+    variance = float(rows.weights @ away**2 / rows.weights.sum())
+    size = np.bincount(rows.units)
+    pairs = float((size * (size - 1)).sum())
+    if not pairs or variance <= 0:
+        return 0.0
+    sums = np.bincount(rows.units, away)
+    squares = np.bincount(rows.units, away**2)
+    return float(np.clip((sums**2 - squares).sum() / pairs / variance, 0, 1))
+
+
+def expected_variance(rows: UnitRows) -> Floats:
+    """What the sum of each unit varies by where groups make no difference, shape (units,).
+
+    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
+    """
+    size = np.bincount(rows.units).astype(np.float64)
+    weight = np.bincount(rows.units, rows.weights)
+    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
+    return np.asarray(weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed."""
+
+    rates: Floats  # shape (R, G)
+    variance: Floats  # shape (R, G)
+    # shape (R, G, G), zero on the diagonal; None where no unit lies in several groups
+    covariance: Floats | None
+
+    def t(self, contrast: Floats) -> Floats:
+        """Contrasts of the rates in their standard errors, shape (R, K).
+
+        ``contrast`` holds weights of the rates, shape (K, G), each adding up to 0.
+        """
+        square = contrast_variance(self.variance, self.covariance, contrast)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (self.rates @ contrast.T) / np.sqrt(square)
+        return np.where(square > 0, t, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """A comparison as observed, and in every draw."""
+
+    observed: Compared  # R = 1
+    drawn: Compared  # R draws
+    share: Floats  # of the weight in each group, shape (G,)
+    rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
+
+    @property
+    def replicates(self) -> int:
+        """How many draws there are."""
+        return len(self.drawn.rates)
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Rates that groups of these units would have by chance, shape (R, G), in [0, 1].
+
+        Where units differ in size a drawn rate has the spread of the units that came, not that of the group;
+        it is put on the group's own scale.
+        """
+        if not self.rescaled:
+            return self.drawn.rates
+        middle = float(self.observed.rates[0] @ self.share)
+        drawn = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
+        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn))
+        return np.asarray(np.clip(middle + moved, 0, 1))
+
+    def p_largest(self) -> float:
+        """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
+        most = float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
+        return exceeded(most, self.largest)
+
+    def p_below_rest(self) -> float:
+        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
+        contrast = -against_rest(self.share)
+        return exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
+
+    def p_each(self) -> Floats:
+        """The two-sided p of each group against the others, shape (G,)."""
+        contrast = against_rest(self.share)
+        return each_exceeded(np.abs(self.observed.t(contrast)[0]), np.abs(self.drawn.t(contrast)))
+
+    def quantile_largest(self, level: float = 0.95) -> float:
+        """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
+        return float(np.quantile(self.largest, level, method="higher"))
+
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest difference of two groups in standard errors, in each draw."""
+        return np.asarray(np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1))
+
+
+def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Floats) -> Floats:
+    """Variance of contrasts, shape (R, K).
+
+    ``contrast`` holds weights of the rates, shape (K, G); the covariance is zero on the diagonal.
+    """
+    own = variance @ (contrast**2).T
+    if covariance is None:
+        return np.asarray(own)
+    together = np.einsum("rgh,kg,kh->rk", covariance, contrast, contrast, optimize=True)
+    # a covariance may eat up what little variance there is; a tenth of it always stays
+    return np.asarray(np.maximum(own + together, 0.1 * own))
+
+
+def pairs_of(groups: int) -> Floats:
+    """The contrast of each two groups, shape (G (G - 1) / 2, G)."""
+    first, second = np.triu_indices(groups, 1)
+    unit = np.eye(groups)
+    return np.asarray(unit[first] - unit[second])
+
+
+def against_rest(share: Floats) -> Floats:
+    """The contrast of each group with all the others together, shape (G, G)."""
+    rest = 1 - share
+    others = np.tile(share, (share.size, 1)) * (1 - np.eye(share.size))
+    return np.asarray(np.eye(share.size) - others / np.where(rest > 0, rest, 1)[:, None])
+
+
+def exchange(
+    rows: UnitRows,
+    rng: np.random.Generator,
+    replicates: int | None = None,
+    *,
+    stratum: Integers | None = None,
+) -> Exchange:
+    """Exchange the groups of units at random.
+
+    By default there are 9,999 draws, or fewer, 999 at least, for many units. ``stratum`` holds codes within
+    which groups are exchanged, for designs whose groups were drawn within strata; a unit of several strata
+    changes places with any other.
+    """
+    design = _Design.of(rows, stratum)
+    if replicates is None:
+        units, inside = design.labels.whole.size, design.labels.inside.size
+        work = units + 2 * inside * (1 + rows.groups // 8)
+        work += 4 * rows.groups**2  # each two groups are compared
+        replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
+    parts = list(design.draws(rng, replicates))
+    pieces = [part.covariance for part in parts if part.covariance is not None]
+    covariance = np.concatenate(pieces) if pieces else None
+    rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
+    share = np.bincount(rows.group, rows.weights, rows.groups)
+    drawn = Compared(rates, variance, covariance)
+    return Exchange(design.observed(), drawn, share / share.sum(), design.unequal)
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """Units by what can happen to them."""
+
+    rows: UnitRows  # the rows
+    labels: Relabelling  # how their groups are exchanged
+    # moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the variance
+    # that is expected of the sum
+    whole: Floats
+
+    @classmethod
+    def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
+        labels = rows.relabelling(stratum)
+        sums = np.bincount(rows.units, rows.weights * rows.value)
+        weights = np.bincount(rows.units, rows.weights)
+        expected = expected_variance(rows)
+        moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
+        return cls(rows, labels, moments[labels.whole])
+
+    @property
+    def unequal(self) -> bool:
+        """Whether units that change places as a whole have other weights, so that groups change in size."""
+        return bool(len(self.whole) and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
+
+    @cached_property
+    def binary(self) -> bool:
+        """Whether units are of one weight and hit or miss altogether, all in one group each.
+
+        Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
+        that all miss would be next to nothing.
+        """
+        sums, weight = self.whole[:, 0], self.whole[:, 1].max(initial=0)
+        same = np.abs(self.whole[:, 1] - weight) <= _ROUNDING * weight
+        altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
+        return not self.labels.inside.size and bool((same & altogether).all())
+
+    @cached_property
+    def _mixed(self) -> tuple[Integers, Integers, Floats, Floats]:
+        """Of the mixed rows: unit numbered from 0, group, weight x value, weight."""
+        some = self.labels.inside
+        unit = np.unique(self.rows.units[some], return_inverse=True)[1].astype(np.int64)
+        weight = self.rows.weights[some]
+        return unit, self.rows.group[some], weight * self.rows.value[some], weight
+
+    def observed(self) -> Compared:
+        """The comparison as it is."""
+        totals = self._summed(self.labels.label_of[None])
+        return self._compared(totals, self._binned(self._mixed[1][None]))
+
+    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Compared]:
+        """Draws in pieces that fit in memory."""
+        wide = len(self.whole) + self.labels.inside.size * (1 + self.rows.groups)
+        step = max(1, _HELD // max(wide, 1))
+        for start in range(0, replicates, step):
+            size = min(step, replicates - start)
+            yield self._compared(self._totals(rng, size), self._inside(rng, size))
+
+    def _totals(self, rng: np.random.Generator, size: int) -> Floats:
+        """Moments of groups with units exchanged, shape (size, groups, 6)."""
+        if self._unit_levels is None:
+            return self._summed(self.labels.wholes(rng, size))
+        drawn, moments = self._unit_levels.drawn(rng, size), self._unit_levels.moments
+        shape = (*drawn.shape[:2], moments.shape[-1])
+        return np.asarray(drawn.reshape(size * shape[1], -1) @ moments.reshape(-1, shape[2])).reshape(shape)
+
+    def _summed(self, groups: Integers) -> Floats:
+        """Moments of groups from the groups of whole units, shape (draws, groups, 6)."""
+        size, count = len(groups), self.rows.groups
+        key = (groups + np.arange(size)[:, None] * count).ravel()
+        totals = [np.bincount(key, np.tile(moment, size), size * count) for moment in self.whole.T]
+        return np.stack(totals, axis=1).reshape(size, count, -1).astype(np.float64)
+
+    @cached_property
+    def _unit_levels(self) -> Levels | None:
+        """Whole units as numbers of alike ones in each block, where that is possible."""
+        if not len(self.whole) or self.unequal:
+            return None
+        return Levels.of(self.labels.block, self.whole, self.labels.label_of, self.rows.groups)
+
+    @cached_property
+    def _row_levels(self) -> Levels | None:
+        """The same for the mixed rows."""
+        _, label, sums, weight = self._mixed
+        if not weight.size or np.ptp(weight) > _ROUNDING * weight.max():
+            return None
+        return Levels.of(self.labels.inside_block, sums[:, None], label, self.rows.groups)
+
+    def _inside(self, rng: np.random.Generator, size: int) -> Ends:
+        """Sums and weights of mixed units by group, labels exchanged inside, (size or 1, units, groups)."""
+        unit, label = self._mixed[:2]
+        if not label.size:
+            return _NOTHING
+        if self._row_levels is None:
+            return self._binned(self.labels.insides(rng, size))
+        sums = np.einsum("rgbl,bl->rbg", self._row_levels.drawn(rng, size), self._row_levels.moments[..., 0])
+        start = np.flatnonzero(np.diff(self.labels.inside_block, prepend=-1))
+        edge = np.flatnonzero(np.diff(unit[start], prepend=-1))
+        return np.add.reduceat(sums, edge, axis=1), self._binned(label[None])[1]
+
+    def _binned(self, labels: Integers) -> Ends:
+        """Sums and weights of the mixed units by group, shape (draws, units, groups)."""
+        unit, _, sums, weights = self._mixed
+        if not unit.size:
+            return _NOTHING
+        size, groups, count = len(labels), self.rows.groups, int(unit.max()) + 1
+        key = ((np.arange(size)[:, None] * count + unit) * groups + labels).ravel()
+        cells = size * count * groups
+        shape = (size, count, groups)
+        inner = (np.bincount(key, np.tile(each, size), cells).astype(np.float64) for each in (sums, weights))
+        first, second = (each.reshape(shape) for each in inner)
+        return first, second
+
+    def _compared(self, totals: Floats, inner: Ends) -> Compared:
+        """Rates and their covariance from moments of whole units and sums of mixed ones."""
+        size, groups = len(totals), self.rows.groups
+        inner_s, inner_w = inner
+        units = np.bincount(self.labels.label_of, minlength=groups).astype(np.float64)
+        s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+        n = np.broadcast_to(units, (size, groups))
+        covariance, mixed = None, inner_s.size > 0
+        if mixed:
+            s, w = s + inner_s.sum(axis=1), w + inner_w.sum(axis=1)
+            a, b = a + (inner_s**2).sum(axis=1), b + (inner_s * inner_w).sum(axis=1)
+            q = q + (inner_w**2).sum(axis=1)
+            n = n + (inner_w > 0).sum(axis=1)
+            e = e + self._expected_inside(inner_w)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = s / w
+            expected = e / w**2
+            shown = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
+            variance = np.where((n > 1) & (not self.binary), shown, expected)
+            if mixed:
+                u = (inner_s - rates[:, None] * inner_w) / w[:, None]
+                covariance = np.einsum("rcg,rch->rgh", u, u)
+                covariance *= blended(np.ones(()), n, np.zeros(()))[:, :, None]
+                covariance[:, np.arange(groups), np.arange(groups)] = 0
+        return Compared(rates, variance, covariance)
+
+    def _expected_inside(self, weight: Floats) -> Floats:
+        """What sums of mixed units vary by, if their rows are as alike as in other units, by group."""
+        mean, alike = self.rows.mean, likeness(self.rows)
+        rows = weight / max(float(self._mixed[3].mean()), 1e-300)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(rows > 0, alike + (1 - alike) / np.maximum(rows, 1), 0.0)
+        return np.asarray((weight**2 * share).sum(axis=1) * max(mean * (1 - mean), 0))

@@ -1,0 +1,1 @@
+"""Two models on the same samples, and seeds of one."""

@@ -1,0 +1,268 @@
+"""Two models' answers added up by group: limits of the difference of what is made of their rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair
+from evenhand.stats.rates.clustered import ClusterMean
+from evenhand.stats.rates.differences import (
+    Figure,
+    mean_limits,
+    mover,
+    paired_correlation,
+    range_limits,
+    worst_limits,
+)
+from evenhand.stats.rates.rates import Rates
+
+_HELD = 4_000_000  # numbers of one array of draws held at a time
+_REPLICATES = 999
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One number made of the rates of some columns."""
+
+    how: str  # `weights` (their weighted sum), `range` (largest minus smallest) or `least`
+    columns: tuple[int, ...]  # which columns
+    weights: tuple[float, ...] = ()  # one for each, where they are weighted
+
+    def of(self, rates: Floats) -> Floats:
+        """The number for every draw.
+
+        Rates have shape (..., C), NaN where a column has no sample: then what needs it is NaN.
+        """
+        chosen = rates[..., list(self.columns)]
+        if self.how == "weights":
+            return np.asarray(chosen @ np.array(self.weights))
+        least = chosen.min(axis=-1)
+        return np.asarray(chosen.max(axis=-1) - least if self.how == "range" else least)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedSums:
+    """What each unit (a sample, or a cluster of them) adds to each column, for two models.
+
+    Units that add the same are kept once with their number. A unit is always drawn as a whole.
+    """
+
+    first: Floats  # sums of the first model's values, shape (K, C)
+    second: Floats  # those of the second model, same shape
+    size: Floats  # what the unit counts for, same shape; the two models answered the same samples
+    units: Integers  # how many units are like this, shape (K,)
+    stratum: Integers  # codes within which units are drawn again, shape (K,)
+    summaries: tuple[Summary, ...]  # what is made of the rates of the C columns
+    # how many samples the unit has in each column, shape (K, C): more than `size` where it counts once with
+    # their mean
+    samples: Floats
+
+    @classmethod
+    def of(
+        cls, first: Floats, second: Floats, size: Floats, stratum: Integers, summaries: Sequence[Summary],
+        samples: Floats | None = None,
+    ) -> PairedSums:  # fmt: skip
+        """From a row for each unit, shape (U, C) each and (U,); equal rows are put together."""
+        kinds = [first, second, size, size if samples is None else samples]
+        rows = np.concatenate([*kinds, stratum[:, None]], axis=1)
+        alike, units = np.unique(rows, axis=0, return_counts=True)
+        one, other, count, many = np.split(alike[:, :-1], 4, axis=1)
+        strata = alike[:, -1].astype(np.int64)
+        return cls(one, other, count, units.astype(np.int64), strata, tuple(summaries), many)
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return int(self.units.sum())
+
+    def _summed(self, sums: Floats, size: Floats) -> Floats:
+        """Every summary of sums of shape (..., C), shape (..., S)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = sums / size
+        return np.stack([one.of(rates) for one in self.summaries], axis=-1)
+
+    def observed(self) -> Floats:
+        """Every summary of the two models, shape (2, S); NaN where a column has no sample."""
+        size = self.units @ self.size
+        return np.stack([self._summed(self.units @ sums, size) for sums in (self.first, self.second)])
+
+    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+        """Limits of one summary of the first model minus that of the second.
+
+        * weighted sums of rates in [0, 1]: MOVER over the rates of both models, correlated by the units that
+          they share;
+        * weighted sums of other numbers: t over units;
+        * ranges and least rates: the limits of each model, by MOVER, with the correlation of resamples.
+        """
+        summary = self.summaries[at]
+        columns = np.array(summary.columns)
+        if summary.how != "weights":
+            return self._of_extremes(at, columns, rng)
+        signs = np.array([*summary.weights, *(-weight for weight in summary.weights)])
+        both = np.stack([self.first, self.second])
+        if not ((both >= -_SLACK) & (both <= self.size + _SLACK)).all():
+            return self._of_numbers(columns, signs)
+        rates = self._rates(columns)
+
+        def limits(level: float) -> Pair:
+            low, high = mean_limits(rates, signs, level, hidden=0.0)
+            return float(low), float(high)
+
+        return limits
+
+    @cached_property
+    def _each(self) -> list[Floats]:
+        """First, second, size and samples with a row for every unit."""
+        kinds = (self.first, self.second, self.size, self.samples)
+        return [np.repeat(one, self.units, axis=0) for one in kinds]
+
+    def _means(self, columns: Integers) -> list[ClusterMean]:
+        """The first model's columns, then the second's."""
+        first, second, size, samples = self._each
+        made = []
+        for sums in (first, second):
+            for column in columns:
+                there = np.flatnonzero(size[:, column] > 0)
+                added, counted, many = (one[there, column] for one in (sums, size, samples))
+                made.append(ClusterMean.of(added, counted, many, there, self.count))
+        return made
+
+    def _rates(self, columns: Integers) -> Rates:
+        """The rates of both models; the correlation of the two over n units is reduced by n / (n + 2)."""
+        means = self._means(columns)
+        rates = Rates.of_clusters(means)
+        single = bool((self.samples[:, columns] <= 1).all())
+        if single:  # samples are their own units
+            size = np.array([float(mean.clusters) if mean.clusters > 1 else 0.0 for mean in means])
+            rates = replace(rates, size=size, freedom=np.full(size.shape, np.inf))
+        if rates.covariance is None:
+            return rates
+        half = len(columns)
+        units = np.array([mean.effective for mean in means])
+        kept, covariance = units / (units + 2), rates.covariance.copy()
+        covariance[:half, half:] *= kept[:half, None]
+        covariance[half:, :half] *= kept[None, :half]
+        return replace(rates, covariance=covariance)
+
+    def _of_numbers(self, columns: Integers, signs: Floats) -> Limits:
+        """Value and t times the standard error that leaving out each unit gives; NaN without spread."""
+        means = self._means(columns)
+        shifts = signs @ np.stack([mean.shifts for mean in means])
+        freedom = max(min(mean.effective for mean in means) - 1, 1.0)
+        value = float(signs @ np.array([mean.value for mean in means]))
+        return _t_limits(value, float(np.sqrt(shifts @ shifts)), freedom)
+
+    def _of_extremes(self, at: int, columns: Integers, rng: np.random.Generator) -> Limits:
+        summary, half = self.summaries[at], len(columns)
+        rates = self._rates(columns)
+        of = range_limits if summary.how == "range" else worst_limits
+        draws = self.resampled(rng, _REPLICATES)[..., at]
+        correlation = paired_correlation(draws[0], draws[1], self.count)
+        values = self.observed()[:, at]
+        mine = [rates.take(np.arange(half)), rates.take(np.arange(half, 2 * half))]
+
+        def figure(place: int, level: float) -> Figure:
+            low, high = of(mine[place], level)
+            return np.minimum(low, values[place]), values[place], np.maximum(high, values[place])
+
+        def limits(level: float) -> Pair:
+            low, high = mover(figure(0, level), figure(1, level), correlation)
+            return max(float(low), -1.0), min(float(high), 1.0)
+
+        return limits
+
+    def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Units drawn again within their stratum, with the answers of both models: (2, replicates, S)."""
+        made = np.empty((2, replicates, len(self.summaries)))
+        strata = [np.flatnonzero(self.stratum == one) for one in np.unique(self.stratum)]
+        for part in _parts(replicates, max(self.size.shape)):
+            drawn = np.empty((part.stop - part.start, self.units.size), dtype=np.int64)
+            for rows in strata:
+                units = self.units[rows]
+                drawn[:, rows] = rng.multinomial(units.sum(), units / units.sum(), part.stop - part.start)
+            size = drawn @ self.size
+            for model, sums in enumerate((self.first, self.second)):
+                made[model, part] = self._summed(drawn @ sums, size)
+        return made
+
+
+def _t_limits(value: float, error: float, freedom: float) -> Limits:
+    """T times a standard error on both sides; NaN where nothing varies."""
+
+    def limits(level: float) -> Pair:
+        reach = error * float(special.stdtrit(freedom, (1 + level) / 2)) if error > _SLACK else np.nan
+        return value - reach, value + reach
+
+    return limits
+
+
+def _parts(replicates: int, width: int) -> Iterator[slice]:
+    """Replicates in pieces of bounded size."""
+    step = max(1, min(replicates, _HELD // max(width, 1)))
+    for start in range(0, replicates, step):
+        yield slice(start, min(start + step, replicates))
+
+
+def strata_of(size: Floats) -> Integers:
+    """Units of the same columns as a stratum; one stratum where the units of one would be too few.
+
+    ``size`` is what each unit counts for in each column, shape (U, C).
+    """
+    kinds, code, count = np.unique(size > 0, axis=0, return_inverse=True, return_counts=True)
+    if len(kinds) > size.shape[1] or count.min(initial=2) < 2:
+        return np.zeros(len(size), dtype=np.int64)
+    return code.reshape(-1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedEffects:
+    """Associations of the same items by two models, of whose effect sizes d the difference is wanted.
+
+    Two models measure on scales of their own (one's cosines all lie near .2, another's spread widely), which
+    d does not depend on.
+    """
+
+    first: Floats  # the first model's associations, shape (N,)
+    second: Floats  # the second model's, shape (N,)
+    in_x: Mask  # whether an item belongs to X, shape (N,)
+    ddof: int = 1  # of d
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return int(self.first.size)
+
+    def _d(self, x: Floats, y: Floats) -> Floats:
+        """Effect size d of every draw from items of shape (n, R) and (m, R)."""
+        from evenhand.stats.association.effect_size import effect_sizes
+
+        return effect_sizes(x, y, self.ddof)
+
+    def observed(self) -> Floats:
+        """Effect size d of the two models, shape (2, 1)."""
+        return np.stack(
+            [self._d(one[self.in_x, None], one[~self.in_x, None]) for one in (self.first, self.second)]
+        )
+
+    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+        """The difference and t times its standard deviation in resamples; NaN where it does not spread."""
+        draws, values = self.resampled(rng, _REPLICATES)[..., at], self.observed()[:, at]
+        error = float(np.nanstd(draws[0] - draws[1], ddof=1))
+        return _t_limits(float(values[0] - values[1]), error, self.count - 2)
+
+    def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
+        """Items drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
+        x, y = np.flatnonzero(self.in_x), np.flatnonzero(~self.in_x)
+        made = np.empty((2, replicates, 1))
+        for part in _parts(replicates, self.count):
+            size = part.stop - part.start
+            rows = [some[rng.integers(some.size, size=(some.size, size))] for some in (x, y)]
+            for model, values in enumerate((self.first, self.second)):
+                made[model, part, 0] = self._d(values[rows[0]], values[rows[1]])
+        return made

@@ -1,0 +1,1 @@
+"""Fairness of rankings and of neighbours, with their nulls."""

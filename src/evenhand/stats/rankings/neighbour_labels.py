@@ -1,0 +1,158 @@
+"""Labels of queries and database exchanged: what neighbours of a model that knows nothing of them would give.
+
+Labels of units change places everywhere they enter: what queries ask for, their groups, the database. What is
+near stays. Gaps are compared in standard errors of each draw (Janssen 1997; Chung and Romano 2013), because a
+model may know labels, and groups alike, so that its precision varies otherwise than that of random labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded
+from evenhand.stats.exchange.rows import contrast_variance, pairs_of
+from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
+
+_WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
+_HELD = 60_000  # numbers of draws that are held at a time
+_FEWEST, _MOST = 499, 999
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Relabelled:
+    """Precision as observed, and with labels that changed places."""
+
+    observed: Precisions  # as it is
+    value: Floats  # of groups, less chance, shape (R, G)
+    covariance: Floats  # shape (R, G, G)
+    total: Floats  # of all queries, less chance, shape (R,)
+    shared: bool  # whether a unit is on both sides, so that chance is above that of random items
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Precision that labels which say nothing lead to expect, shape (G,)."""
+        own = self.value.mean(axis=0) if self.shared else np.zeros(self.value.shape[1])
+        return np.asarray(np.clip(self.observed.chance + own, 0, 1))
+
+    @property
+    def expected_total(self) -> float:
+        """The same of all queries."""
+        return float(np.clip(self.observed.total_chance + (self.total.mean() if self.shared else 0.0), 0, 1))
+
+    @property
+    def rates(self) -> Floats:
+        """Precision of groups by chance with the observed mix of labels, shape (R, G)."""
+        return np.asarray(np.clip(self.observed.chance + self.value, 0, 1))
+
+    @property
+    def totals(self) -> Floats:
+        """The same of all queries, shape (R,)."""
+        return np.asarray(np.clip(self.observed.total_chance + self.total, 0, 1))
+
+    def p_total(self) -> float:
+        """Two-sided p of the precision of all queries."""
+        far = abs(float(self.observed.total) - self.expected_total)
+        return exceeded(far, np.abs(self.totals - self.expected_total))
+
+    def p_each(self) -> Floats:
+        """Two-sided p of the precision of each group, shape (G,)."""
+        return each_exceeded(np.abs(self.observed.value - self.expected), np.abs(self.rates - self.expected))
+
+    def chance_at(self, known: Integers) -> float:
+        """The gap of some groups that chance leads to expect."""
+        return float(np.ptp(self.expected[known]))
+
+    def p_gap(self, known: Integers, *, two_sided: bool = False) -> float:
+        """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
+
+        Two-sided, a gap below that by chance counts too.
+        """
+        apart, error = self._apart(self.observed.value[known][None], self.observed.covariance[None], known)
+        beyond = _in_errors(apart - self.chance_at(known), error)
+        most = abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
+        return exceeded(most, self._largest(known))
+
+    def quantile(self, known: Integers, level: float) -> float:
+        """The quantile of the largest difference of two groups from its expectation, in standard errors."""
+        return float(np.quantile(self._largest(known), level, method="higher"))
+
+    def _largest(self, known: Integers) -> Floats:
+        """How far the difference of two groups is from its expectation at most, in errors, in each draw."""
+        free = (self.observed.chance + self.value - self.expected)[:, known]
+        return np.asarray(_in_errors(*self._apart(free, self.covariance, known)).max(axis=1))
+
+    def _apart(self, value: Floats, covariance: Floats, known: Integers) -> tuple[Floats, Floats]:
+        contrast = pairs_of(known.size)
+        inside = covariance[:, known][:, :, known]
+        variance = np.diagonal(inside, axis1=1, axis2=2)
+        shared = inside * (1 - np.eye(known.size))
+        return np.abs(value @ contrast.T), np.sqrt(contrast_variance(variance, shared, contrast))
+
+
+def _in_errors(apart: Floats, error: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = apart / error
+    without = np.where(np.abs(apart) > _ROUNDING, np.copysign(np.inf, apart), 0.0)
+    return np.where(error > 0, t, without)
+
+
+def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
+    """Labels of units change places everywhere they enter: what queries ask for, their groups, the database.
+
+    Units change places with others on the same sides: those only asked about, those only in the database,
+    those in both, so that each side keeps its mix. A unit of several labels has them exchanged inside, on
+    each side by itself.
+    """
+    moved = _Moved.of(rows)
+    size = rows.items.size + rows.item_unit.size
+    replicates = int(np.clip(_WORK // max(size, 1), _FEWEST, _MOST))
+    parts = [rows.precisions(marks) for marks in moved.draws(rng, replicates)]
+    value = np.concatenate([part.value - part.chance for part in parts])
+    covariance = np.concatenate([part.covariance for part in parts])
+    total = np.concatenate([part.total - part.total_chance for part in parts])
+    return Relabelled(rows.precision(rows.marks), value, covariance, total, rows.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """Queries, then items, as rows of one exchange."""
+
+    labels: Relabelling  # how their marks are exchanged: a label is a row of ``marks``
+    marks: Integers  # distinct triples of what is asked for, group, and label of an item, shape (labels, 3)
+    queries: int  # how many of the rows are queries
+    step: int  # how many draws are held at a time
+
+    @classmethod
+    def of(cls, rows: NeighbourRows) -> _Moved:
+        n, marks = rows.unit.size, rows.marks
+        unit = np.unique(np.concatenate([rows.unit, rows.item_unit]), return_inverse=True)[1].astype(np.int64)
+        asking = np.arange(unit.size) < n
+        each = np.full((unit.size, 3), -2)  # -2: not on this side
+        each[:n, 0], each[:n, 1], each[n:, 2] = marks.asked, marks.group, marks.labels
+        of_unit = np.full((int(unit.max(initial=-1)) + 1, 3), -2)
+        for column, some in enumerate((asking, asking, ~asking)):
+            of_unit[unit[some], column] = each[some, column]
+        own = of_unit[unit]
+        apart = (np.where(each == -2, own, each) != own).any(axis=1)
+        apart |= (own[:, 0] != own[:, 2]) & (own[:, [0, 2]] > -2).all(axis=1)
+        mixed = np.zeros(len(of_unit), dtype=bool)
+        mixed[unit[apart]] = True
+        each = np.where(mixed[unit][:, None], each, own)
+        sides = (own[:, 0] > -2) + 2 * (own[:, 2] > -2)
+        found, label = np.unique(each, axis=0, return_inverse=True)
+        stratum = np.where(mixed[unit], asking, sides)
+        labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
+        return cls(labels, found, n, max(1, _HELD // rows.numbers))
+
+    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
+        """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
+        for start in range(0, replicates, self.step):
+            label = self.labels.drawn(rng, min(self.step, replicates - start))
+            asked, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
+            yield Marks(asked, group, self.marks[label[:, self.queries :], 2])

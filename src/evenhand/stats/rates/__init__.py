@@ -1,0 +1,1 @@
+"""Rates of groups with intervals: alone, in clusters, and their differences."""

@@ -1,0 +1,204 @@
+"""Limits of what is made of several rates: differences, the largest difference, the worst rate.
+
+Two rates: MOVER (Newcombe 1998, method 10; Zou and Donner 2008). The largest of many differences lies
+above the largest lower limit of all pairs, if these hold at once (Tukey 1953 and Kramer 1956), and below the
+largest upper limit, of which only that of the largest difference itself has to hold. The same, mirrored, for
+a smallest rate. Differences of two models' figures are made of the limits of each, with their p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evenhand.stats.arrays import Ends, Floats, Mask, Pair
+from evenhand.stats.rates.rates import Rates
+
+Figure = tuple[Floats, Floats, Floats]
+"""Low limit, value and high limit."""
+
+MOST_PAIRED = 30
+"""Groups up to which a largest difference is judged by its interval as well as by its p."""
+_USUAL = 0.05  # p is at most this where, and only where, the 95 % limits exclude the reference
+_LEAST = 1e-6  # the smallest p
+_NOTHING = 1e-20  # squared deviations below it are rounding
+_ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
+_HALVINGS = 14  # p to a thousandth of itself
+
+
+def normal_quantile(level: float) -> float:
+    """The two-sided quantile of the normal distribution: 1.96 for .95."""
+    return float(-special.ndtri((1 - level) / 2))
+
+
+@lru_cache(maxsize=256)
+def pairwise_quantile(groups: int, level: float, families: int = 1) -> float:
+    """The quantile that all differences of two among so many groups pass with ``1 - level`` together.
+
+    That of the studentised range over ``sqrt(2)`` (Tukey, Kramer); for two groups the normal one. Several
+    families (labels) at once take their share of the error each (Bonferroni).
+    """
+    from scipy import stats
+
+    error = (1 - level) / families
+    if groups <= 2:
+        return float(-special.ndtri(error / 2))
+    if families == 1:
+        return float(stats.studentized_range.ppf(level, groups, np.inf)) / float(np.sqrt(2))
+    return float(-special.ndtri(error / (groups * (groups - 1))))
+
+
+def mover(first: Figure, second: Figure, correlation: npt.ArrayLike | None = None) -> Ends:
+    """Limits of the first figure minus the second, shape of the inputs.
+
+    ``correlation`` is that of the two estimates; None where they are independent.
+
+    Source: Zou 2007; Zou and Donner 2008 (MOVER, the method of variance estimates recovery).
+    """
+    (a_low, a, a_high), (b_low, b, b_high) = first, second
+
+    def arm(mine: Floats, theirs: Floats) -> Floats:
+        square = mine**2 + theirs**2
+        if correlation is not None:
+            square = square - 2 * np.asarray(correlation) * mine * theirs
+        return np.asarray(np.sqrt(np.maximum(square, 0)))
+
+    return a - b - arm(a - a_low, b_high - b), a - b + arm(a_high - a, b - b_low)
+
+
+def difference_limits(rates: Rates, quantile: npt.ArrayLike) -> Ends:
+    """MOVER limits of ``rate_i - rate_j`` for each two groups, shape (..., G, G) each, in [-1, 1]."""
+    low, high = rates.limits(quantile)
+    value = rates.value
+    rows = low[..., :, None], value[..., :, None], high[..., :, None]
+    columns = low[..., None, :], value[..., None, :], high[..., None, :]
+    below, above = mover(rows, columns, rates.correlation())
+    return np.maximum(below, -1), np.minimum(above, 1)
+
+
+def pair_limits(rates: Rates, level: float = 0.95) -> Pair:
+    """MOVER limits of the first of two rates minus the second."""
+    low, high = difference_limits(rates, normal_quantile(level))
+    return float(low[..., 0, 1]), float(high[..., 0, 1])
+
+
+def range_limits(
+    rates: Rates, level: float = 0.95, *, families: int = 1, quantile: float | None = None
+) -> Ends:
+    """Limits of the largest minus the smallest rate, shape (...,), in [0, 1]; NaN below two rates.
+
+    Exactly those of MOVER for two groups. Rates that are NaN are left out. The limits of the largest of
+    several families (labels) are the largest of their limits. ``quantile`` is that of the lower limits, where
+    it is known better than by Tukey and Kramer: that of t itself, as an exchange of these units has it.
+    """
+    strict = rates
+    if quantile is None:
+        most = int((~np.isnan(rates.value)).sum(axis=-1).max(initial=0))
+        quantile = pairwise_quantile(max(most, 2), level, families)
+    else:
+        strict = replace(rates, freedom=np.full(rates.freedom.shape, np.inf))
+    low = difference_limits(strict, quantile)[0]
+    high = difference_limits(rates, normal_quantile(level))[1]
+    missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
+    known = ~missing.all(axis=(-2, -1))
+    ends = (np.where(missing, -np.inf, one).max(axis=(-2, -1), initial=-np.inf) for one in (low, high))
+    lowest, highest = (np.where(known, np.clip(end, 0, 1), np.nan) for end in ends)
+    return lowest, highest
+
+
+def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
+    """Limits of the whole's rate minus the smallest rate of a group, in [0, 1], shape (...,).
+
+    ``whole - rate_i = (1 - share_i) (rate of the rest - rate_i)``, so each is a difference of two rates, by
+    MOVER; lower limits hold at once by Bonferroni. With two groups it is MOVER of the two. No rate is NaN;
+    shares of the rows in each group add up to 1, shape (..., G).
+    """
+    groups = rates.value.shape[-1]
+    if groups < 2:
+        return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
+    covariance = None if rates.covariance is None else rates.covariance[..., None, :, :]
+    value, size, freedom = (one[..., None, :] for one in (rates.value, rates.size, rates.freedom))
+    each = Rates(value, size, freedom, covariance)
+    weight = np.broadcast_to(share[..., None, :], (*rates.value.shape, groups)) - np.eye(groups)
+    low = _weighted_limits(each, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
+    high = _weighted_limits(each, weight, normal_quantile(level))[1].max(axis=-1)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
+    """Limits of the smallest rate, shape (...,): the smallest of the groups' limits.
+
+    Upper limits hold at once (Sidak, at half of ``1 - level``), by Jeffreys, since Wilson's tail is too light
+    near 1. Of the lower ones only that of the smallest rate itself has to hold. Rates that are NaN are left
+    out.
+    """
+    known = ~np.isnan(rates.value)
+    count = max(int(known.sum(axis=-1).max(initial=0)), 1)
+    each = -np.expm1(np.log1p(-(1 - level) / 2) / count)
+    low = np.where(known, rates.limits(normal_quantile(level))[0], np.inf).min(axis=-1, initial=np.inf)
+    high = np.where(known, rates.upper(float(-special.ndtri(each))), np.inf).min(axis=-1, initial=np.inf)
+    some = known.any(axis=-1)
+    return np.where(some, low, np.nan), np.where(some, high, np.nan)
+
+
+def mean_limits(rates: Rates, weight: Floats, level: float = 0.95, *, hidden: float = 1.0) -> Ends:
+    """Limits of ``sum weight_g rate_g`` by MOVER over all groups, shape (...,).
+
+    Weights of both signs make a difference. ``hidden`` is the correlation where rates of 0 or 1 leave nothing
+    to estimate it from; 1 is the worst for a mean.
+    """
+    return _weighted_limits(rates, weight, normal_quantile(level), hidden)
+
+
+def _weighted_limits(rates: Rates, weight: Floats, quantile: float, hidden: float = 0.0) -> Ends:
+    low, high = rates.limits(quantile)
+    value, correlation = rates.value, rates.correlation(hidden)
+    middle = (weight * value).sum(axis=-1)
+    ends = []
+    for side in (-1, 1):
+        arm = np.where(side * weight > 0, high - value, low - value)
+        arm = arm * np.abs(weight)  # opposite weights turn a correlation round
+        square = (arm**2).sum(axis=-1)
+        if correlation is not None:
+            square = np.maximum((arm[..., :, None] * arm[..., None, :] * correlation).sum(axis=(-2, -1)), 0)
+        ends.append(middle + side * np.sqrt(square))
+    return ends[0], ends[1]
+
+
+def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Floats:
+    """Correlation of two models' figures over resamples of the same n samples, shape (...,).
+
+    It is reduced by ``n / (n + 2)``, as if one more sample had moved each way (Bonett and Price 2012 add
+    these, too), so that models that agree on all samples still have a difference of some width. 0 where a
+    figure does not vary. Draws have shape (..., R); NaN is left out.
+    """
+    known = np.isfinite(first) & np.isfinite(second)
+    count = np.maximum(known.sum(axis=-1), 1)
+    a, b = (np.where(known, one, 0.0) for one in (first, second))
+    a, b = (np.where(known, one - one.sum(axis=-1, keepdims=True) / count[..., None], 0.0) for one in (a, b))
+    spread = (a**2).sum(axis=-1), (b**2).sum(axis=-1)
+    scale = np.where(np.minimum(*spread) > _NOTHING, np.sqrt(spread[0] * spread[1]), 0.0)
+    size = np.asarray(n, dtype=np.float64)
+    found = np.divide((a * b).sum(axis=-1), scale, out=np.zeros(scale.shape), where=scale > 0)
+    return np.asarray(found * size / (size + 2))
+
+
+def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
+    """The p at which limits of the level 1 - p just leave 0 out, in [1e-6, 1], for each of so many."""
+
+    def leaves(p: Floats) -> Mask:
+        low, high = limits(1 - p)
+        return np.asarray((low > _ROUNDING) | (high < -_ROUNDING))
+
+    clear = leaves(np.full(size, _USUAL))
+    low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)
+    for _ in range(_HALVINGS):
+        middle = np.sqrt(low * high)
+        out = leaves(middle)
+        low, high = np.where(out, low, middle), np.where(out, middle, high)
+    return high

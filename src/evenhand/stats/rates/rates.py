@@ -1,0 +1,172 @@
+"""Rates of groups with their limits: one form for rows, for clusters and for weighted rows.
+
+A rate is ``sum s_c / sum w_c`` over the sampling units c of a group (rows, or persons, households ...). Its
+limits are Wilson's (1927) at the size that as many independent rows would have, with the quantile of t where
+units are clusters (Korn and Graubard 1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers
+from evenhand.stats.rates.clustered import Cells, ClusterMean, LeftOut
+
+_MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
+_MOST = 1e12
+_CELLS = 8_000_000  # clusters x thresholds that are held at a time
+_MOST_ALIKE = 0.99  # an estimated correlation of 1 would leave a difference no width
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Rates of G groups; arrays have shape (..., G), and what belongs to several rates at once broadcasts."""
+
+    value: Floats  # in [0, 1]; NaN where a group has nothing to say
+    size: Floats  # how many independent rows would vary as much; 0 where limits are 0 and 1
+    freedom: Floats  # degrees of freedom of t; infinite where rows are their own units
+    # of the rates, shape (..., G, G), from units that lie in several groups; None without any
+    covariance: Floats | None = None
+
+    @classmethod
+    def of_rows(cls, hits: npt.ArrayLike, n: npt.ArrayLike) -> Rates:
+        """Rates of independent rows that count alike: the size is their number."""
+        total = np.asarray(n, dtype=np.float64)
+        share = np.asarray(hits, dtype=np.float64) / np.where(total > 0, total, np.nan)
+        size = np.broadcast_to(total, share.shape)
+        return cls(share, size, np.full(share.shape, np.inf))
+
+    @classmethod
+    def of_clusters(cls, means: Sequence[ClusterMean]) -> Rates:
+        """Rates of groups whose units are clusters; a group of one cluster has the limits 0 and 1."""
+        value = np.array([mean.value for mean in means])
+        size = np.array([mean.size for mean in means])
+        freedom = np.array([max(mean.effective - 1, 1.0) for mean in means])
+        shifts = np.stack([mean.shifts for mean in means]) if means else np.zeros((0, 0))
+        there = (shifts != 0).astype(np.float64)
+        shared = there @ there.T
+        if not (shared > np.diag(np.diagonal(shared))).any():
+            return cls(value, size, freedom)
+        # deviations of two clusters are always opposite: a correlation needs a third
+        known = (shared > 2) | np.eye(len(shifts), dtype=bool)
+        return cls(value, size, freedom, np.where(known, shifts @ shifts.T, 0.0))
+
+    @classmethod
+    def of_weights(cls, sums: npt.ArrayLike, weights: npt.ArrayLike, squares: npt.ArrayLike) -> Rates:
+        """Rates of independent rows that have weights: sizes are Kish's (1965), ``(sum w)^2 / sum w^2``.
+
+        ``squares`` is the sum of the rows' squared weights.
+        """
+        total, square = np.asarray(weights, dtype=np.float64), np.asarray(squares, dtype=np.float64)
+        share = np.asarray(sums, dtype=np.float64) / np.where(total > 0, total, np.nan)
+        size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
+        return cls(share, size, np.full(share.shape, np.inf))
+
+    def at(self, place: int | slice) -> Rates:
+        """The rates of a label, or of some labels, of shape (L, G)."""
+        covariance = None if self.covariance is None else self.covariance[place]
+        return Rates(self.value[place], self.size[place], self.freedom[place], covariance)
+
+    def take(self, chosen: Codes) -> Rates:
+        """The rates of some groups."""
+        covariance = None if self.covariance is None else self.covariance[..., chosen, :][..., chosen]
+        return Rates(self.value[..., chosen], self.size[..., chosen], self.freedom[..., chosen], covariance)
+
+    def limits(self, quantile: npt.ArrayLike) -> Ends:
+        """Low and high limits, a normal quantile (1.96 for 95 %) away; the value lies between them.
+
+        The quantile broadcasts; t takes the one of equal probability.
+        """
+        q2 = np.minimum(self.quantiles(quantile) ** 2, _MOST)  # as good as infinite: limits of 0 and 1
+        known = ~np.isnan(self.value)
+        size = np.where(self.size > 0, self.size, np.nan)
+        centre = (self.value + q2 / (2 * size)) / (1 + q2 / size)
+        half = np.sqrt(q2 * (self.value * (1 - self.value) + q2 / (4 * size)) / size) / (1 + q2 / size)
+        low = np.clip(np.minimum(centre - half, self.value), 0, 1)
+        high = np.clip(np.maximum(centre + half, self.value), 0, 1)
+        open_ = known & ~(self.size > 0)
+        return np.where(open_, 0.0, low), np.where(open_, 1.0, high)
+
+    def upper(self, quantile: npt.ArrayLike) -> Floats:
+        """High limits, of the right error near 1 where Wilson's is too large: Jeffreys' (Cai 2005)."""
+        z = np.asarray(quantile, dtype=np.float64)
+        size = self.size * (z / self.quantiles(z)) ** 2
+        high = special.betaincinv(self.value * size + 0.5, (1 - self.value) * size + 0.5, special.ndtr(z))
+        return np.asarray(np.where((size > 0) & (self.value < 1), np.maximum(high, self.value), 1.0))
+
+    def quantiles(self, quantile: npt.ArrayLike) -> Floats:
+        """The quantile of t that has the probability of a normal quantile, for each rate."""
+        z = np.asarray(quantile, dtype=np.float64)
+        if not (self.freedom < _MOST_FREEDOM).any():
+            return np.asarray(np.broadcast_to(z, np.broadcast_shapes(z.shape, self.value.shape)))
+        freedom = np.minimum(self.freedom, _MOST_FREEDOM)
+        return np.asarray(-special.stdtrit(freedom, special.ndtr(-z)))
+
+    def correlation(self, hidden: float = 0.0) -> Floats | None:
+        """Correlation of the rates of each two groups, shape (..., G, G); None where none share units.
+
+        ``hidden`` stands where a rate of 0 or 1 leaves nothing to estimate it from.
+        """
+        if self.covariance is None:
+            return None
+        spread = np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
+        scale = spread[..., :, None] * spread[..., None, :]
+        found = np.divide(self.covariance, scale, out=np.full(scale.shape, float(hidden)), where=scale > 0)
+        found = np.clip(found, -_MOST_ALIKE, _MOST_ALIKE)
+        same = np.arange(found.shape[-1])
+        found[..., same, same] = 1.0
+        return np.asarray(found)
+
+
+def group_rates(value: Floats, group: Integers, groups: int, cluster: Integers | None) -> Rates:
+    """Rates of groups of rows that count alike.
+
+    Values are in [0, 1] (0 or 1 where rows are their own units), groups codes below ``groups``, clusters any
+    codes; None: each row was sampled by itself.
+    """
+    if cluster is None:
+        n = np.bincount(group, minlength=groups)
+        return Rates.of_rows(np.bincount(group, value, minlength=groups), n)
+    return Rates.of_clusters(Cells.of_rows(value, group, groups, cluster).means())
+
+
+def reached(values: Floats, group: Integers, groups: int, thresholds: Floats) -> Integers:
+    """How many values of each group are at least as high as each threshold.
+
+    Every value is put between two thresholds once; no threshold looks at the values again. -inf reaches no
+    threshold; NaN is not allowed. Thresholds ascend, shape (M,). Returns shape (groups, M).
+    """
+    width = thresholds.size + 1
+    passed = np.searchsorted(thresholds, values, side="right")
+    counts = np.bincount(group * width + passed, minlength=groups * width).reshape(groups, width)
+    return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:])
+
+
+def reached_rates(
+    values: Floats, group: Integers, groups: int, cluster: Integers | None, thresholds: Floats
+) -> Rates:
+    """Rates of ``reached``, each of which is that of ``group_rates`` without the covariance of groups.
+
+    Arrays have shape (M, groups).
+    """
+    hits = reached(values, group, groups, thresholds).T
+    plain = Rates.of_rows(hits, np.bincount(group, minlength=groups))
+    if cluster is None:
+        return plain
+    size, freedom = np.zeros(hits.shape), np.full(hits.shape, np.inf)
+    for code in range(groups):
+        inside = group == code
+        found, local = np.unique(cluster[inside], return_inverse=True)
+        weights = np.bincount(local).astype(np.float64)[:, None]
+        step = max(1, _CELLS // max(found.size, 1))
+        for start in range(0, thresholds.size if found.size else 0, step):
+            some = slice(start, start + step)
+            sums = reached(values[inside], local, found.size, thresholds[some]).astype(np.float64)
+            means = LeftOut.of(sums, weights, weights)
+            size[some, code], freedom[some, code] = means.size[0], means.freedom[0]
+    return Rates(plain.value, size, freedom)

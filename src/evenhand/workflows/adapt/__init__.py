@@ -1,0 +1,1 @@
+"""`evenhand adapt`: heads and fine-tuning on frozen or trained backbones."""

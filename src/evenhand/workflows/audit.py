@@ -1,0 +1,215 @@
+"""From predictions to a run: count once, then every metric under every grouping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.core.findings import Finding, Findings
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.predictions.spark import read_spark, reading_spark
+from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.classification.mistakes import SCHEMA, prediction_differences
+from evenhand.metrics.classification.suite import audit_grouping, check_groups
+from evenhand.metrics.families import AUDIT, adjust_run
+from evenhand.metrics.prepared import names_of
+from evenhand.runs.manifest import make_manifest
+from evenhand.runs.saved_counts import SavedCounts, is_saved
+from evenhand.workflows.audited_table import Audited, Evidence
+from evenhand.workflows.outputs.result import Run, check_out
+
+Grouping: TypeAlias = str | tuple[str, ...] | list[str]
+Progress: TypeAlias = Callable[[str], None]
+ENGINES = ("local", "spark")
+
+
+def audit(
+    evidence: Evidence,
+    *,
+    by: Grouping | Sequence[Grouping],
+    mode: str = "default",
+    mev: float = 0.0,
+    mev_rule: str = "min",
+    rare: str = "drop",
+    alpha: float = 0.05,
+    adjustment: str = "holm",
+    inference: str = "auto",
+    seed: int = 0,
+    map: MapLike | None = None,
+    normalize: bool = False,
+    missing: str | Sequence[str] = (),
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Audit a classifier's predictions: every metric, under every grouping, with a report.
+
+    Args:
+        evidence: Predictions, Counts, or Counts of earlier audits added up.
+        by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
+        mode: ``paper`` reproduces the paper's listing, Yates' correction included.
+        mev: Minimum expected value of a column; 0 keeps every column.
+        mev_rule: ``min``, ``mean`` or ``max``.
+        rare: ``drop`` or ``pool`` columns below ``mev``.
+        alpha: Level of the tests.
+        adjustment: ``holm``, ``bh`` or ``none``.
+        inference: ``none`` for values only.
+        seed: Of every random stream.
+        map: Old to new labels, a file of them, or ``OLD=NEW``, as ``LabelRules.make`` takes them.
+        normalize: Merge labels that differ in case, space, Unicode form or the form of a number only.
+        missing: Texts that are missing values.
+        out: Folder to write the run to.
+        progress: Called with what is being done.
+
+    Returns:
+        The run; ``run.report("report.html")`` renders it.
+
+    Raises:
+        UserError: Unknown columns or options, no usable row, fewer than two groups.
+    """
+    options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
+    options |= {"adjustment": adjustment, "inference": inference}
+    groupings = _checked(by, options, seed, out)
+    rules = LabelRules.make(map, normalize, missing)
+    say = progress or (lambda _: None)
+    say("counting")
+    audited = Audited.of(evidence, groupings, rules)
+    check_groups(audited.counts, groupings)
+    findings, mistakes = _measure(audited.counts, groupings, {"seed": seed, **options}, say)
+    run = _assemble(audited, groupings, findings, mistakes, {"seed": seed, **options})
+    if out is not None:
+        say("writing")
+        run.save(out)
+    return run
+
+
+def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None) -> list[tuple[str, ...]]:
+    """The groupings, after refusing whatever can be refused before counting."""
+    EffectOptions.make("separation", options)
+    if seed < 0:
+        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+    check_out(out)
+    return groupings_of(by)
+
+
+def _assemble(
+    audited: Audited,
+    groupings: Sequence[tuple[str, ...]],
+    findings: list[Finding],
+    mistakes: pl.DataFrame,
+    options: dict[str, Any],
+) -> Run:
+    """The run: findings with a manifest that says what was done."""
+    evidence, counts = audited.evidence, audited.counts
+    table = evidence if isinstance(evidence, Predictions) else None
+    warnings, repeated = audited.warnings()
+    settings: dict[str, Any] = {
+        "kind": "audit",
+        "benchmark": None,
+        "model": None,
+        "truth": getattr(evidence, "truth", "truth"),
+        "prediction": getattr(evidence, "prediction", "prediction"),
+        "by": ["+".join(grouping) for grouping in groupings],
+        "rows": counts.n_total,
+        **options,
+        **audited.rules.settings(),
+        "source": _source(evidence),
+    }
+    manifest = make_manifest({"predictions": counts}, settings)
+    manifest |= {"repeated_ids": repeated, "warnings": [warning.message for warning in warnings]}
+    manifest |= {"relabelled": audited.changes} if audited.changes else {}
+    manifest |= {"id": table.id, "rank": table.rank} if table else {}
+    manifest |= {"cluster": counts.cluster} if counts.cluster else {}
+    manifest |= {"weight": table.weight} if table and table.weight else {}
+    return Run(
+        Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings),
+        manifest,
+        {"predictions": counts},
+        {"mistakes": mistakes},
+    )
+
+
+def audit_table(
+    path: str,
+    *,
+    columns: Mapping[str, str | None],
+    by: Sequence[str],
+    engine: str = "local",
+    **options: Any,
+) -> Run:
+    """Audit a table on disk or in the cloud, its columns and groupings named as on the command line.
+
+    Args:
+        path: What ``Predictions.read`` takes; with Spark a table of its catalogue too; or run folders or
+            saved Counts, which are added up.
+        columns: ``truth``, ``prediction``, and optionally ``id``, ``rank``, ``cluster`` and ``weight``, to
+            column names.
+        by: Groupings; ``A+B`` crosses, unless a column is called just that.
+        engine: ``local``, or ``spark`` to count where a cluster keeps the table.
+        options: As for ``audit``.
+
+    Raises:
+        UserError: As ``audit``; another engine; a table whose columns are not named.
+    """
+    check_choice("engine", engine, ENGINES)
+    if is_saved(path):
+        saved = SavedCounts.read(path)
+        saved.check_columns(columns)
+        return audit(saved, by=[_grouping(saved.counts.attributes, entry) for entry in by], **options)
+    truth, prediction = columns["truth"], columns["prediction"]
+    if truth is None or prediction is None:
+        raise ParameterError(f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL")
+    read = Predictions.read if engine == "local" else read_spark
+    optional = {name: columns.get(name) for name in ("id", "rank", "cluster", "weight")}
+    predictions = read(path, truth=truth, prediction=prediction, **optional)
+    groupings = [_grouping(predictions.columns, entry) for entry in by]
+    if engine == "local":
+        return audit(predictions, by=groupings, **options)
+    with reading_spark(path):
+        return audit(predictions, by=groupings, **options)
+
+
+def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:
+    if entry in columns:
+        return (entry,)
+    names = tuple(entry.split("+"))
+    for name in names:
+        if name not in columns:
+            raise UnknownName("column", name, columns)
+    return names
+
+
+def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
+    """Groupings as a list of tuples; a text or a tuple alone is one grouping."""
+    entries = [by] if isinstance(by, str | tuple) else list(by)
+    groupings = [names_of(entry) for entry in entries]
+    if not groupings or not all(groupings):
+        raise ParameterError("an audit compares groups: name at least one attribute with by=")
+    return list(dict.fromkeys(groupings))
+
+
+def _measure(
+    counts: Counts, groupings: Sequence[tuple[str, ...]], options: dict[str, Any], say: Progress
+) -> tuple[list[Finding], pl.DataFrame]:
+    findings: list[Finding] = []
+    tables = [pl.DataFrame(schema=SCHEMA)]
+    for grouping in groupings:
+        say(f"measuring by {'+'.join(grouping)}")
+        found, prepared = audit_grouping(counts, grouping, **options)
+        findings += found
+        tables.append(prediction_differences(prepared, by=grouping, seed=options["seed"]))
+    adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])
+    return adjusted, pl.concat(tables)
+
+
+def _source(evidence: Evidence) -> dict[str, Any] | None:
+    origin = None if not isinstance(evidence, Predictions | SavedCounts) else evidence.origin
+    if origin is None:
+        return None
+    parts = {"parts": list(evidence.parts)} if isinstance(evidence, SavedCounts) else {}
+    return {"path": origin.path, "size": origin.size, "sha256": origin.sha256, **parts}

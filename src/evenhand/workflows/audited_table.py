@@ -1,0 +1,72 @@
+"""What an audit measures: counts under the user's rules for labels, and warnings about their table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.label_checks import check_labels
+from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, Renaming
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.predictions.row_checks import check_rows
+from evenhand.runs.saved_counts import SavedCounts
+
+Evidence: TypeAlias = Predictions | Counts | SavedCounts
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """Counts of an audit, and where they come from.
+
+    Attributes:
+        evidence: What the user gave.
+        counts: Over every attribute that a grouping names, under the rules.
+        rules: For labels.
+        changes: What the rules changed, for each axis.
+        unused: Renamings of labels that no row has.
+    """
+
+    evidence: Evidence
+    counts: Counts
+    rules: LabelRules = NO_RULES
+    changes: Changes = field(default_factory=dict)
+    unused: tuple[Renaming, ...] = ()
+
+    @classmethod
+    def of(cls, evidence: Evidence, groupings: Sequence[tuple[str, ...]], rules: LabelRules) -> Audited:
+        """Count what a grouping names.
+
+        Raises:
+            ParameterError: Rules here and in the predictions.
+        """
+        names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
+        if isinstance(evidence, Predictions):
+            if rules and evidence.rules:
+                raise ParameterError(
+                    "map, normalize and missing are given twice: to the predictions and here"
+                )
+            rules = rules or evidence.rules
+            made = replace(evidence, rules=rules).relabelled(names)
+        else:
+            counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
+            made = rules.apply(counts.project(names), _columns(evidence))
+        return cls(evidence, made.counts, rules, made.changes, made.unused)
+
+    def warnings(self) -> tuple[list[TableWarning], int | None]:
+        """Warnings about labels, columns and rows, and how many rows repeat an id where ids are known."""
+        found = check_labels(self.counts, _columns(self.evidence), unused=self.unused)
+        if not isinstance(self.evidence, Predictions):
+            return found, None
+        checked, repeated = check_rows(self.evidence, self.counts)
+        return [*found, *checked], repeated
+
+
+def _columns(evidence: Evidence) -> dict[str, str]:
+    """Axis name to the user's column name."""
+    if isinstance(evidence, Counts):
+        return {}
+    return {"truth": evidence.truth, "prediction": evidence.prediction}

@@ -1,0 +1,1 @@
+"""`evenhand compare`: pairs runs, tests differences, follows them over time."""

@@ -1,0 +1,308 @@
+"""Runs without predictions: findings side by side, and their differences on the samples of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.findings import Dropped, Finding, GroupSize
+from evenhand.metrics.differences.answers import (
+    SAME_SAMPLES,
+    AnsweredBoth,
+    Pairs,
+    PartOf,
+    answer_difference,
+)
+from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
+from evenhand.workflows.compare.compare_cells import Cells, Wanted, cells_of
+from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.values import settings_of, values_of, wanted_findings
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str], None]
+
+NOT_TESTED = "side by side"
+_PAIRING = {
+    **dict.fromkeys(("model", "reference", "compared"), pl.String),
+    "samples": pl.Int64,
+    "reason": pl.String,
+}
+_UNTESTED = dict.fromkeys(("model", "reference", "metric", "by", "params", "reason"), pl.String)
+_SHOWN = 6  # reasons in one sentence
+_SAME = 1e-6  # as which a finding's value is found again
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersCompared:
+    """What comparing runs without predictions gives.
+
+    Attributes:
+        findings: Differences, p not yet corrected over pairs.
+        tables: ``values``, ``pairing``, ``untested``.
+        settings: For the manifest.
+        warnings: What must be said.
+    """
+
+    findings: list[Finding]
+    tables: dict[str, pl.DataFrame]
+    settings: dict[str, Any]
+    warnings: list[str]
+
+
+def compared_answers(
+    runs: Sequence[RunToCompare],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    alpha: float = 0.05,
+    seed: int = 0,
+    say: Progress = lambda _: None,
+) -> AnswersCompared:
+    """Every finding that runs have alike, side by side, and its difference where samples can be paired.
+
+    Args:
+        runs: Of one benchmark, without counts of predictions.
+        pairs: First and second of every difference.
+        by: Only these groupings; all where none is given.
+        metrics: Only these; all where none is given.
+        alpha: Level of the tests.
+        seed: Of every random stream.
+        say: Called with what is being done.
+
+    Raises:
+        UserError: A grouping or metric that no run has, or no finding in two of them.
+    """
+    values = values_of(runs, by, metrics)
+    work = _Work(list(runs), [wanted_findings(one, by, metrics) for one in runs], alpha, seed)
+    for first, second in pairs:
+        say(f"comparing {runs[first].name} with {runs[second].name}")
+        work.pair(first, second)
+    findings = work.differences()
+    tables = {
+        "values": values,
+        "pairing": pl.DataFrame(work.pairing, schema=_PAIRING, orient="row"),
+        "untested": pl.DataFrame(work.untested, schema=_UNTESTED, orient="row"),
+    }
+    settings = settings_of(values, {})
+    if findings:
+        settings["rows"] = int(max(one.n for one in findings))
+    return AnswersCompared(findings, tables, settings, _told(work))
+
+
+@dataclass(eq=False)
+class _Work:
+    """Findings that are paired one by one; what a run's answers come to is read once."""
+
+    runs: list[RunToCompare]
+    findings: list[dict[tuple[str, str, str], Finding]]
+    alpha: float
+    seed: int
+    made: list[tuple[AnsweredBoth, tuple[str, str], bool]] = field(default_factory=list)
+    pairing: list[tuple[Any, ...]] = field(default_factory=list)
+    untested: list[tuple[Any, ...]] = field(default_factory=list)
+    memo: dict[tuple[int, tuple[str, str, str]], Cells | str] = field(default_factory=dict)
+
+    def pair(self, first: int, second: int) -> None:
+        """Everything that two runs have alike."""
+        names = (self.runs[first].name, self.runs[second].name)
+        most, seen, before = 0, dict[tuple[str, str, Wanted, int], str](), len(self.untested)
+        for key, finding in self.findings[first].items():
+            if key not in self.findings[second]:
+                continue
+            found = self._both(first, second, key)
+            if isinstance(found, str):
+                self.untested.append((*names, *key, found))
+                continue
+            whole, both = found
+            again = (key[0], key[2], whole, both.n)
+            tested = again not in seen or whole.how != "weights"
+            if not tested:
+                where = f"by {seen[again]}" if seen[again] else "without a grouping"
+                note = f"the value itself is the same as {where}, where it is tested"
+                both = replace(both, notes=(*both.notes, note))
+            seen.setdefault(again, finding.grouping)
+            self.made.append((both, names, tested))
+            most = max(most, both.n)
+        told = _why(self.untested[before:])
+        self.pairing.append((*names, SAME_SAMPLES if most else NOT_TESTED, most or None, told or None))
+
+    def differences(self) -> list[Finding]:
+        """A finding for each, with as many exchanges as its family of tests needs."""
+        sizes: dict[str, int] = {}
+        for both, _, tested in self.made:
+            sizes[both.of.name] = sizes.get(both.of.name, 0) + tested
+        return [
+            answer_difference(
+                both, names=names, family=max(sizes[both.of.name], 1), alpha=self.alpha, seed=self.seed,
+                tested=tested,
+            )
+            for both, names, tested in self.made
+        ]  # fmt: skip
+
+    def _cells(self, place: int, key: tuple[str, str, str]) -> Cells | str:
+        if (place, key) not in self.memo:
+            one, finding = self.runs[place], self.findings[place][key]
+            self.memo[place, key] = _checked(cells_of(one, finding), finding)
+        return self.memo[place, key]
+
+    def _both(self, first: int, second: int, key: tuple[str, str, str]) -> tuple[Wanted, AnsweredBoth] | str:
+        cells = [self._cells(place, key) for place in (first, second)]
+        for place, found in zip((first, second), cells, strict=True):
+            if isinstance(found, str):
+                return f"{self.runs[place].name}: {found}" if len(set(map(str, cells))) > 1 else found
+        mine, theirs = (one for one in cells if isinstance(one, Cells))
+        names = (self.runs[first].name, self.runs[second].name)
+        return _joined(mine, theirs, self.findings[first][key], names)
+
+
+def _checked(cells: Cells | str, finding: Finding) -> Cells | str:
+    """Answers that give the run's own value; else nothing is paired that the run did not measure."""
+    if isinstance(cells, str):
+        return cells
+    lacking = set(cells.whole.columns) - set(cells.table["column"].to_list())
+    if lacking:
+        return "its answers do not give its value"
+    alone = cells.table.with_columns(second="value").rename({"value": "first"})
+    value = float(_pairs(alone, [cells.whole], cells, cells.fixed)[0].observed()[0, 0])
+    near = finding.value is not None and abs(value - finding.value) <= _SAME
+    return cells if near else "its answers do not give its value"
+
+
+def _joined(
+    a: Cells, b: Cells, finding: Finding, names: tuple[str, str]
+) -> tuple[Wanted, AnsweredBoth] | str:
+    """The samples of both, in the columns that they have in both."""
+    other = b.table.select("sample", "column", second="value")
+    joined = a.table.rename({"value": "first"}).join(
+        other, on=["sample", "column"], how="inner", maintain_order="left"
+    )
+    if not joined.height:
+        return "no sample is in both"
+    there = set(joined["column"].to_list())
+    whole = a.whole
+    if whole.how in ("range", "least"):
+        whole = replace(whole, columns=tuple(one for one in whole.columns if one in there))
+    if len(whole.columns) < len(a.whole.columns) and len(whole.columns) < 2:
+        return "samples of fewer than two groups are in both"
+    if set(whole.columns) - there:
+        return "a group has no sample in both"
+    parts = [one for one in a.parts if set(one.wanted.columns) <= there]
+    pairs, unit = _pairs(joined, [whole], a, a.fixed)
+    inner, inner_unit = (None, "")
+    if parts:
+        inner, inner_unit = _pairs(joined, [one.wanted for one in parts], a, a.fixed)
+    sizes = [_samples(joined, one.wanted.columns) for one in parts]
+    return whole, AnsweredBoth(
+        finding,
+        pairs,
+        unit,
+        _samples(joined, whole.columns),
+        tuple(PartOf(one.kind, one.key, n) for one, n in zip(parts, sizes, strict=True)),
+        inner,
+        inner_unit,
+        tuple(GroupSize(key=one.key, n=n) for one, n in zip(parts, sizes, strict=True) if finding.by),
+        tuple(_dropped(a, b, names)),
+    )
+
+
+def _samples(joined: pl.DataFrame, columns: Sequence[str]) -> int:
+    return joined.filter(pl.col("column").is_in(list(columns)))["sample"].n_unique()
+
+
+def _dropped(a: Cells, b: Cells, names: tuple[str, str]) -> list[Dropped]:
+    """Samples that one run lacks, and those that the runs count in different groups."""
+    mine, theirs = (set(one.table["sample"].to_list()) for one in (a, b))
+    found = {
+        f"not answered by {names[1]}": len(mine - theirs),
+        f"not answered by {names[0]}": len(theirs - mine),
+    }
+    ours = a.table.join(b.table, on=["sample", "column"], how="anti").filter(pl.col("sample").is_in(theirs))
+    found["not of the same group in both runs"] = ours["sample"].n_unique()
+    return [Dropped(reason=reason, count=count) for reason, count in found.items() if count]
+
+
+def _pairs(joined: pl.DataFrame, wanted: Sequence[Wanted], cells: Cells, fixed: bool) -> tuple[Pairs, str]:
+    """The kernel of some numbers, and what it exchanges.
+
+    Units are whole however few they are; a sample that names none is its own.
+    """
+    used = sorted({column for one in wanted for column in one.columns})
+    rows = joined.filter(pl.col("column").is_in(used))
+    if wanted[0].how == "effect_size":
+        x, _ = wanted[0].columns
+        first, second = (rows[name].to_numpy() for name in ("first", "second"))
+        return PairedEffects(
+            first, second, (rows["column"] == x).to_numpy(), int(wanted[0].weights[0])
+        ), cells.unit
+    unit = pl.coalesce(pl.col("unit"), pl.concat_str(pl.lit("\x1f"), "sample"))
+    whole = fixed or rows["unit"].null_count() < rows.height
+    rows = rows.with_columns(_unit=(unit if whole else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)
+    at = {column: place for place, column in enumerate(used)}
+    column = rows["column"].replace_strict(at, return_dtype=pl.Int64).to_numpy()
+    cell = rows["_unit"].to_numpy() * len(used) + column
+    shape = (int(rows["_unit"].n_unique()), len(used))
+    size, first, second = (
+        np.bincount(cell, weight, shape[0] * shape[1]).astype(np.float64).reshape(shape)
+        for weight in (np.ones(cell.size), rows["first"].to_numpy(), rows["second"].to_numpy())
+    )
+    samples = size
+    if cells.once:
+        some = np.maximum(size, 1)
+        size, first, second = (size > 0).astype(np.float64), first / some, second / some
+    summaries = [_summary(one, at) for one in wanted]
+    found = PairedSums.of(first, second, size, strata_of(size), summaries, samples)
+    return found, cells.unit if whole else "sample"
+
+
+def _summary(wanted: Wanted, at: Mapping[str, int]) -> Summary:
+    return Summary(wanted.how, tuple(at[column] for column in wanted.columns), wanted.weights)
+
+
+def mitigation_notes(runs: Sequence[RunToCompare]) -> list[str]:
+    """Which runs are of one model before and after a mitigation.
+
+    Args:
+        runs: With their manifests.
+    """
+    plain = {_identity(one): one for one in runs if not one.manifest.get("mitigation")}
+    said = []
+    for one in runs:
+        mitigation = one.manifest.get("mitigation")
+        before = plain.get(_identity(one)) if isinstance(mitigation, Mapping) else None
+        if before is not None and isinstance(mitigation, Mapping):
+            said.append(
+                f"before and after mitigation {mitigation.get('name')}: {one.name!r} is the model of "
+                f"{before.name!r} with it; on what it was fitted on it does more than elsewhere, so read the "
+                "held-out half of its evenhand debias run too"
+            )
+    return said
+
+
+def _identity(one: RunToCompare) -> str:
+    given = one.manifest.get("model_identity") or str(one.manifest.get("model")).split(" + ")[0]
+    return str(sorted(given.items()) if isinstance(given, Mapping) else given)
+
+
+def _told(work: _Work) -> list[str]:
+    """How many findings stand without a test, and why."""
+    if not work.untested:
+        return []
+    tested, untested = len(work.made), len(work.untested)
+    return [
+        f"no test for {untested:,} of {tested + untested:,} differences, which stand side by side with the "
+        f"interval of each run: {_why(work.untested)}"
+    ]
+
+
+def _why(untested: Sequence[tuple[Any, ...]]) -> str:
+    """The metrics without a test, and for each reason which."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in untested:
+        reasons.setdefault(row[-1], {})[row[2]] = None
+    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in list(reasons.items())[:_SHOWN])

@@ -1,0 +1,348 @@
+"""What one model answered to each sample, in the columns that a finding adds up; or why that is not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.indicators.household_references import HITS
+from evenhand.benchmarks.visogender.data.captions import TEMPLATES, parse_candidates
+from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
+from evenhand.core.findings import Finding, Key
+from evenhand.evidence.choices import Choices
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.evidence.similarities import Similarities
+from evenhand.metrics.association.matching import match_items
+from evenhand.metrics.choices.resolution import rule_of
+from evenhand.metrics.choices.rows import Bound
+from evenhand.metrics.households.tables import HouseholdGroups
+from evenhand.metrics.labels.association import HARMFUL
+from evenhand.workflows.compare.runs import RunToCompare
+
+ALL = "all"
+"""The column of every sample."""
+
+MATCHES = "matches"
+"""Table with each sample's surest label of each kind."""
+
+_MARK = "\x1f"  # between what a column's name is made of
+_HOUSEHOLD = "household"
+_PAPER = "paper mode rounds values; run in default mode to have differences tested"
+_SCHEMA = {"sample": pl.String, "unit": pl.String, "column": pl.String, "value": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One number made of columns: see ``Summary`` of paired sums; or the effect size of two columns.
+
+    Attributes:
+        how: ``weights``, ``range``, ``least`` or ``effect_size``.
+        columns: Names of columns.
+        weights: One for each, where they are weighted.
+    """
+
+    how: str
+    columns: tuple[str, ...]
+    weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class WantedPart:
+    """A part of a finding, made of columns of its own."""
+
+    kind: str
+    key: Key
+    wanted: Wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One model's answers under one finding.
+
+    Attributes:
+        table: A row for each sample and column that it counts in: sample, unit, column, value.
+        whole: What the finding's value is made of.
+        unit: What belongs together, such as ``occupation`` or ``sample``.
+        parts: The finding's parts, where differences of them are wanted.
+        once: Whether each unit counts once in a column, with the mean of its samples.
+        fixed: Whether units stay whole however few they are.
+    """
+
+    table: pl.DataFrame
+    whole: Wanted
+    unit: str = "sample"
+    parts: tuple[WantedPart, ...] = ()
+    once: bool = False
+    fixed: bool = False
+
+
+def cells_of(one: RunToCompare, finding: Finding) -> Cells | str:
+    """The answers behind a finding, or why they cannot be had.
+
+    Args:
+        one: The run.
+        finding: One of its findings.
+    """
+    reader = _READERS.get(finding.name)
+    if reader is None:
+        return _WITHOUT.get(finding.name, "it is made of no single samples")
+    if finding.params.get("mode") == "paper" and reader is not _queries:
+        return _PAPER
+    if finding.value is None:
+        return f"there is no value ({finding.reason})"
+    return reader(one, finding)
+
+
+def _groups(finding: Finding) -> list[Key]:
+    return [group.key for group in finding.groups] if finding.by else []
+
+
+def column_of(*names: str | Sequence[str]) -> str:
+    """The name of a column from those of its group."""
+    flat = [name for one in names for name in ([one] if isinstance(one, str) else one)]
+    return _MARK.join(flat)
+
+
+def _in_columns(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Rows of sample, unit, value in one column for each, named by some of their own columns."""
+    named = pl.concat_str([pl.col(name).cast(pl.String) for name in names], separator=_MARK)
+    return rows.with_columns(named.alias("column")).select(_SCHEMA.keys()).cast(_SCHEMA)  # type: ignore[arg-type]
+
+
+def _rates(finding: Finding) -> tuple[WantedPart, ...]:
+    """The rate of each group as a part."""
+    kind = "*".join(finding.by)
+    return tuple(
+        WantedPart(kind, key, Wanted("weights", (column_of(key),), (1.0,))) for key in _groups(finding)
+    )
+
+
+def _choices(one: RunToCompare, finding: Finding) -> Cells | str:
+    """VisoGender: each sample's pronoun, by the gender of the truth."""
+    scores, samples = one.run.tables.get("scores"), one.run.annotations
+    if scores is None or samples is None:
+        return "it keeps no scores of single samples"
+    given = finding.params
+    wanted = str(given["candidates"]).split("/")
+    meant = parse_candidates(str(one.manifest["parameters"]["candidates"]))
+    candidates = {name: meant[name] for name in wanted if name in meant}
+    samples = samples.drop("truth", strict=False)
+    template = TEMPLATES[str(given["template"])]
+    choices = choices_of(scores, samples, template=template, candidates=candidates)
+    bound = Bound.of(choices, finding.by, SETTINGS.get(str(given.get("setting")), {}))
+    outcome, weights = rule_of(finding.name)
+    rows = bound.rows(outcome)
+    genders = choices.genders
+    table = choices.table.filter(pl.Series(bound.chosen)).select(
+        "sample",
+        *(pl.col(name).cast(pl.String) for name in finding.by),
+        unit=pl.col(str(choices.cluster)).cast(pl.String),
+        value=pl.Series(rows.values / rows.unit),
+        gender=pl.Series(np.where(rows.second, genders[1], genders[0]), dtype=pl.String),
+    )
+    parts: list[WantedPart] = []
+    if not finding.by:
+        parts = [WantedPart("gender", g, Wanted("weights", (g,), (1.0,))) for g in genders]
+        return Cells(
+            _in_columns(table, ["gender"]), Wanted("weights", genders, weights), _unit(choices), (*parts,)
+        )
+    kind = "*".join(finding.by)
+    for key in _groups(finding):
+        columns = tuple(column_of(key, gender) for gender in genders)
+        parts.append(WantedPart(kind, key, Wanted("weights", columns, weights)))
+    both = pl.concat([_in_columns(table, ["gender"]), _in_columns(table, [*finding.by, "gender"])])
+    return Cells(both, Wanted("weights", genders, weights), _unit(choices), (*parts,))
+
+
+def _unit(choices: Choices) -> str:
+    return choices.cluster or "sample"
+
+
+def _labels(one: RunToCompare, finding: Finding) -> Cells | str:
+    """Label association: whether a label of the kind is among the first of each image."""
+    matches, annotations = one.run.tables.get(MATCHES), one.run.annotations
+    if matches is None or annotations is None:
+        return "it keeps no labels of single images; run it again, its answers are not asked anew"
+    name = str(finding.params.get("association", HARMFUL))
+    mine = matches.filter(pl.col("association") == name)
+    if not mine.height:
+        return f"it keeps nothing of {name}"
+    threshold = float(str(finding.params["threshold"]))
+    hit = (pl.col("confidence") >= threshold).fill_null(False).cast(pl.Float64)
+    rows = mine.select("sample", value=hit).join(annotations, on="sample", how="inner", maintain_order="left")
+    return _grouped(_with_unit(rows), finding)
+
+
+def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
+    """Samples of one person together; a person nobody names is one sample."""
+    return rows.with_columns(unit=pl.col("subject") if "subject" in rows.columns else pl.lit(None, pl.String))
+
+
+def _grouped(rows: pl.DataFrame, finding: Finding) -> Cells:
+    """Rates of groups, or how far these are apart; rows of sample, unit, value and attributes."""
+    rows = rows.drop_nulls(list(finding.by))
+    if finding.params.get("unknown") == "exclude":
+        lower = [pl.col(name).cast(pl.String).str.to_lowercase() for name in finding.by]
+        rows = rows.filter(~pl.any_horizontal(*(one.is_in(list(UNKNOWN)) for one in lower)))
+    unit = "person" if rows["unit"].null_count() < rows.height else "sample"
+    everyone = _in_columns(rows.with_columns(column=pl.lit(ALL)), ["column"])
+    if not finding.by:
+        return Cells(everyone, Wanted("weights", (ALL,), (1.0,)), unit)
+    grouped = _in_columns(rows, finding.by)
+    if finding.name.endswith("_gap"):
+        apart = {column_of(str(name).split("*")) for name in _not_compared(finding)}
+        known = tuple(
+            column
+            for key in _groups(finding)
+            if (column := column_of(key)) not in apart
+            and not any(value.lower() in UNKNOWN for value in column.split(_MARK))
+        )
+        return Cells(grouped.filter(pl.col("column").is_in(known)), Wanted("range", known), unit)
+    return Cells(pl.concat([everyone, grouped]), Wanted("weights", (ALL,), (1.0,)), unit, _rates(finding))
+
+
+def _not_compared(finding: Finding) -> list[str]:
+    """Groups that a gap leaves out, as its notes name them."""
+    found = [note.rpartition(": ")[2] for note in finding.notes if note.startswith("not compared")]
+    return [name for listed in found for name in listed.split(", ")]
+
+
+def _neighbours(one: RunToCompare, finding: Finding) -> Cells | str:
+    """Retrieval of people: the share of each query's nearest pictures that match."""
+    near, annotations = one.run.tables.get("neighbours"), one.run.annotations
+    if near is None or annotations is None or "role" not in annotations.columns:
+        return "it keeps no neighbours of single queries"
+    match, k = str(finding.params["match"]).split("+"), int(str(finding.params["k"]))
+    code = pl.concat_str([pl.col(name).cast(pl.String) for name in match], separator=_MARK).alias("_match")
+    database = annotations.filter(pl.col("role") == "database").select("sample", code)
+    queries = annotations.filter(pl.col("role") == "query").with_columns(code)
+    known = ~pl.any_horizontal(*(pl.col(name).str.to_lowercase().is_in(list(UNKNOWN)) for name in match))
+    held = pl.col("_match").is_in(database["_match"].drop_nulls().unique().implode())
+    queries = queries.filter(known & held)
+    first = near.filter(pl.col("rank") <= k).join(database, on="sample", how="left")
+    both = first.join(queries.select(query="sample", asked="_match"), on="query", how="inner")
+    same = (pl.col("_match") == pl.col("asked")).fill_null(False).cast(pl.Float64)
+    found = both.group_by("query").agg(value=same.sum() / k)
+    rows = queries.join(found.rename({"query": "sample"}), on="sample", how="inner", maintain_order="left")
+    return _grouped(_with_unit(rows), finding)
+
+
+def _households(one: RunToCompare, finding: Finding) -> Cells | str:
+    """Geography: whether each image was recognised; each household counts once."""
+    table = one.run.tables.get(HITS)
+    if table is None:
+        return "it keeps no hits of single images"
+    hits = HouseholdHits.from_hits(table).at(float(str(finding.params.get("threshold", 0.0))))
+    weighting = str(finding.params.get("weighting", _HOUSEHOLD))
+    bound = HouseholdGroups.of(hits, finding.by, weighting=weighting)
+    told = {"unit": pl.col(_HOUSEHOLD), "value": pl.col("hit").cast(pl.Float64)}
+    concept = [pl.col("concept")] if "concept" in bound.rows.columns else []
+    rows = bound.rows.with_columns(
+        sample=pl.concat_str(_HOUSEHOLD, "image", *concept, separator=_MARK), **told
+    )
+    images = rows
+    if bound.pooled is not bound.rows:
+        names = rows.unique("_household", keep="first").select("_household", _HOUSEHOLD)
+        images = bound.pooled.join(names, on="_household").with_columns(
+            sample=pl.concat_str(_HOUSEHOLD, "image", separator=_MARK), **told
+        )
+    grouped = _in_columns(rows, finding.by) if finding.by else pl.DataFrame(schema=_SCHEMA)
+    once = weighting == _HOUSEHOLD
+    keys = [column_of(key) for key in _groups(finding)]
+    if finding.name == "household_hit_gap":
+        chosen = finding.params.get("groups")
+        wanted = Wanted("range", tuple(keys))
+        if isinstance(chosen, list):
+            wanted = Wanted("weights", tuple(column_of(str(g).split("*")) for g in chosen), (1.0, -1.0))
+        return Cells(grouped, wanted, _HOUSEHOLD, once=once, fixed=True)
+    if finding.name == "worst_household_hit_rate":
+        return Cells(grouped, Wanted("least", tuple(keys)), _HOUSEHOLD, once=once, fixed=True)
+    everyone = _in_columns(images.with_columns(column=pl.lit(ALL)), ["column"])
+    whole = Wanted("weights", (ALL,), (1.0,))
+    return Cells(pl.concat([everyone, grouped]), whole, _HOUSEHOLD, _rates(finding), once, True)
+
+
+def _queries(one: RunToCompare, finding: Finding) -> Cells | str:
+    """VisoGender's rankings: the figure of each query, which the finding's parts are."""
+    rows = [(str(part.key), part.value) for part in finding.parts if part.value is not None]
+    if not rows:
+        return "it keeps no figure of single queries"
+    kind = finding.parts[0].kind
+    table = pl.DataFrame(rows, schema={"sample": pl.String, "value": pl.Float64}, orient="row")
+    table = table.with_columns(unit=pl.col("sample"), column=pl.lit(ALL))
+    whole = Wanted("weights", (ALL,), (1.0,))
+    return Cells(_in_columns(table, ["column"]), whole, f"ranking of one {kind}", fixed=True)
+
+
+def _associations(one: RunToCompare, finding: Finding) -> Cells | str:
+    """MMBias: the association of each item of both sets."""
+    table = one.run.tables.get("contributions")
+    if table is None:
+        return "it keeps no associations of single items"
+    given: Mapping[str, Any] = finding.params
+    (x, y), (a, b) = given["targets"], given["attributes"]
+    mine = table.filter(form=given.get("form") or "", x=x, y=y, a=a, b=b).filter(
+        pl.col("role").is_in(["x", "y"])
+    )
+    rows = mine.select(sample="item", unit="item", column="role", value="association")
+    return Cells(rows, Wanted("effect_size", ("x", "y"), (float(given.get("ddof", 1)),)), "item", fixed=True)
+
+
+def _matches(one: RunToCompare, finding: Finding) -> Cells | str:
+    """MMBias: how much likelier each image's best matches are of one set of words."""
+    members, folder = one.run.tables.get("members"), one.run.folder
+    parts = sorted((folder / "evidence" / MATCHES).glob("part-*.parquet")) if folder is not None else []
+    if members is None or not parts:
+        return "it keeps no match probabilities of single images"
+    given: Mapping[str, Any] = finding.params
+    if given["reading"] == "per_group":
+        return "its words change with the images of a group"
+    names = given["targets"]
+    sets = {
+        role: {name: members.filter(role=role, set=name)["sample"].to_list() for name in given[f"{role}s"]}
+        for role in ("target", "attribute")
+    }
+    lost = (
+        set(one.run.tables["lost"].filter(role="target")["item"].to_list())
+        if "lost" in one.run.tables
+        else set()
+    )
+    targets = {name: [each for each in items if each not in lost] for name, items in sets["target"].items()}
+    similarities = Similarities.from_scores(pl.scan_parquet(parts), targets, sets["attribute"])
+    ids, phi, first = match_items(
+        similarities,
+        targets=names,
+        attributes=given["attributes"],
+        k=int(given["k"]),
+        reading=given["reading"],
+    )
+    sides = ["x"] * first + ["y"] * (len(ids) - first)
+    table = pl.DataFrame({"sample": ids, "unit": ids, "column": sides, "value": phi}, schema=_SCHEMA)
+    whole = Wanted("weights", ("x", "y"), (1.0, -1.0))
+    if given.get("standardised"):
+        whole = Wanted("effect_size", ("x", "y"), (1.0,))
+    return Cells(table, whole, "image", fixed=True)
+
+
+_WITHOUT = {
+    "association_difference": "each model has a scale of its own; read association_effect_size",
+    "single_category_association": "it is an effect size over words of a whole set",
+    "pleasant_at_k": "it is made of the mean of a whole set",
+    "country_income_correlation": "it is made of means of countries",
+}
+_RANKED = ("bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl")
+_CHOSEN = tuple(f"{what}_{how}" for what in ("misgendering", "neutral") for how in ("rate", "gap"))
+_READERS: dict[str, Callable[[RunToCompare, Finding], Cells | str]] = {
+    **dict.fromkeys(("resolution_accuracy", "resolution_gap", *_CHOSEN), _choices),
+    **{f"{what}_association_{how}": _labels for what in ("label", "harmful") for how in ("rate", "gap")},
+    **dict.fromkeys(("household_hit_rate", "household_hit_gap", "worst_household_hit_rate"), _households),
+    **dict.fromkeys(("precision_at_k", "precision_gap"), _neighbours),
+    **dict.fromkeys(_RANKED, _queries),
+    "association_effect_size": _associations,
+    "match_association": _matches,
+}

@@ -1,0 +1,343 @@
+"""From run folders to a comparison: what is paired, differences with tests, and the order of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.findings import Dropped, Finding, Findings
+from evenhand.evidence.derivation.paired import Aligned, match
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.differences.changes import Changes
+from evenhand.metrics.differences.counts import Both, Compared
+from evenhand.metrics.differences.models import model_differences
+from evenhand.metrics.differences.ranking import (
+    MEASURES,
+    RANKED,
+    measured,
+    ranking,
+    ranks_over_mev,
+    ranks_over_replicates,
+)
+from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
+from evenhand.runs.manifest import make_manifest
+from evenhand.stats.contingency.model_summaries import SUMMARIES
+from evenhand.stats.multiplicity import adjust
+from evenhand.workflows.compare.answers import compared_answers
+from evenhand.workflows.compare.pairing import Plan, check_asked, planned
+from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.seed_values import ON_THESE, by_group, seed_values
+from evenhand.workflows.compare.seeds import Given, seed_findings
+from evenhand.workflows.compare.warnings import mix_warnings, not_joined
+from evenhand.workflows.outputs.result import Run
+
+Progress = Callable[[str], None]
+
+PAIRED, UNPAIRED = "same samples", "not paired"
+WEIGHTED = ", weighted to one mix of classes and groups"
+_PAIRING = {
+    **dict.fromkeys(("model", "reference", "compared"), pl.String),
+    "samples": pl.Int64,
+    "reason": pl.String,
+}
+
+
+def compare(
+    runs: Sequence[str | Path],
+    *,
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    alpha: float = 0.05,
+    reference: str | Path | None = None,
+    groups: Given | None = None,
+    group_seeds: bool = True,
+    over_time: bool | None = None,
+    dates: Mapping[str | Path, str] | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Compare models that were measured on the same benchmark or table.
+
+    Runs with predictions are compared on the samples that both answered, where these can be told; else as
+    independent samples, which is said. Other runs' findings are put side by side. Runs that differ in the
+    seed only are one model with a spread.
+
+    Args:
+        runs: Two or more run folders.
+        by: Groupings, ``A+B`` crosses; default: those that all runs share.
+        metrics: Names of measures, such as ``accuracy``; default: all.
+        alpha: Level of the tests, corrected by Holm over the pairs and groupings of one measure.
+        reference: Compare every run with this one only; default: all pairs of up to 10 runs, else the first.
+        groups: Runs of one recipe over several seeds, by a name for them; they need not stand in ``runs``.
+        group_seeds: Also take runs as one that say that they differ in the seed only.
+        over_time: Compare each run with the one before it; None: where all are of one model, made alike.
+        dates: Of some runs, by folder, such as ``2026-10-01``; default: when a run was made.
+        seed: Of every random stream.
+        out: Folder to write the comparison to.
+        progress: Called with what is being done.
+
+    Returns:
+        A run of kind ``compare``: differences, spreads of seeds, and tables ``ranking``, ``mev_ranks``,
+        ``rank_shares``, ``pairing``, and ``drift`` over time.
+
+    Raises:
+        UserError: Fewer than two runs, runs of different benchmarks, samples of which runs say different
+            things, unknown groupings, measures or groups.
+    """
+    check_asked(alpha, seed, out)
+    plan = planned(
+        runs, dict(groups or {}), reference, by_seed=group_seeds, over_time=over_time, dates=dates, out=out
+    )
+    say = progress or (lambda _: None)
+    settings = {"alpha": alpha, "seed": seed, "adjustment": "holm"}
+    measured_alike = all(one.counts is not None for one in plan.runs)
+    make = _by_predictions if measured_alike else _by_findings
+    made = plan.told_of(make(plan, tuple(by), tuple(metrics), settings, say))
+    if out is not None:
+        made.save(out)
+    return made
+
+
+def _by_predictions(
+    plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
+) -> Run:
+    """Runs with predictions: counted together and compared cell by cell."""
+    ranked = RANKED if plan.times is None else tuple(MEASURES)  # every measure is drawn over its dates
+    work = _Work(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups, ranked)
+    return work.compared(_groupings(plan.runs, by), metrics or SUMMARIES, settings, plan.warnings())
+
+
+def _by_findings(
+    plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
+) -> Run:
+    """Other runs: their findings, and the answers behind them where samples can be paired."""
+    asked: dict[str, Any] = {"by": by, "metrics": metrics, "alpha": settings["alpha"]}
+    runs = plan.runs
+    found = compared_answers(runs, plan.singles(), seed=settings["seed"], say=say, **asked)
+    seeds = seed_values(runs, plan.groups, plan.pairs, **asked)
+    said = [*plan.warnings(), *found.warnings, *([ON_THESE] if seeds else [])]
+    tables = {**found.tables, "values": by_group(found.tables["values"], runs, plan.groups)}
+    findings = _adjusted([*found.findings, *seeds])
+    return assembled(runs, findings, {}, tables, {**settings, **found.settings}, said, plan.groups)
+
+
+def _groupings(read: Sequence[RunToCompare], by: Sequence[str]) -> list[tuple[str, ...]]:
+    """The groupings asked for, or those that all runs were measured by."""
+    counts = [one.counts for one in read if one.counts is not None]
+    common = [name for name in counts[0].attributes if all(name in c.attributes for c in counts)]
+
+    def names(entry: str) -> tuple[str, ...]:
+        return (entry,) if entry in common else tuple(entry.split("+"))
+
+    if by:
+        for entry in by:
+            for name in names(entry):
+                if name not in common:
+                    raise UnknownName("attribute that all runs have", name, common)
+        return list(dict.fromkeys(names(entry) for entry in by))
+    told = [[names(str(entry)) for entry in one.manifest.get("by") or []] for one in read]
+    shared = [entry for entry in told[0] if all(entry in others for others in told)]
+    if not shared:
+        given = "; ".join(
+            f"{one.name} by {', '.join(one.manifest.get('by') or ['nothing'])}" for one in read[:4]
+        )
+        raise InputError(f"the runs share no grouping ({given}); run or audit them by the same attribute")
+    return shared
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Runs with predictions, the groups they make, and the pairs of groups that are compared."""
+
+    runs: list[RunToCompare]
+    pairs: list[tuple[int, int]]
+    alpha: float
+    seed: int
+    say: Progress
+    groups: list[SeedGroup]
+    ranked: Sequence[str]
+    counts: dict[str, Counts] = field(default_factory=dict)
+    pairing: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def compared(
+        self,
+        groupings: Sequence[tuple[str, ...]],
+        metrics: Sequence[str],
+        settings: dict[str, Any],
+        warnings: Sequence[str],
+    ) -> Run:
+        """The comparison under every grouping."""
+        attributes = list(dict.fromkeys(name for grouping in groupings for name in grouping))
+        self.say("reading the answers")
+        rows = [one.rows(attributes) for one in self.runs]
+        changes = Changes(len(self.pairs) * len(groupings))
+        findings = self._differences(rows, attributes, groupings, metrics, changes)
+        self.say("ranking")
+        over = [self._order(rows, attributes, grouping) for grouping in groupings]
+        orders = [one.compared for one in over]
+        values = [{metric: measured(one, metric) for metric in self.ranked} for one in orders]
+        strict = self.alpha / max(1, len(self.pairs) * len(groupings))
+        seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
+        findings = _adjusted([*findings, *(_noted(one, [], self.runs) for one in seeds)])
+        self._pair_groups(orders[0])
+        warnings = [*warnings, *mix_warnings(findings, orders)]
+        ranked = [ranking(one, self.groups, own) for one, own in zip(over, values, strict=True)]
+        tables = {
+            "ranking": pl.concat(ranked),
+            "mev_ranks": pl.concat([ranks_over_mev(one, self.groups) for one in orders]),
+            "rank_shares": pl.concat(
+                [ranks_over_replicates(one, self.groups, self.ranked) for one in orders]
+            ),
+            "pairing": pl.DataFrame(self.pairing, schema=_PAIRING, orient="row"),
+            **changes.tables(),
+        }
+        said = ["+".join(grouping) for grouping in groupings]
+        how = PAIRED if all(one.joined for one in orders) else UNPAIRED
+        how += WEIGHTED if any(one.standardised for one in orders) else ""
+        extra = {"by": said, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
+        settings = {**settings, **extra}
+        return assembled(self.runs, findings, self.counts, tables, settings, warnings, self.groups)
+
+    def _differences(
+        self,
+        rows: Sequence[pl.DataFrame | str],
+        attributes: Sequence[str],
+        groupings: Sequence[tuple[str, ...]],
+        metrics: Sequence[str],
+        changes: Changes,
+    ) -> list[Finding]:
+        findings: list[Finding] = []
+        for one, other in self.pairs:
+            if self.groups[one].several or self.groups[other].several:
+                continue  # seeds are the unit: see compare_seeds
+            first, second = self.groups[one].places[0], self.groups[other].places[0]
+            names = (self.runs[first].name, self.runs[second].name)
+            self.say(f"comparing {names[0]} with {names[1]}")
+            both, lost = self._evidence(first, second, rows, attributes)
+            for grouping in groupings:
+                found = model_differences(
+                    both, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
+                    family=len(self.pairs) * len(groupings),
+                )  # fmt: skip
+                found = changes.kept(found, both, grouping, names)
+                findings += [_noted(made, lost, self.runs, first, second) for made in found]
+        return findings
+
+    def _pair_groups(self, order: Compared) -> None:
+        """How the groups with several seeds were paired."""
+        how = PAIRED if order.joined else UNPAIRED
+        why = None if order.joined else "not every run could be joined with all others"
+        for one, other in self.pairs:
+            first, second = self.groups[one], self.groups[other]
+            if first.several or second.several:
+                samples = int(order.aligned.sizes[0].sum()) if order.joined else None
+                self.pairing.append((first.name, second.name, how, samples, why))
+
+    def _evidence(
+        self, first: int, second: int, rows: Sequence[pl.DataFrame | str], attributes: Sequence[str]
+    ) -> tuple[Both, list[Dropped]]:
+        """The counts of two models: joined where samples can be, and what was left out."""
+        a, b = self.runs[first], self.runs[second]
+        mine, theirs = rows[first], rows[second]
+        reasons = [f"{one.name}: {r}" for one, r in ((a, mine), (b, theirs)) if isinstance(r, str)]
+        if not isinstance(mine, str) and not isinstance(theirs, str):
+            matched = match([mine, theirs], attributes, [a.name, b.name])
+            if matched.samples:
+                counts = matched.counts(attributes)
+                self.counts[f"predictions-{first + 1}-{second + 1}"] = counts
+                self.pairing.append((a.name, b.name, PAIRED, matched.usable, None))
+                return counts, [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
+            reasons = [not_joined(a, b, mine, theirs)]
+        self.pairing.append((a.name, b.name, UNPAIRED, None, "; ".join(reasons)))
+        return (_needed(a).project(attributes), _needed(b).project(attributes)), []
+
+    def _order(
+        self, rows: Sequence[pl.DataFrame | str], attributes: Sequence[str], grouping: tuple[str, ...]
+    ) -> OverSeeds:
+        """All models over one grouping: on the samples that all answered, else each on its own."""
+        names = [one.name for one in self.runs]
+        tables = [one for one in rows if not isinstance(one, str)]
+        if len(tables) == len(rows) and not any(one.own_samples for one in self.groups):
+            matched = match(tables, attributes, names)
+            if matched.samples:
+                aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
+                lost = [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
+                return OverSeeds.of(Compared.over(aligned, names, self.seed), lost)
+        own = [_needed(one).project(grouping).table() for one in self.runs]
+        return OverSeeds.of(Compared.over(Aligned.of_separate(own, grouping, names), names, self.seed))
+
+
+def _needed(one: RunToCompare) -> Counts:
+    if one.counts is None:
+        raise InputError(f"{one.folder!r} has no counts of predictions; compare runs of one kind")
+    return one.counts
+
+
+def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[RunToCompare], *places: int) -> Finding:
+    """A finding with the samples that were left out, and the benchmark where all runs share it."""
+    benchmarks = {runs[place].manifest.get("benchmark") for place in places or range(len(runs))}
+    update = {
+        "dropped": [*lost, *finding.dropped],
+        "benchmark": benchmarks.pop() if len(benchmarks) == 1 else None,
+    }
+    return finding.model_copy(update=update)
+
+
+def _adjusted(findings: Sequence[Finding]) -> list[Finding]:
+    """Holm over all pairs and groupings of one measure; what is one test has one p, and counts once."""
+    adjusted = list(findings)
+    for name in dict.fromkeys(one.name for one in findings):
+        family = [place for place, one in enumerate(findings) if one.name == name]
+        first = {_test(findings[place], place): place for place in reversed(family)}
+        tests = list(first.values())
+        p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in tests])
+        corrected = dict(zip(tests, adjust(p, "holm"), strict=True))
+        for place in family:
+            of = first[_test(findings[place], place)]
+            if not np.isnan(corrected[of]):
+                told = {"p_value": findings[of].p_value, "p_adjusted": float(corrected[of])}
+                adjusted[place] = findings[place].model_copy(update={**told, "adjustment": "holm"})
+    return adjusted
+
+
+def _test(one: Finding, place: int) -> tuple[Any, ...]:
+    """What is tested; how often two models are right on the same samples does not depend on a grouping."""
+    if one.name != "accuracy_difference" or one.details.get("compared") != PAIRED or "unit" in one.params:
+        return (place,)
+    return (str(one.params), one.n, one.value)
+
+
+def assembled(
+    runs: Sequence[RunToCompare],
+    findings: list[Finding],
+    counts: dict[str, Counts],
+    tables: dict[str, pl.DataFrame],
+    settings: dict[str, Any],
+    warnings: Sequence[str],
+    groups: Sequence[SeedGroup] = (),
+) -> Run:
+    """The comparison with a manifest that says what was compared: groups of runs, or every run."""
+    benchmarks = {one.manifest.get("benchmark") for one in runs}
+    names = [group.name for group in groups] or [one.name for one in runs]
+    manifest = make_manifest(
+        counts,
+        {
+            "kind": "compare",
+            "benchmark": benchmarks.pop() if len(benchmarks) == 1 else None,
+            "model": " and ".join(names) if len(names) < 3 else f"{len(names)} models compared",
+            "models": names,
+            "compared": [str(one.run.findings.manifest_id) for one in runs],
+            **settings,
+            "source": None,
+        },
+    )
+    manifest["runs"] = [{"model": one.name, "folder": one.folder} for one in runs]
+    manifest["warnings"] = list(warnings)
+    return Run(Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest, counts, tables)

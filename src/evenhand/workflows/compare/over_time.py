@@ -1,0 +1,247 @@
+"""Runs of one model at several times: their order, and how each measure moved from one to the next."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import ParameterError, UnknownName, one_line
+from evenhand.core.findings import Finding
+from evenhand.core.text.model_names import lineage_of
+from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.seeds import each_seed_notes
+
+DRIFT = "drift"
+_SAME = ("model", "kind", "benchmark", "mode", "parameters", "tags")  # of runs that are put in order unasked
+_OF_PAIRS = ("model", "reference", "unit")  # parameters that only differences have
+_DRIFT = {
+    "by": pl.String, "metric": pl.String, "params": pl.String, "date": pl.String, "model": pl.String,
+    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Float64, "since": pl.String,
+    "change": pl.Float64, "change_corrected": pl.Float64, "change_low": pl.Float64,
+    "change_high": pl.Float64, "p_value": pl.Float64,
+    "p_adjusted": pl.Float64, "reason": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Runs in the order of their dates.
+
+    Attributes:
+        runs: The first first, called by name and date.
+        folders: As they were typed, in this order.
+        dates: One of each run, such as ``2026-10-01``; with the time where two share a day.
+        asked: Whether the user asked for this order.
+    """
+
+    runs: list[RunToCompare]
+    folders: list[str | Path]
+    dates: list[str]
+    asked: bool
+
+    def notes(self) -> list[str]:
+        """That runs were put in order, where nobody asked."""
+        if self.asked:
+            return []
+        return [
+            "all runs are of one model at several times, so each is compared with the one before it; "
+            "--not-over-time compares them as they were typed"
+        ]
+
+    def of_group(self, name: str, places: Sequence[int]) -> str:
+        """When the runs of a group were made.
+
+        Args:
+            name: What the group is called.
+            places: Of its runs, in the order of their dates.
+
+        Raises:
+            ParameterError: Another run was made in between.
+        """
+        first, last = places[0], places[-1]
+        if last - first >= len(places):
+            between = next(place for place in range(first, last) if place not in places)
+            raise ParameterError(
+                f"group {name!r} reaches from {self.dates[first]} to {self.dates[last]}, and "
+                f"{str(self.folders[between])!r} ({self.dates[between]}) lies between; give its runs dates "
+                "that follow each other, or leave --group out"
+            )
+        return self.dates[first] if first == last else f"{self.dates[first]} to {self.dates[last]}"
+
+    def told(self) -> dict[str, Any]:
+        """For the manifest of the comparison."""
+        dates = [{"model": one.name, "date": date} for one, date in zip(self.runs, self.dates, strict=True)]
+        models = {lineage_of(one.manifest) for one in self.runs}
+        return {"over_time": True, "one_model": len(models) == 1 and "" not in models, "dates": dates}
+
+
+def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
+    """Dates of runs from ``RUN=DATE`` texts.
+
+    Raises:
+        ParameterError: An entry without a date, or a run given twice.
+    """
+    dates: dict[str | Path, str] = {}
+    for entry in entries:
+        run, equals, date = entry.rpartition("=")
+        if not equals or not run or _parsed(date) is None:
+            raise ParameterError(f"--date {entry!r} cannot be read; write --date RUN=2026-10-01")
+        if run in dates:
+            raise ParameterError(f"--date {run} is given twice; give it once")
+        dates[run] = date
+    return dates
+
+
+def in_time(
+    read: Sequence[RunToCompare],
+    folders: Sequence[str | Path],
+    wanted: bool | None,
+    dates: Mapping[str | Path, str] | None = None,
+) -> Times | None:
+    """Runs in the order of their dates; None where they are not compared over time.
+
+    A run's date is the one given, else its tag ``date``, else when it was made.
+
+    Args:
+        read: The runs.
+        folders: As they were typed.
+        wanted: Whether the user asks for it; None: only where all are of one model, made alike, at times of
+            their own.
+        dates: Of some runs, by folder.
+
+    Raises:
+        UserError: A run without a date, two of one time, or a date of a run that is not compared.
+    """
+    given = _given(dates or {}, folders)
+    found = [given.get(place) or _date(one) for place, one in enumerate(read)]
+    if wanted is False or (wanted is None and not given and not _one_model(read, found)):
+        return None
+    missing = next((folders[place] for place, date in enumerate(found) if date is None), None)
+    if missing is not None:
+        raise ParameterError(f"{str(missing)!r} has no date; give one: --date {missing}=2026-10-01")
+    order = sorted(range(len(read)), key=lambda place: _moment(str(found[place])))
+    for before, after in pairwise(order):
+        if _moment(str(found[before])) == _moment(str(found[after])):
+            raise ParameterError(
+                f"{str(folders[before])!r} and {str(folders[after])!r} have one date ({found[after]}); tell "
+                f"them apart: --date {folders[after]}=2026-10-01"
+            )
+    shown = _shown([str(found[place]) for place in order])
+    runs = [
+        replace(read[place], name=f"{read[place].name}, {date}")
+        for place, date in zip(order, shown, strict=True)
+    ]
+    return Times(runs, [folders[place] for place in order], shown, bool(wanted or given))
+
+
+def _given(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> dict[int, str]:
+    there = {Path(folder).resolve(): place for place, folder in enumerate(folders)}
+    found = {}
+    for run, date in dates.items():
+        if Path(run).resolve() not in there:
+            raise UnknownName("run to give a date", str(run), [str(folder) for folder in folders])
+        if _parsed(date) is None:
+            raise ParameterError(f"date {date!r} of {str(run)!r} cannot be read; write it as 2026-10-01")
+        found[there[Path(run).resolve()]] = date
+    return found
+
+
+def _date(one: RunToCompare) -> str | None:
+    tagged = (one.manifest.get("tags") or {}).get("date")
+    told = [str(date) for date in (tagged, one.manifest.get("created")) if date is not None]
+    return next((date for date in told if _parsed(date) is not None), None)
+
+
+def _parsed(date: str) -> datetime.datetime | None:
+    try:
+        found = datetime.datetime.fromisoformat(date.strip())
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+
+
+def _moment(date: str) -> datetime.datetime:
+    found = _parsed(date)
+    if found is None:
+        raise ParameterError(f"date {one_line(date)!r} cannot be read; write it as 2026-10-01")
+    return found
+
+
+def _shown(dates: Sequence[str]) -> list[str]:
+    """Days; with the time where two runs are of one day, in UTC where they are of several zones."""
+    moments = [_moment(date) for date in dates]
+    if len({one.utcoffset() for one in moments}) > 1:
+        moments = [one.astimezone(datetime.UTC) for one in moments]
+    told = [f"{one:%Y-%m-%d}" for one in moments]
+    for form in ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
+        if len(set(told)) < len(told):
+            told = [f"{one:{form}}" for one in moments]
+    return told
+
+
+def _one_model(read: Sequence[RunToCompare], dates: Sequence[str | None]) -> bool:
+    """Whether these are runs of one named model that differ in nothing but their time."""
+    if None in dates or len({_moment(str(date)) for date in dates}) < len(dates):
+        return False
+    tags = [{k: v for k, v in (one.manifest.get("tags") or {}).items() if k != "date"} for one in read]
+    made = [
+        json.dumps([{**one.manifest, "tags": own}.get(key) for key in _SAME], sort_keys=True, default=str)
+        for one, own in zip(read, tags, strict=True)
+    ]
+    named = bool(read[0].manifest.get("model"))
+    return named and len(set(made)) == 1 and not each_seed_notes(read)
+
+
+def drift(
+    tables: Mapping[str, pl.DataFrame], findings: Sequence[Finding], dates: Mapping[str, str]
+) -> pl.DataFrame:
+    """Every measure at every date, and its change since the date before where there is one.
+
+    Args:
+        tables: Of the comparison: ``ranking``, or ``values`` of runs without predictions.
+        findings: Differences of each run minus the one before.
+        dates: Of the models, the first first.
+
+    Returns:
+        Columns by, metric, params, date, model, value, low, high, n, since, change, change_corrected,
+        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the
+        interval is of the corrected change where there is one.
+    """
+    source = tables.get("values", tables.get("ranking"))
+    if source is None:
+        return pl.DataFrame(schema=_DRIFT)
+    changes = {
+        (one.name.removesuffix("_difference"), one.grouping, _told_apart(one.params), one.model): one
+        for one in findings
+        if one.name.endswith("_difference")
+    }
+    order = {name: place for place, name in enumerate(dates)}
+    if "params" not in source.columns:
+        source = source.with_columns(params=pl.lit("{}"))
+    rows = []
+    for (by, metric, params), own in source.group_by("by", "metric", "params", maintain_order=True):
+        for row in sorted(own.iter_rows(named=True), key=lambda row: order[row["model"]]):
+            change = changes.get((str(metric), str(by), _told_apart(json.loads(str(params))), row["model"]))
+            told = _change(change, dates) if change is not None else (None,) * 7
+            values = (row["value"], row["low"], row["high"], row["n"])
+            rows.append(
+                (by, metric, params, dates[row["model"]], row["model"], *values, *told, row["reason"])
+            )
+    return pl.DataFrame(rows, schema=_DRIFT, orient="row")
+
+
+def _told_apart(params: Mapping[str, Any]) -> str:
+    """What tells measures of one name and grouping apart, as text; a difference also says of which runs."""
+    return json.dumps({key: value for key, value in params.items() if key not in _OF_PAIRS}, sort_keys=True)
+
+
+def _change(one: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
+    ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
+    return (dates.get(str(one.reference)), one.value, one.corrected, *ends, one.p_value, one.p_adjusted)

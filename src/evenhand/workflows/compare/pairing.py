@@ -1,0 +1,140 @@
+"""What is compared with what: runs in order, in groups of seeds, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.metrics.differences.seeds import SeedGroup
+from evenhand.workflows.compare.answers import mitigation_notes
+from evenhand.workflows.compare.over_time import DRIFT, Times, drift, in_time
+from evenhand.workflows.compare.runs import RunToCompare, called_apart
+from evenhand.workflows.compare.seeds import Given, in_groups, with_groups
+from evenhand.workflows.compare.warnings import comparison_warnings, refuse_unlike
+from evenhand.workflows.outputs.result import Run, check_out
+
+MOST_FOR_ALL_PAIRS = 10  # with more models, each is compared with the reference only
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Runs that are compared.
+
+    Attributes:
+        runs: All of them, over time the first first.
+        groups: Every run in one of them; most hold a single run.
+        pairs: First and second of every difference, as places of groups.
+        times: When runs were made, where they are compared over time.
+    """
+
+    runs: list[RunToCompare]
+    groups: list[SeedGroup]
+    pairs: list[tuple[int, int]]
+    times: Times | None
+
+    def singles(self) -> list[tuple[int, int]]:
+        """Pairs of groups that are single runs, as places of the runs."""
+        pairs = [(self.groups[first], self.groups[second]) for first, second in self.pairs]
+        return [(a.places[0], b.places[0]) for a, b in pairs if not a.several and not b.several]
+
+    def warnings(self) -> list[str]:
+        """One sentence for each thing that must be said before the results."""
+        said = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
+        return said + (self.times.notes() if self.times else [])
+
+    def told_of(self, made: Run) -> Run:
+        """A comparison that says which runs were taken as one, and when each was made."""
+        for group in self.groups:
+            for place, seed in zip(group.places, group.seeds, strict=True):
+                if group.several:
+                    made.manifest["runs"][place] |= {"group": group.name, "seed": seed}
+        if self.times is None:
+            return made
+        made.manifest.update(self.times.told())
+        dates = {group.name: self.times.of_group(group.name, sorted(group.places)) for group in self.groups}
+        table = drift(made.tables, made.findings.findings, dates)
+        return replace(made, tables={**made.tables, DRIFT: table})
+
+
+def check_asked(alpha: float, seed: int, out: str | Path | None) -> None:
+    """Refuse what cannot be, before anything is read.
+
+    Raises:
+        UserError: An impossible level or seed, or a folder that holds something else.
+    """
+    check_out(out)
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha={alpha} is not possible; choose a level between 0 and 1")
+    if seed < 0:
+        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+
+
+def planned(
+    runs: Sequence[str | Path],
+    given: Given,
+    reference: str | Path | None,
+    *,
+    by_seed: bool,
+    over_time: bool | None,
+    dates: Mapping[str | Path, str] | None,
+    out: str | Path | None,
+) -> Plan:
+    """Read the runs and put them in order.
+
+    Args:
+        runs: Folders, as they were typed.
+        given: Groups of runs by the user.
+        reference: The run or group that all are compared with.
+        by_seed: Also make groups of runs that say that they differ in the seed only.
+        over_time: Compare each run with the one before it; None: where all are of one model, made alike.
+        dates: Of some runs, by folder.
+        out: Where the comparison will be written.
+
+    Raises:
+        UserError: Fewer than two runs, runs that cannot be compared, unknown ones.
+    """
+    folders = with_groups(runs, given)
+    if out is not None and Path(out).resolve() in [Path(folder).resolve() for folder in folders]:
+        raise ParameterError(f"-o {str(out)!r} is one of the runs that are compared; choose another folder")
+    if len(folders) < 2:
+        raise ParameterError(f"{len(folders)} run is given; give two or more run folders to compare")
+    if reference is not None and (over_time or dates):
+        raise ParameterError(
+            "over time each run is compared with the one before it; leave out --reference, or the dates"
+        )
+    read = [RunToCompare.read(folder) for folder in folders]
+    unasked = over_time is None and not dates
+    times = None if unasked and (given or reference) else in_time(read, folders, over_time, dates)
+    if times is not None:
+        read, folders = times.runs, times.folders
+    read = called_apart(read)
+    refuse_unlike(read)
+    groups = in_groups(read, folders, given, by_seed=by_seed and times is None)
+    chosen = _reference(groups, read, folders, reference)
+    if times is not None:
+        for group in groups:
+            times.of_group(group.name, sorted(group.places))
+        return Plan(read, groups, [(place, place - 1) for place in range(1, len(groups))], times)
+    if chosen is None:
+        return Plan(read, groups, list(combinations(range(len(groups)), 2)), None)
+    return Plan(read, groups, [(place, chosen) for place in range(len(groups)) if place != chosen], None)
+
+
+def _reference(
+    groups: Sequence[SeedGroup],
+    read: Sequence[RunToCompare],
+    folders: Sequence[str | Path],
+    reference: str | Path | None,
+) -> int | None:
+    """The place of the group that all others are compared with; None: all pairs."""
+    if reference is None:
+        return 0 if len(groups) > MOST_FOR_ALL_PAIRS else None
+    wanted = Path(reference).resolve()
+    for place, group in enumerate(groups):
+        names = [group.name, *(read[run].name for run in group.places)]
+        if str(reference) in names or wanted in [Path(folders[run]).resolve() for run in group.places]:
+            return place
+    raise UnknownName("run to compare with", str(reference), [str(folder) for folder in folders])

@@ -1,0 +1,248 @@
+"""The answers behind a run, sample by sample, so that runs can be paired; or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, UserError, one_line
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.files.hashing import sha256_file
+from evenhand.files.tables import scan as sources
+from evenhand.workflows.outputs.result import Run
+
+COUNTS = "predictions"
+_MOST_ROWS = 20_000_000  # beyond it tables are not joined in memory
+_WHOLE = r"^(-?\d+)\.0+$"
+_ROW = "row"
+
+
+@dataclass(frozen=True, eq=False)
+class RunToCompare:
+    """A run folder with what a comparison needs of it.
+
+    Attributes:
+        name: What it is called in the comparison.
+        run: The run.
+    """
+
+    name: str
+    run: Run
+
+    @classmethod
+    def read(cls, folder: str | Path) -> RunToCompare:
+        """Read a run folder.
+
+        Raises:
+            InputError: It is none.
+        """
+        run = Run.read(folder)
+        return cls(_called(run), run)
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What was done."""
+        return self.run.manifest
+
+    @property
+    def folder(self) -> str:
+        """Where it lies, as the user gave it."""
+        return str(self.run.folder)
+
+    @cached_property
+    def counts(self) -> Counts | None:
+        """Its counts of predictions with every label as text; None for other kinds of runs."""
+        counts = self.run.counts.get(COUNTS)
+        if counts is not None and counts.weighted:
+            raise InputError(
+                f"{self.folder!r} counts rows with weights, which a comparison cannot use; audit it again "
+                "without --weight"
+            )
+        return None if counts is None else as_text(counts)
+
+    def rows(self, attributes: Sequence[str]) -> pl.DataFrame | str:
+        """Sample, truth, attributes and prediction of every row, or why they cannot be had.
+
+        They are taken only where counting them gives the run's counts, so that nothing is paired which the
+        run did not measure.
+        """
+        counts = self.counts
+        if counts is None or counts.n_total > _MOST_ROWS:
+            return (
+                "it has more rows than are joined in memory"
+                if counts is not None
+                else "it has no counts of predictions"
+            )
+        try:
+            found = _from_source(self.run) if self.manifest.get("kind") == "audit" else _from_folder(self.run)
+        except UserError as problem:
+            return one_line(problem)
+        if isinstance(found, str):
+            return found
+        return _usable(found, counts, attributes)
+
+
+def called_apart(runs: Sequence[RunToCompare]) -> list[RunToCompare]:
+    """Runs whose names tell them apart: by their folders where they are called alike."""
+    names = [one.name for one in runs]
+    apart = [
+        replace(one, name=f"{one.name} ({Path(one.folder).name})") if names.count(one.name) > 1 else one
+        for one in runs
+    ]
+    taken: dict[str, int] = {}
+    for place, one in enumerate(apart):
+        taken[one.name] = taken.get(one.name, 0) + 1
+        if taken[one.name] > 1:
+            apart[place] = replace(one, name=f"{one.name} #{taken[one.name]}")
+    return apart
+
+
+def as_text(counts: Counts) -> Counts:
+    """Counts whose levels are texts, so that runs of tables of different formats can be put side by side."""
+    table = counts.table()
+    names = [name for name in table.columns if name != "n"]
+    texts = table.with_columns(_text(name, table.schema[name]) for name in names)
+    return Counts.from_table(texts, {name: name for name in names})
+
+
+def _text(name: str, kind: pl.DataType) -> pl.Expr:
+    """A column as the text that findings write: integral floats as integers, booleans as Python's."""
+    column = pl.col(name)
+    if kind == pl.Boolean:
+        return pl.when(column).then(pl.lit("True")).when(~column).then(pl.lit("False")).alias(name)
+    if kind.is_float():
+        column = column.fill_nan(None)
+        return column.cast(pl.String).str.replace(_WHOLE, "$1").alias(name)
+    return column.cast(pl.String)
+
+
+def _called(run: Run) -> str:
+    """The model, or the column of predictions and its table."""
+    if run.manifest.get("model"):
+        return one_line(run.manifest["model"])
+    source = run.manifest.get("source") or {}
+    table = Path(str(source.get("path") or run.folder)).name
+    return one_line(f"{run.manifest.get('prediction', 'prediction')} of {table}")
+
+
+def _from_source(run: Run) -> pl.DataFrame | str:
+    """The rows of an audited table, where it still lies there unchanged."""
+    source = run.manifest.get("source") or {}
+    path, known = source.get("path"), source.get("sha256")
+    if not path or not known:
+        return "it audited a frame, or a table in the cloud, which is not read again"
+    if run.manifest.get("rank"):
+        return "its table is ranked"
+    there = Path(path).expanduser().is_file()
+    if "parts" in source or (not there and any(mark in path for mark in "*?[")):
+        return f"it was added up from several audits or files ({path!r}), which are not read again"
+    if not there:
+        return f"its table {path!r} is not there (any more)"
+    if sha256_file(Path(path).expanduser()) != known:
+        return f"its table {path!r} has changed since"
+    lazy, _ = sources.scan(path)
+    columns = {"truth": str(run.manifest["truth"]), "prediction": str(run.manifest["prediction"])}
+    id = run.manifest.get("id")
+    renamed = [pl.col(column).alias(name) for name, column in columns.items()]
+    sample = pl.col(id).cast(pl.String) if id else pl.int_range(pl.len()).cast(pl.String) + f" of {known}"
+    attributes = [name for one in run.manifest.get("by", []) for name in _attributes(run, one)]
+    with sources.reading(repr(path)):
+        wanted = [pl.col(name) for name in dict.fromkeys(attributes)]
+        found = lazy.select(sample.alias("sample"), *renamed, *wanted).collect()
+    return _relabelled(found, run.manifest.get("relabelled") or {})
+
+
+def _relabelled(table: pl.DataFrame, changes: Mapping[str, Mapping[str, str | None]]) -> pl.DataFrame:
+    """The rows under the labels that the audit's rules gave them."""
+    named = {name: dict(new) for name, new in changes.items() if name in table.columns}
+    return table.with_columns(_text(name, table.schema[name]).replace(new) for name, new in named.items())
+
+
+def _attributes(run: Run, grouping: str) -> list[str]:
+    """The columns of a grouping; a column may be called ``a+b``."""
+    counted = run.counts[COUNTS].attributes
+    return [grouping] if grouping in counted else [name for name in grouping.split("+") if name in counted]
+
+
+def _from_folder(run: Run) -> pl.DataFrame | str:
+    """The rows of a run that asked a model: its predictions and its annotations."""
+    annotations = run.annotations
+    if annotations is None or run.folder is None:
+        return "it keeps no annotations"
+    said = next((found for read in (_from_tables, _from_evidence) if (found := read(run)) is not None), None)
+    if said is None:
+        return "it keeps no predictions of single samples"
+    annotations = annotations.with_columns(pl.col("sample").cast(pl.String))
+    if "truth" not in annotations.columns:
+        return "its annotations hold no truth"
+    return annotations.join(said, on="sample", how="inner", maintain_order="left")
+
+
+def _from_tables(run: Run) -> pl.DataFrame | None:
+    """Predictions that a benchmark made of answers, embeddings or scores."""
+    for name in ("predictions", "answers"):
+        table = run.tables.get(name)
+        if table is not None and {"sample", "prediction"} <= set(table.columns):
+            return table.select(pl.col("sample").cast(pl.String), "prediction")
+    return None
+
+
+def _from_evidence(run: Run) -> pl.DataFrame | None:
+    """What a classifier named first."""
+    parts = sorted((Path(str(run.folder)) / "evidence" / COUNTS).glob("part-*.parquet"))
+    if not parts:
+        return None
+    lazy = pl.scan_parquet(parts)
+    if "rank" in lazy.collect_schema().names():
+        lazy = lazy.filter(pl.col("rank") == 1)
+    return lazy.select(pl.col("sample").cast(pl.String), "prediction").collect()
+
+
+def _usable(found: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> pl.DataFrame | str:
+    """The rows with the columns that are compared, each sample once, or why not."""
+    names = ("truth", *attributes, "prediction")
+    lacking = [name for name in names if name not in found.columns]
+    if lacking:
+        return f"its rows lack {lacking[0]!r}"
+    repeated = found.height - found["sample"].n_unique()
+    if repeated:
+        return f"{repeated:,} of its rows repeat a sample id"
+    return _fitting(_with_plain_ids(found.select("sample", *names)), counts.project(attributes), attributes)
+
+
+def _with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
+    """Ids written as 5.0 as 5, unless two would then be one."""
+    plain = table.with_columns(pl.col("sample").str.replace(_WHOLE, "$1"))
+    return plain if plain["sample"].n_unique() == table.height else table
+
+
+def _fitting(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> pl.DataFrame | str:
+    """The rows in the spelling in which counting them gives the run's counts."""
+    names = ["truth", *attributes, "prediction"]
+    texts = table.with_columns(_text(name, table.schema[name]) for name in names)
+    for spelled in (texts, _whole_numbers(texts, names), _spelled_as(texts, counts)):
+        try:
+            again = Counts.from_table(spelled.group_by(names).agg(n=pl.len()), {name: name for name in names})
+        except InputError as problem:
+            return one_line(problem)
+        if as_text(again) == counts:
+            return spelled
+    return "its rows do not give its counts"
+
+
+def _whole_numbers(texts: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Labels written as 97.0 in a text file, as 97."""
+    return texts.with_columns(pl.col(name).str.replace(_WHOLE, "$1") for name in names)
+
+
+def _spelled_as(texts: pl.DataFrame, counts: Counts) -> pl.DataFrame:
+    """Predictions in the spelling of the counts, without regard to case."""
+    levels = {str(level).casefold(): str(level) for level in counts.axis("prediction").levels}
+    said = texts["prediction"].drop_nulls().unique().to_list()
+    mapping = {one: levels.get(one.casefold(), one) for one in said}
+    return texts.with_columns(pl.col("prediction").replace(mapping)) if mapping else texts

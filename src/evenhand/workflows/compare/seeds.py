@@ -1,0 +1,284 @@
+"""Which runs are one recipe over several seeds, and what a comparison finds of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import ParameterError, UnknownName, one_line
+from evenhand.core.findings import Finding
+from evenhand.metrics.differences.ranking import Told
+from evenhand.metrics.differences.seeds import Ends, OverSeeds, SeedGroup
+from evenhand.workflows.compare.runs import RunToCompare
+
+Given = Mapping[str, Sequence[str | Path]]
+
+_OF_ONE_SEED = ("seed", "sha256", "weights", "head")  # what another seed changes in an identity
+_ALIKE = ("kind", "benchmark", "mode", "parameters", "by", "mitigation", "method", "form", "tests", "halves")
+_DRAWN = "drawn by the run's seed"
+_MARKED, _PLAIN = r"(?i)(?<![a-z])(seed|s)([-_=/ ]?){}(?!\d)", r"(?<![\d.]){}(?!\.?\d)"
+_HASH = r"([0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+_SHOWN, _LISTED = 4, 12
+
+
+def parse_groups(entries: Sequence[str]) -> dict[str, list[str | Path]]:
+    """Groups of runs from ``NAME=RUN,RUN`` texts.
+
+    Raises:
+        ParameterError: An entry without a name or without two runs, or a name given twice.
+    """
+    groups: dict[str, list[str | Path]] = {}
+    for entry in entries:
+        name, _, listed = entry.partition("=")
+        runs: list[str | Path] = [one.strip() for one in listed.split(",") if one.strip()]
+        if not name.strip() or len(runs) < 2:
+            raise ParameterError(
+                f"--group {entry!r} cannot be read; write --group NAME=RUN,RUN with two or more run folders"
+            )
+        if name.strip() in groups:
+            raise ParameterError(f"--group {name.strip()} is given twice; name every group once")
+        groups[name.strip()] = runs
+    return groups
+
+
+def with_groups(runs: Sequence[str | Path], given: Given) -> list[str | Path]:
+    """The runs given, and after them those of groups that were not given already."""
+    known = {Path(one).resolve() for one in runs}
+    return [
+        *runs,
+        *(one for members in given.values() for one in members if Path(one).resolve() not in known),
+    ]
+
+
+def in_groups(
+    read: Sequence[RunToCompare], folders: Sequence[str | Path], given: Given, *, by_seed: bool = True
+) -> list[SeedGroup]:
+    """Every run in one group, in the order of their first runs; most hold a single one.
+
+    Args:
+        read: The runs.
+        folders: As they were typed, for ``given``.
+        given: Groups that the user made.
+        by_seed: Also make groups of runs whose manifests say that they differ in the seed only.
+
+    Raises:
+        UserError: A group's run is not there, stands in two groups, or a group is called as a run is.
+    """
+    made = [_given_group(name, members, read, folders) for name, members in given.items()]
+    taken = [place for one in made for place in one.places]
+    twice = next((place for place in taken if taken.count(place) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"{str(folders[twice])!r} stands in two groups; give each run to one --group")
+    left = [place for place in range(len(read)) if place not in taken]
+    if by_seed:
+        made += _told_groups(read, left)
+        taken = [place for one in made for place in one.places]
+    made += [SeedGroup(read[p].name, (p,), ("1",), told=False) for p in range(len(read)) if p not in taken]
+    names = [one.name for one in made]
+    called = next((name for name in names if names.count(name) > 1), None)
+    if called is not None:
+        raise ParameterError(f"two models would be called {called!r}; give the group another name")
+    return sorted(made, key=lambda one: one.places[0])
+
+
+def _given_group(
+    name: str, members: Sequence[str | Path], read: Sequence[RunToCompare], folders: Sequence[str | Path]
+) -> SeedGroup:
+    places = [_place_of(one, folders) for one in members]
+    known = [seed_of(read[place]) for place in places]
+    told = None not in known and len(set(known)) == len(known)
+    seeds = tuple(map(str, known)) if told else tuple(str(place) for place in range(1, len(places) + 1))
+    own = _own_samples([read[place] for place in places])
+    return SeedGroup(name, tuple(places), seeds, told, own, asked=True)
+
+
+def _place_of(run: str | Path, folders: Sequence[str | Path]) -> int:
+    wanted = Path(run).resolve()
+    for place, folder in enumerate(folders):
+        if Path(folder).resolve() == wanted:
+            return place
+    raise UnknownName("run to group", str(run), [str(folder) for folder in folders])
+
+
+def _told_groups(read: Sequence[RunToCompare], places: Sequence[int]) -> list[SeedGroup]:
+    """Runs whose manifests are alike but for their seeds, each seed once."""
+    made: list[SeedGroup] = []
+    for members in _alike([read[place] for place in places], _recipe):
+        several = [read[places[one]] for one in members]
+        seeds = [str(seed_of(one)) for one in several]
+        if len(set(seeds)) == len(seeds):
+            name = _called(several, seeds)
+            copies = sum(one.name.partition(" #")[0] == name for one in made)
+            name = f"{name} #{copies + 1}" if copies else name
+            there = tuple(places[one] for one in members)
+            made.append(SeedGroup(name, there, tuple(seeds), own_samples=_own_samples(several)))
+    return made
+
+
+def _alike(runs: Sequence[RunToCompare], key_of: Callable[[RunToCompare], str | None]) -> list[list[int]]:
+    """Places of runs that are one recipe with two or more seeds."""
+    found: dict[str, list[int]] = {}
+    for place, one in enumerate(runs):
+        key = key_of(one)
+        if key is not None:
+            found.setdefault(key, []).append(place)
+    kept = []
+    for key, members in found.items():
+        several = [runs[place] for place in members]
+        drawn = _DRAWN in key and several[0].manifest.get("kind") != "debias"
+        if len({seed_of(one) for one in several}) > 1 and (_own_samples(several) or not drawn):
+            kept.append(members)
+    return kept
+
+
+def seed_of(one: RunToCompare) -> str | None:
+    """The seed that makes a run one of several: its tag, that of its model, or that of its samples."""
+    tagged = (one.manifest.get("tags") or {}).get("seed")
+    if tagged is not None:
+        return str(tagged)
+    trained = _trained(one.manifest.get("model_identity") or {})
+    if trained is not None:
+        return trained
+    own = one.manifest.get("seed")
+    drawn = one.manifest.get("kind") == "debias" or one.manifest.get("samples")
+    return None if own is None or not drawn else str(own)
+
+
+def _trained(identity: Mapping[str, Any]) -> str | None:
+    return next((str(value) for key, value in identity.items() if key.split()[-1] == "seed"), None)
+
+
+def _recipe(one: RunToCompare) -> str | None:
+    """Everything of a run that another seed leaves as it is; None where it tells no seed."""
+    seed, manifest = seed_of(one), one.manifest
+    if seed is None:
+        return None
+    identity = {str(key): str(value) for key, value in (manifest.get("model_identity") or {}).items()}
+    tags = dict(manifest.get("tags") or {})
+    tagged = tags.pop("seed", None) is not None
+    fixed = {key: manifest.get(key) for key in _ALIKE} | {"tags": tags}
+    if not tagged and _trained(identity) is None:
+        # the model is the same: the seed chose samples, or halves of them
+        return _key(
+            fixed, {key: manifest.get(key) for key in ("model", "run")} | {"seed": _DRAWN, **identity}
+        )
+    kept = {key: value for key, value in identity.items() if not _by_seed(key)}
+    if _trained(identity) is None:
+        kept = {k: value if value.isdecimal() else _without(seed, value) for k, value in kept.items()}
+    elif identity.get("adaptation") != "fine_tuning":
+        return _key(fixed, kept)
+    # hashes are the seed's own, so that only the address tells what was trained
+    loose = {key: value for key, value in kept.items() if "sha256" not in key}
+    return _key(fixed, {**loose, "address": _without(seed, str(manifest.get("model")))})
+
+
+def _model(one: RunToCompare) -> str | None:
+    """As ``_recipe``; of an adapted model all that its identity says, however it was measured."""
+    identity = one.manifest.get("model_identity") or {}
+    if _trained(identity) is None:
+        return _recipe(one)
+    return _key({}, {key: value for key, value in identity.items() if not _by_seed(key)})
+
+
+def _key(fixed: Mapping[str, Any], more: Mapping[str, Any]) -> str:
+    return json.dumps([fixed, more], sort_keys=True, default=str)
+
+
+def _by_seed(key: str) -> bool:
+    """Whether another seed changes this; an adapted model's extractor stays the same."""
+    return not key.startswith("extractor") and any(word in key.split() for word in _OF_ONE_SEED)
+
+
+def _without(seed: str, text: str) -> str:
+    """A text without the seed: where it is marked, as in ``s3`` or ``seed=3``, else wherever it stands."""
+    pieces = re.split(_HASH, text)  # every second one is a hash, which no number of a seed is read from
+    marked = [re.subn(_MARKED.format(re.escape(seed)), r"\1\2*", piece) for piece in pieces[::2]]
+    if any(changed for _, changed in marked):
+        pieces[::2] = [piece for piece, _ in marked]
+    else:
+        pieces[::2] = [re.sub(_PLAIN.format(re.escape(seed)), "*", piece) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def _own_samples(runs: Sequence[RunToCompare]) -> bool:
+    """Whether every run was asked about other samples."""
+    digests = [one.manifest.get("samples") for one in runs]
+    return None not in digests and len(set(digests)) == len(digests) > 1
+
+
+def _called(runs: Sequence[RunToCompare], seeds: Sequence[str]) -> str:
+    """What runs of one recipe have in common, and how many seeds there are."""
+    shared = {_without(seed, one.name) for seed, one in zip(seeds, runs, strict=True)}
+    own = {one_line(one.manifest.get("model") or one.name) for one in runs}
+    named = shared if len(shared) == 1 else own
+    if len(named) == 1:
+        return f"{named.pop()} ({len(runs)} seeds)"
+    return f"{runs[0].name} and {len(runs) - 1} more seed{'s' * (len(runs) > 2)}"
+
+
+def seed_notes(read: Sequence[RunToCompare], groups: Sequence[SeedGroup]) -> list[str]:
+    """What was made one, and which runs of one recipe were not."""
+    said = []
+    for one in groups:
+        if one.several:
+            what = "seeds" if one.told else "runs"
+            seeds = ", ".join(one.seeds[:_LISTED]) + ", ..." * (len(one.seeds) > _LISTED)
+            unlike = "; each seed has samples of its own" if one.own_samples else ""
+            way_out = "" if one.asked else "; --each-seed takes every run by itself"
+            said.append(
+                f"{one.name!r} stands for {len(one.places)} runs ({what} {seeds}), compared by their "
+                f"mean{unlike}{way_out}"
+            )
+    alone = [group.places[0] for group in groups if not group.several]
+    return said + each_seed_notes([read[place] for place in alone])
+
+
+def each_seed_notes(runs: Sequence[RunToCompare]) -> list[str]:
+    """Runs that differ by the seed only and are compared as if they were models."""
+    said = []
+    for members in _alike(runs, _model):
+        several = [runs[place] for place in members]
+        seeds = list(dict.fromkeys(str(seed_of(one)) for one in several))
+        names = ", ".join(repr(one.name) for one in several[:_SHOWN])
+        twice = "; a seed stands twice, so they are not taken as one" if len(seeds) < len(several) else ""
+        said.append(
+            f"{names} differ in the seed only ({', '.join(seeds)}): their differences are what "
+            f"training again gives{twice}"
+        )
+    return said
+
+
+def seed_findings(
+    orders: Sequence[tuple[OverSeeds, Mapping[str, Sequence[Told]]]],
+    groups: Sequence[SeedGroup],
+    pairs: Sequence[tuple[int, int]],
+    metrics: Sequence[str],
+    alpha: float,
+) -> list[Finding]:
+    """Spreads of groups with several seeds, and differences of all pairs in which one is.
+
+    Args:
+        orders: The runs over each grouping, and each run's own values by measure.
+        groups: Of all runs.
+        pairs: Places of groups: first and second of every difference.
+        metrics: Some of ``SUMMARIES``.
+        alpha: Level of the tests over their number.
+    """
+    made: list[Finding] = []
+    for compared, runs in orders:
+        for metric in metrics:
+            for group in groups:
+                if group.several:
+                    ends: list[Ends] = []
+                    if metric in runs:
+                        ends = [(runs[metric][p].low, runs[metric][p].high) for p in group.places]
+                    made.append(compared.spread(metric, group, ends))
+            made += [
+                compared.difference(metric, groups[first], groups[second], alpha=alpha)
+                for first, second in pairs
+                if groups[first].several or groups[second].several
+            ]
+    return made

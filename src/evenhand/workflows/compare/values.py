@@ -1,0 +1,87 @@
+"""Findings of runs without common predictions, side by side: values with their intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.findings import Finding
+from evenhand.workflows.compare.runs import RunToCompare
+
+Name = tuple[str, str, str]
+
+SCHEMA = {
+    "metric": pl.String, "by": pl.String, "params": pl.String, "model": pl.String, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "reason": pl.String, "n": pl.Float64,
+}  # fmt: skip
+
+
+def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+    """Every finding that two or more runs have alike: equal name, grouping and parameters.
+
+    Args:
+        runs: With their findings.
+        by: Only these groupings; all where none is given.
+        metrics: Only these; all where none is given.
+
+    Raises:
+        UnknownName: A grouping or metric that no run has.
+        InputError: No finding is in two runs.
+    """
+    found = [finding for one in runs for finding in one.run.findings.findings]
+    _check("grouping of these runs", by, [finding.grouping for finding in found])
+    _check("metric of these runs", metrics, [finding.name for finding in found])
+    keyed: dict[Name, list[tuple[RunToCompare, Finding]]] = {}
+    for one in runs:
+        for name, finding in wanted_findings(one, by, metrics).items():
+            keyed.setdefault(name, []).append((one, finding))
+    rows = [
+        (*key, one.name, finding.value, *_ends(finding), finding.reason, finding.n)
+        for key, several in keyed.items()
+        if len(several) > 1
+        for one, finding in several
+    ]
+    if not rows:
+        raise InputError("no metric with equal grouping and parameters is in two of the runs; run them alike")
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def wanted_findings(one: RunToCompare, by: Sequence[str], metrics: Sequence[str]) -> dict[Name, Finding]:
+    """A run's findings of some groupings and metrics, all where none is given, by what they are called.
+
+    Args:
+        one: The run.
+        by: Groupings.
+        metrics: Names of metrics.
+    """
+    return {
+        key_of(finding): finding
+        for finding in one.run.findings.findings
+        if (not by or finding.grouping in by) and (not metrics or finding.name in metrics)
+    }
+
+
+def key_of(finding: Finding) -> Name:
+    """Name, grouping and parameters, by which findings of two runs are the same."""
+    params = json.dumps(finding.params, sort_keys=True, ensure_ascii=False)
+    return finding.name, finding.grouping, params
+
+
+def _ends(finding: Finding) -> tuple[float | None, float | None]:
+    return (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
+
+
+def _check(what: str, wanted: Sequence[str], there: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in there:
+            raise UnknownName(what, name, sorted(set(there)))
+
+
+def settings_of(values: pl.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
+    """What a manifest says of values side by side."""
+    groupings = [name for name in values["by"].unique(maintain_order=True) if name]
+    return {**settings, "by": groupings, "rows": None, "ranked_on": None}

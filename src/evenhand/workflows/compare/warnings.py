@@ -1,0 +1,114 @@
+"""What must be said before models are compared, and what cannot be compared at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.findings import Finding
+from evenhand.metrics.differences.counts import Compared
+from evenhand.metrics.differences.seeds import SeedGroup
+from evenhand.runs.adaptations import adaptation_warnings
+from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.seeds import each_seed_notes, seed_notes
+
+_SHOWN = 4
+_LONG = 40  # letters of an id in a message
+
+
+def refuse_unlike(runs: Sequence[RunToCompare]) -> None:
+    """Refuse runs of different benchmarks, or of kinds that share no measure.
+
+    Raises:
+        InputError: Names both.
+    """
+    for one in runs:
+        if one.manifest.get("kind") == "compare":
+            raise InputError(f"{one.folder!r} is a comparison itself; give the runs that it compares")
+    named = [(one.folder, one.manifest.get("benchmark")) for one in runs]
+    known = [(folder, benchmark) for folder, benchmark in named if benchmark]
+    for folder, benchmark in known[1:]:
+        if benchmark != known[0][1]:
+            raise InputError(
+                f"{known[0][0]!r} is a run of {known[0][1]} and {folder!r} of {benchmark}; compare runs of "
+                "one benchmark"
+            )
+    lacking = [one.folder for one in runs if one.counts is None]
+    if lacking and len(lacking) < len(runs):
+        raise InputError(
+            f"{lacking[0]!r} has no counts of predictions and other runs have; compare runs of one kind"
+        )
+
+
+def comparison_warnings(runs: Sequence[RunToCompare], groups: Sequence[SeedGroup] = ()) -> list[str]:
+    """One sentence for each thing that may lie behind a difference besides the models.
+
+    Args:
+        runs: With their manifests.
+        groups: Of all runs, where some are taken as one; none: each stands for itself.
+    """
+    said = adaptation_warnings([one.manifest for one in runs])
+    said += seed_notes(runs, groups) if groups else each_seed_notes(runs)
+    modes = {str(one.manifest.get("mode") or "default") for one in runs}
+    if modes != {"default"} and all(one.counts is not None for one in runs):
+        said.append(
+            f"runs were made in mode {' and '.join(sorted(modes))}; the comparison measures all of them in "
+            "default mode, so values may differ from those of the runs"
+        )
+    elif len(modes) > 1:
+        said.append(
+            f"runs were made in different modes ({', '.join(sorted(modes))}); their values may differ by it"
+        )
+    digests = {one.manifest.get("samples") for one in runs if one.manifest.get("samples")}
+    if len(digests) > 1 and not any(one.own_samples for one in groups):
+        said.append(
+            "runs were not asked about the same samples, or annotations differ; those in common are compared"
+        )
+    said += _parameters(runs)
+    return said
+
+
+def mix_warnings(findings: Sequence[Finding], orders: Sequence[Compared]) -> list[str]:
+    """What is said where models that are not paired have other mixes of classes and groups.
+
+    Args:
+        findings: Differences of pairs.
+        orders: All models over each grouping.
+    """
+    apart = [float(one.details.get("mix_distance") or 0) for one in findings]
+    far = max(apart + [one.unlike for one in orders if one.standardised], default=0.0)
+    if not far:
+        return []
+    share = "less than 1 %" if far < 0.01 else f"up to {100 * far:.0f} %"
+    return [
+        f"runs that are not paired have rows of other classes and groups ({share} of them); "
+        "differences and the ranking weight both to one mix, so they are not those of the runs' own values"
+    ]
+
+
+def not_joined(a: RunToCompare, b: RunToCompare, mine: pl.DataFrame, theirs: pl.DataFrame) -> str:
+    """Why no sample of two runs could be joined."""
+    audits = [one for one in (a, b) if one.manifest.get("kind") == "audit"]
+    without = [one.name for one in audits if not one.manifest.get("id")]
+    if without:
+        return f"audited without ids: {' and '.join(without)}; audit again with --id COL"
+    here, there = (one_line(rows["sample"][0])[:_LONG] for rows in (mine, theirs))
+    return (
+        f"no sample id is in both: {a.name} has such as {here!r} and {b.name} {there!r}; write ids alike, or "
+        "name the same column with --id COL when auditing"
+    )
+
+
+def _parameters(runs: Sequence[RunToCompare]) -> list[str]:
+    """Parameters of the benchmark that differ."""
+    given = [one.manifest.get("parameters") or {} for one in runs if one.manifest.get("benchmark")]
+    names = sorted({name for one in given for name in one})
+    unlike = [name for name in names if len({str(one.get(name)) for one in given}) > 1]
+    if not unlike:
+        return []
+    told = "; ".join(
+        f"{name} {' / '.join(dict.fromkeys(str(one.get(name)) for one in given))}" for name in unlike[:_SHOWN]
+    )
+    return [f"runs have different parameters: {told}; a difference may be theirs"]

@@ -1,0 +1,1 @@
+"""`evenhand data`: fetches, checks and lists data sets."""

@@ -1,0 +1,239 @@
+"""From a run of association tests to a mitigation that was measured on items it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.findings import Dropped, Finding, Findings
+from evenhand.core.random_streams import stream
+from evenhand.metrics.families import adjust_run
+from evenhand.mitigate.mitigation import Fitter, Mitigation
+from evenhand.runs import run_folder
+from evenhand.runs.manifest import make_manifest
+from evenhand.workflows.debias.findings import Fitted, measure_association, norm_table, utility_table
+from evenhand.workflows.debias.fitting import make_fitter, parameters_of
+from evenhand.workflows.debias.items import Items, Source, Test, read_items
+from evenhand.workflows.debias.split import Half, part_of, split_halves
+from evenhand.workflows.debias.tradeoff import Curve, names_of_tests
+from evenhand.workflows.debias.utility import LabelledImages, utility_of_groups
+from evenhand.workflows.mitigated_model import another_model, model_facts, utility_note
+from evenhand.workflows.outputs.result import Run, check_out
+from evenhand.workflows.run import named
+
+JOINT = "mitigation"
+PAIRS = ("joint", "each")
+
+
+@dataclass(frozen=True, eq=False)
+class DebiasRun(Run):
+    """A run that fitted mitigations.
+
+    Attributes:
+        mitigations: By name: ``mitigation``, or ``X--Y`` where each test has its own. They were fitted on the
+            fit half, and are what was measured.
+    """
+
+    mitigations: dict[str, Mitigation] = field(default_factory=dict)
+
+    def write_extras(self, folder: Path) -> None:
+        """Write the mitigations, each with its card beside it."""
+        for name, mitigation in self.mitigations.items():
+            mitigation.save(folder / place_of(name))
+
+
+def place_of(name: str) -> Path:
+    """Where a mitigation lies in a run folder."""
+    return Path(f"{JOINT}.safetensors") if name == JOINT else Path("mitigations") / f"{name}.safetensors"
+
+
+def debias(
+    run: str | Path | run_folder.Run,
+    *,
+    method: str = "pruning",
+    parameters: Mapping[str, Any] | None = None,
+    remove: int | None = None,
+    pairs: str = "joint",
+    tests: Sequence[str] = (),
+    form: str | None = None,
+    utility: str | Path | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+) -> DebiasRun:
+    """Fit a mitigation on half of a run's items, and measure it on both halves.
+
+    Targets and attributes are halved within their sets. What is fitted sees the fit half only; the reduction
+    that counts is that of the held-out half, with an interval, beside what as much removal at random does,
+    and beside what the embeddings are still good for.
+
+    Args:
+        run: A run of ``mmbias/association`` (its folder, or the run), or any with embeddings and the tables
+            ``members`` and ``tests``.
+        method: A name of ``evenhand ls mitigations``, or ``file.py:object``.
+        parameters: The method's own parameters, as text or as they are.
+        remove: How many dimensions, directions or rounds; as the parameter of that name.
+        pairs: ``joint``: one mitigation for all tests; ``each``: one a test.
+        tests: ``X:Y`` or ``X:Y:A:B``; empty: all.
+        form: ``cross-modal``, ``textual`` or ``visual``; default: the first of them that the run has.
+        utility: A run folder of ``classification``, measured before and after too.
+        seed: Of the halves, of what is fitted, and of resampling.
+        out: Folder to write.
+
+    Returns:
+        The run: findings, the tables ``before_after``, ``tradeoff``, ``utility``, ``norm_share`` and
+        ``halves``, and the mitigations.
+
+    Raises:
+        UserError: A run without embeddings or tests, an unknown method, parameter or test, sets too small to
+            be halved, or nothing that could be fitted.
+        MissingExtra: scikit-learn is not installed.
+    """
+    check_out(out)
+    check_choice("pairs", pairs, PAIRS)
+    fitter = make_fitter(method, parameters or {}, remove)
+    source = Source.read(run)
+    items = read_items(source, form=form, tests=tests)
+    labelled = None if utility is None else LabelledImages.read(utility, seed)
+    fit, held_out = split_halves(items, stream(seed, "halves", items.form))
+    everyone = _fitted(fitter, items, fit, pairs, seed, model_facts(source.manifest))
+    findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
+    settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
+    settings |= {"pairs": pairs, "seed": seed, **_utility_settings(source, labelled)}
+    made = _assembled(findings, tables, settings, items, everyone)
+    if out is not None:
+        made.save(out)
+    return made
+
+
+def _utility_settings(source: Source, labelled: LabelledImages | None) -> dict[str, Any]:
+    if labelled is None:
+        return {}
+    other = another_model(model_facts(source.manifest), labelled.model)
+    return {"utility_model": labelled.model.get("model"), "utility_note": utility_note(other)}
+
+
+def _assembled(
+    findings: Sequence[Finding],
+    tables: dict[str, pl.DataFrame],
+    settings: dict[str, Any],
+    items: Items,
+    everyone: Sequence[Fitted],
+) -> DebiasRun:
+    manifest = make_manifest({}, settings)
+    dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
+    kept = named(adjust_run(findings, ()), settings["benchmark"], settings["model"], dropped)
+    return DebiasRun(
+        Findings(manifest_id=manifest["manifest_id"], findings=kept),
+        manifest,
+        tables=tables,
+        mitigations={one.name: one.mitigation for one in everyone},
+    )
+
+
+def _fitted(
+    fitter: Fitter, items: Items, fit: Half, pairs: str, seed: int, model: Mapping[str, Any]
+) -> list[Fitted]:
+    """One mitigation, or one a test; each says of which model it is."""
+    tests = items.material.tests
+    names = names_of_tests(tests)
+    groups = [(JOINT, tests)] if pairs == "joint" else [(names[test], (test,)) for test in tests]
+    everyone = []
+    for name, chosen in groups:
+        material = part_of(replace(items.material, tests=chosen), fit)
+        try:
+            found = fitter.fit(material, seed=seed)
+            told = {**found.facts, **model, **_paired(items, found, chosen)}
+            everyone.append(Fitted(name, replace(found, facts=told), chosen))
+        except InputError as problem:
+            raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
+    return everyone
+
+
+def _paired(items: Items, found: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
+    """Two prompts that were taken as a pair, for a reader to see whether the lists are parallel."""
+    if "paired" not in found.facts:
+        return {}
+    one, other = replace(items.material, tests=tuple(tests)).pairs()[0]
+    return {"such_as": [items.targets[one], items.targets[other]]}
+
+
+def _measured(
+    fitter: Fitter,
+    items: Items,
+    halves: tuple[Half, Half],
+    everyone: Sequence[Fitted],
+    labelled: LabelledImages | None,
+    seed: int,
+) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
+    findings, before_after, curves, useful = [], [], [], []
+    for one in everyone:
+        found, table = measure_association(items, *halves, one, seed)
+        findings += found
+        before_after.append(table)
+        told = utility_of_groups(items, *halves, one.mitigation, one.tests)
+        beside = [] if labelled is None else labelled.compared(one.mitigation)
+        useful.append((one.name, [*told, *beside]))
+        curve = Curve(items, *halves, one.tests, labelled, seed)
+        curves.append(curve.table(one.name, fitter, one.mitigation))
+    tables = {
+        "before_after": pl.concat(before_after),
+        "tradeoff": pl.concat(curves),
+        "utility": utility_table(useful),
+        "norm_share": norm_table(items, halves[1], everyone),
+        "halves": _halves(items, halves),
+    }
+    return findings, tables
+
+
+def _halves(items: Items, halves: tuple[Half, Half]) -> pl.DataFrame:
+    """Which item was in which half, and of which sets it is: role, sample, half, sets."""
+    parts = []
+    for name, half in zip(("fit", "held_out"), halves, strict=True):
+        for role, ids, rows, sets in (
+            ("target", items.targets, half.targets, items.material.target_sets),
+            ("attribute", items.attributes, half.attributes, items.material.attribute_sets),
+        ):
+            of = [[one for one, members in sets.items() if row in members] for row in rows]
+            part = pl.DataFrame(
+                {"sample": [ids[row] for row in rows], "sets": of},
+                schema={"sample": pl.String, "sets": pl.List(pl.String)},
+            )
+            parts.append(
+                part.select(pl.lit(role).alias("role"), "sample", pl.lit(name).alias("half"), "sets")
+            )
+    return pl.concat(parts)
+
+
+def _settings(
+    source: Source,
+    items: Items,
+    fitter: Fitter,
+    halves: tuple[Half, Half],
+    everyone: Sequence[Fitted],
+    utility: str | Path | None,
+) -> dict[str, Any]:
+    fit, held_out = halves
+    return {
+        "kind": "debias",
+        "benchmark": source.manifest.get("benchmark"),
+        "model": source.manifest.get("model"),
+        "run": source.manifest.get("manifest_id"),
+        "utility": None if utility is None else Path(utility).name,
+        "method": fitter.name,
+        "parameters": parameters_of(fitter),
+        "form": items.form,
+        "tests": [":".join(test) for test in items.material.tests],
+        "by": [],
+        "rows": len(items.targets) + len(items.attributes),
+        "halves": {
+            "fit": {"targets": len(fit.targets), "attributes": len(fit.attributes)},
+            "held_out": {"targets": len(held_out.targets), "attributes": len(held_out.attributes)},
+        },
+        "mitigations": {one.name: one.mitigation.fingerprint() for one in everyone},
+        "source": {"path": source.name},
+    }

@@ -1,0 +1,247 @@
+"""What a fitted mitigation comes to: findings and tidy tables, the held-out half first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.bound import BoundMetric
+from evenhand.core.findings import Finding, Null
+from evenhand.core.random_streams import stream
+from evenhand.metrics.association.weat import association_effect_size, association_reduction
+from evenhand.metrics.estimates import number
+from evenhand.mitigate.mitigation import Mitigation
+from evenhand.mitigate.training_vectors import Floats
+from evenhand.workflows.debias.items import Items, Test
+from evenhand.workflows.debias.measures import (
+    RANDOM_SETS,
+    Removal,
+    compared_in,
+    cosines,
+    effect_sizes,
+    everything,
+    random_effect_sizes,
+    similarities,
+)
+from evenhand.workflows.debias.split import Half
+from evenhand.workflows.debias.utility import Utility
+
+HALVES = ("fit", "held_out")
+_RANDOM_LEVEL = 0.9  # the lowest and highest of 20 hold another one with 19/21
+BEFORE_AFTER = {
+    "mitigation": pl.String,
+    "form": pl.String,
+    **dict.fromkeys(("x", "y", "a", "b"), pl.String),
+    **dict.fromkeys(("before", "after", "reduction", "reduction_low", "reduction_high"), pl.Float64),
+    **dict.fromkeys(("fit_before", "fit_after", "held_out_before", "held_out_after"), pl.Float64),
+    **dict.fromkeys(("random_after", "random_low", "random_high", "random_sd"), pl.Float64),
+    "removed": pl.Int64,
+    "gained": pl.Boolean,
+    "sign": pl.String,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One mitigation with what it was fitted on.
+
+    Attributes:
+        name: In the run: ``mitigation``, or ``X--Y`` where each test has its own.
+        mitigation: Fitted on the fit half.
+        tests: Whose association it lowers.
+    """
+
+    name: str
+    mitigation: Mitigation
+    tests: tuple[Test, ...]
+
+    @property
+    def removed(self) -> int:
+        """How many dimensions or directions are gone."""
+        return int(self.mitigation.facts.get("removed", 0))
+
+
+def measure_association(
+    items: Items, fit: Half, held_out: Half, fitted: Fitted, seed: int
+) -> tuple[list[Finding], pl.DataFrame]:
+    """Effect sizes before and after on both halves, the reduction with its interval, and removal at random.
+
+    Args:
+        items: All of them.
+        fit: What the mitigation was fitted on.
+        held_out: The other half.
+        fitted: The mitigation.
+        seed: Of resampling and of random sets.
+
+    Returns:
+        The findings, and the table ``before_after``: ``before`` and ``after`` are of all items, as the paper
+        measures; ``reduction`` is |held_out_before| - |held_out_after| with its interval, ``gained`` whether
+        that interval lies above 0, and ``random_after`` the mean |d| of the held-out half after as much was
+        removed at random, of 20 draws.
+    """
+    values = [cosines(items.material, one) for one in (None, fitted.mitigation)]
+    rng = stream(seed, "random removal", fitted.name)
+    drawn = random_effect_sizes(items, Removal.of(fitted.mitigation), (fit, held_out), fitted.tests, rng)
+    all_rows = compared_in(items, everything(items), fitted.tests)
+    whole = [effect_sizes(one, all_rows) for one in values]
+    findings, rows = [], []
+    for place, test in enumerate(fitted.tests):
+        found = _of_test(items, (fit, held_out), values, test, drawn[:, :, place], seed)
+        findings += found
+        rows.append(_row(items, fitted, test, [one[place] for one in whole], found, drawn[:, 1, place]))
+    return findings, pl.DataFrame(rows, schema=BEFORE_AFTER).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _of_test(
+    items: Items, halves: Sequence[Half], values: Sequence[Floats], test: Test, drawn: Floats, seed: int
+) -> list[Finding]:
+    """The reduction first, then d by half and stage."""
+    staged = []
+    asked: dict[str, Any] = {"targets": test[:2], "attributes": test[2:], "seed": seed}
+    evidence = [[similarities(items, one, half, test) for one in values] for half in halves]
+    for half, name in reversed(list(zip((0, 1), HALVES, strict=True))):
+        inference = "auto" if name == "held_out" else "none"
+        for stage, one in zip(("before", "after"), evidence[half], strict=True):
+            found = association_effect_size(one, inference=inference, **asked)
+            staged.append(_staged(found, stage, name))
+        staged.append(_random(staged[-1], drawn[:, half], seed))
+    reduction = association_reduction(evidence[1][0], after=evidence[1][1], **asked)
+    return [_judged(reduction, drawn[:, 1], seed), *staged]
+
+
+def _staged(finding: Finding, stage: str, half: str, **update: Any) -> Finding:
+    params = {**finding.params, "stage": stage, "half": half}
+    printed = {key: "|".join(map(str, one)) if isinstance(one, list) else one for key, one in params.items()}
+    metric = str(BoundMetric.make(finding.name, (), printed))
+    return finding.model_copy(update={"params": params, "metric": metric, **update})
+
+
+def _random(finding: Finding, drawn: Floats, seed: int) -> Finding:
+    """The mean d after removal at random, in the shape of a finding of d."""
+    usable = drawn[np.isfinite(drawn)]
+    empty: dict[str, Any] = {"interval": None, "null": None, "p_value": None, "parts": []}
+    told: dict[str, Any] = {"value": None, "details": {}}
+    if usable.size:
+        details: dict[str, Any] = {
+            "sd": number(usable.std(ddof=1)),
+            "low": float(usable.min()),
+            "high": float(usable.max()),
+        }
+        details["draws"] = float(usable.size)
+        told = {"value": float(usable.mean()), "reason": None, "details": details}
+    note = f"mean over {drawn.size} random sets of as many dimensions or directions; seed {seed}"
+    return _staged(finding, "random", str(finding.params["half"]), **empty, **told, notes=[note])
+
+
+def _judged(reduction: Finding, drawn: Floats, seed: int) -> Finding:
+    """The reduction beside what removal at random reaches, and in words whether anything was gained."""
+    before = reduction.details.get("before")
+    null = None
+    if isinstance(before, float) and np.isfinite(drawn).all():
+        by_chance = abs(before) - np.abs(drawn)
+        low, high = np.quantile(by_chance, [0.05, 0.95], method="weibull")
+        null = Null(
+            mean=float(by_chance.mean()),
+            low=float(low),
+            high=float(high),
+            level=_RANDOM_LEVEL,
+            method="removal of as many dimensions or directions at random",
+            replicates=drawn.size,
+            seed=seed,
+        )
+    notes = [*reduction.notes, *_verdict(reduction)]
+    return _staged(reduction, "reduction", "held_out", null=null, notes=notes)
+
+
+def _verdict(reduction: Finding) -> list[str]:
+    interval = reduction.interval
+    if reduction.value is None:
+        return []
+    said = []
+    if interval is None:
+        said.append("the held-out sets are too small for an interval; nothing can be said of a gain")
+    elif interval.high < 0:
+        said.append("the association of the held-out items is stronger afterwards: leave this mitigation")
+    elif interval.low <= 0:
+        said.append("the held-out reduction cannot be told from 0: its interval holds 0")
+    if reduction.details.get("sign") == "changed":
+        said.append("the association of the held-out items changed its sign")
+    return said
+
+
+def gained(reduction: Finding) -> bool | None:
+    """Whether the interval of a reduction lies above 0; None where there is none."""
+    return None if reduction.interval is None else reduction.interval.low > 0
+
+
+def _row(
+    items: Items,
+    fitted: Fitted,
+    test: Test,
+    whole: Sequence[float],
+    found: Sequence[Finding],
+    drawn: Floats,
+) -> dict[str, Any]:
+    reduction, *staged = found
+    d = {(one.params["stage"], one.params["half"]): one.value for one in staged}
+    interval = reduction.interval
+    random = np.abs(drawn)
+    return {
+        "mitigation": fitted.name,
+        "form": items.form,
+        **dict(zip("xyab", test, strict=True)),
+        "before": float(whole[0]),
+        "after": float(whole[1]),
+        "reduction": reduction.value,
+        "reduction_low": None if interval is None else interval.low,
+        "reduction_high": None if interval is None else interval.high,
+        **{f"{half}_{stage}": d[stage, half] for half in HALVES for stage in ("before", "after")},
+        "random_after": float(random.mean()),
+        "random_low": float(random.min()),
+        "random_high": float(random.max()),
+        "random_sd": float(random.std(ddof=1)) if len(random) == RANDOM_SETS else float("nan"),
+        "removed": fitted.removed,
+        "gained": gained(reduction),
+        "sign": reduction.details.get("sign"),
+    }
+
+
+UTILITY = {
+    "mitigation": pl.String,
+    **dict.fromkeys(("on", "measure", "x", "y"), pl.String),
+    **dict.fromkeys(("before", "after", "chance"), pl.Float64),
+    "n": pl.Int64,
+    "reason": pl.String,
+}
+
+
+def utility_table(measured: Sequence[tuple[str, Sequence[Utility]]]) -> pl.DataFrame:
+    """mitigation, on, measure, x, y, before, after, chance, n, reason; null where not defined."""
+    rows = [{"mitigation": name, **asdict(one)} for name, found in measured for one in found]
+    return pl.DataFrame(rows, schema=UTILITY).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def norm_table(items: Items, held_out: Half, everyone: Sequence[Fitted]) -> pl.DataFrame:
+    """How much of the held-out vectors' squared length is gone, by modality: mean, lowest and highest."""
+    rows = []
+    material = items.material
+    for fitted in everyone:
+        sides = (
+            ("target", material.target_modality, material.targets[held_out.targets]),
+            ("attribute", material.attribute_modality, material.attributes[held_out.attributes]),
+        )
+        for role, modality, vectors in sides:
+            share = fitted.mitigation.removed_share(vectors, modality)
+            usable = share[np.isfinite(share)]
+            told = [float(one) for one in (usable.mean(), usable.min(), usable.max())]
+            rows.append((fitted.name, role, modality, *told, len(usable)))
+    schema = {
+        **dict.fromkeys(("mitigation", "role", "modality"), pl.String),
+        **dict.fromkeys(("share", "low", "high"), pl.Float64),
+        "n": pl.Int64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,270 @@
+"""What a mitigation is fitted and measured on: the vectors and sets that a run of association tests left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.mitigate.maps import in_range
+from evenhand.mitigate.training_vectors import Floats, Ints, Material
+from evenhand.runs import run_folder
+
+FORMS: Mapping[str, tuple[str, str]] = {
+    "cross-modal": ("image", "text"),
+    "textual": ("text", "text"),
+    "visual": ("image", "image"),
+}
+Test = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A run with embeddings: its tables and where its evidence lies."""
+
+    tables: Mapping[str, pl.DataFrame]
+    evidence: Path
+    manifest: Mapping[str, Any]
+    name: str = ""
+
+    @classmethod
+    def read(cls, given: str | Path | run_folder.Run) -> Source:
+        """From a run folder, or from a run that still knows its evidence.
+
+        Raises:
+            InputError: Not a run folder, or one without embeddings.
+        """
+        run = run_folder.Run.read(Path(given).expanduser()) if isinstance(given, str | Path) else given
+        if run.manifest.get("mitigation"):
+            raise InputError(
+                f"{str(run.folder or 'this run')!r} was measured with a mitigation, while its evidence is as "
+                "the model gave it; give the run without --mitigation"
+            )
+        folder = getattr(run, "evidence_folder", None)
+        if folder is None:
+            folder = run.folder / "evidence" if run.folder is not None else Path()
+        source = cls(run.tables, folder, run.manifest, str(run.folder or given))
+        if not source.embeddings():
+            raise InputError(
+                f"{source.name!r} holds no embeddings; give the folder of a run that asked for vectors, such "
+                "as evenhand run mmbias/association --model hf:... -o DIR"
+            )
+        return source
+
+    def embeddings(self) -> list[pl.LazyFrame]:
+        """Every table of vectors, lazy."""
+        found = []
+        for folder in sorted(self.evidence.glob("*")):
+            if any(folder.glob("part-*.parquet")):
+                table = pl.scan_parquet(folder / "part-*.parquet")
+                if {"sample", "modality", "vector"} <= set(table.collect_schema().names()):
+                    found.append(table)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Target and attribute items of one form of the tests.
+
+    Attributes:
+        material: Their vectors, sets and tests; both halves.
+        form: ``cross-modal``, ``textual`` or ``visual``.
+        targets: Ids of the rows of ``material.targets``.
+        attributes: Ids of the rows of ``material.attributes``.
+        phrases: Vectors of the groups' phrases, shape (P, D); empty where the run has none.
+        phrase_sets: Name of each group to its rows of ``phrases``.
+        compared: Each test to the rows of X, Y, A and B that it compares: an image that stands in both sets,
+            under one id or two, is in neither.
+        dropped: Items left out, by reason.
+    """
+
+    material: Material
+    form: str
+    targets: tuple[str, ...]
+    attributes: tuple[str, ...]
+    phrases: Floats
+    phrase_sets: Mapping[str, Ints]
+    compared: Mapping[Test, tuple[Ints, Ints, Ints, Ints]]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_items(source: Source, *, form: str | None = None, tests: Sequence[str] = ()) -> Items:
+    """Vectors, sets and tests of one form.
+
+    Args:
+        source: A run with the tables ``members`` and ``tests``.
+        form: Which form; default: the first that the run has, cross-modal before the others.
+        tests: ``X:Y`` or ``X:Y:A:B``; empty: all of the form.
+
+    Raises:
+        InputError: A run without association tests, or without usable vectors.
+        UnknownName: There is no such form or test.
+    """
+    members, declared = _tables(source)
+    chosen_form = _form(declared, form)
+    chosen = _chosen(declared.filter(pl.col("form") == chosen_form), tests)
+    target_modality, attribute_modality = FORMS[chosen_form]
+    dropped: dict[str, int] = {}
+    groups = list(dict.fromkeys(name for x, y, _, _ in chosen for name in (x, y)))
+    poles = list(dict.fromkeys(name for _, _, a, b in chosen for name in (a, b)))
+    target_sets = _members(members, "target", target_modality, groups)
+    attribute_sets = _members(members, "attribute", attribute_modality, poles)
+    target_ids, targets, target_rows = _vectors(source, target_modality, target_sets, dropped)
+    attribute_ids, attributes, attribute_rows = _vectors(source, attribute_modality, attribute_sets, dropped)
+    _check(targets, attributes, {**target_rows, **attribute_rows}, (*groups, *poles), chosen_form)
+    phrase_sets = _members(members, "target", "text", groups)
+    _, phrases, phrase_rows = _vectors(source, "text", phrase_sets, {})
+    material = Material(
+        targets,
+        target_rows,
+        attributes,
+        attribute_rows,
+        chosen,
+        target_modality=target_modality,
+        attribute_modality=attribute_modality,
+    )
+    fits = phrases.shape[1] == targets.shape[1]
+    return Items(
+        material,
+        chosen_form,
+        target_ids,
+        attribute_ids,
+        phrases if fits else np.zeros((0, targets.shape[1])),
+        phrase_rows if fits else {},
+        {test: _compared(material, test) for test in chosen},
+        dropped,
+    )
+
+
+def _compared(material: Material, test: Test) -> tuple[Ints, Ints, Ints, Ints]:
+    x, y, a, b = test
+    sides = (
+        (material.targets, material.target_sets[x], material.target_sets[y], material.target_modality),
+        (
+            material.attributes,
+            material.attribute_sets[a],
+            material.attribute_sets[b],
+            material.attribute_modality,
+        ),
+    )
+    first, second = (_apart(*side) for side in sides)
+    return (*first, *second)
+
+
+def _apart(vectors: Floats, one: Ints, other: Ints, modality: str) -> tuple[Ints, Ints]:
+    """Two sets of rows without images whose vectors both have; phrases of both stay in both."""
+    if modality != "image":
+        return one, other
+    contents = [{row: vectors[row].tobytes() for row in rows.tolist()} for rows in (one, other)]
+    both = set(contents[0].values()) & set(contents[1].values())
+    kept = [[row for row, content in mine.items() if content not in both] for mine in contents]
+    return np.array(kept[0], dtype=np.int64), np.array(kept[1], dtype=np.int64)
+
+
+def _tables(source: Source) -> tuple[pl.DataFrame, pl.DataFrame]:
+    needed = {
+        "members": {"role", "set", "sample", "modality"},
+        "tests": {"form", "x", "y", "a", "b"},
+    }
+    for name, columns in needed.items():
+        if name not in source.tables or not columns <= set(source.tables[name].columns):
+            raise InputError(
+                f"{source.name!r} holds no association tests (it has no table {name!r}); give the folder of "
+                "evenhand run mmbias/association --model URI -o DIR"
+            )
+    tests = source.tables["tests"]
+    return source.tables["members"], tests.filter("tested") if "tested" in tests.columns else tests
+
+
+def _form(declared: pl.DataFrame, form: str | None) -> str:
+    there = [name for name in FORMS if name in set(declared["form"].to_list())]
+    if form is not None and form not in there:
+        raise UnknownName("form of association in this run", form, there)
+    if not there:
+        raise InputError("this run has no cross-modal, textual or visual test; give another run folder")
+    return there[0] if form is None else form
+
+
+def _chosen(declared: pl.DataFrame, asked: Sequence[str]) -> tuple[Test, ...]:
+    possible: list[Test] = list(dict.fromkeys(declared.select("x", "y", "a", "b").iter_rows()))
+    if not asked:
+        return tuple(possible)
+    named: dict[str, list[Test]] = {}
+    for test in possible:
+        named.setdefault(":".join(test[:2]), []).append(test)
+        named[":".join(test)] = [test]
+    for name in asked:
+        if name not in named:
+            short = list(dict.fromkeys(":".join(test[:2]) for test in possible))
+            raise UnknownName("test", name, short, "write X:Y as the run has them")
+    return tuple(dict.fromkeys(test for name in asked for test in named[name]))
+
+
+def _members(
+    members: pl.DataFrame, role: str, modality: str, names: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Samples of each set; of several prompt templates the first only, else an item would count twice."""
+    mine = members.filter(
+        (pl.col("role") == role) & (pl.col("modality") == modality) & pl.col("set").is_in(names)
+    )
+    if "template" in mine.columns:
+        first = pl.col("template").first().over("set")
+        mine = mine.filter(pl.col("template").eq_missing(first))
+    return {
+        name: tuple(dict.fromkeys(mine.filter(pl.col("set") == name)["sample"].to_list())) for name in names
+    }
+
+
+def _vectors(
+    source: Source, modality: str, sets: Mapping[str, Sequence[str]], dropped: dict[str, int]
+) -> tuple[tuple[str, ...], Floats, dict[str, Ints]]:
+    """Ids and vectors of the usable items, and the rows of each set; the others are counted."""
+    wanted = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))
+    found: dict[str, npt.NDArray[np.float64]] = {}
+    for table in source.embeddings():
+        mine = table.filter((pl.col("modality") == modality) & pl.col("sample").is_in(wanted))
+        part = mine.select("sample", "vector").drop_nulls().collect()
+        for sample, vector in zip(part["sample"], part["vector"], strict=True):
+            found.setdefault(sample, np.asarray(vector, dtype=np.float64))
+    there = [sample for sample in wanted if sample in found]
+    _count(dropped, "no answer", len(wanted) - len(there))
+    lengths = {len(found[sample]) for sample in there}
+    if len(lengths) > 1:
+        raise InputError(
+            f"vectors of {min(lengths)} and of {max(lengths)} dimensions stand in one run; embed all anew"
+        )
+    finite = [sample for sample in there if np.isfinite(found[sample]).all()]
+    kept = [sample for sample in finite if found[sample].any()]
+    _count(dropped, "vector that is not finite", len(there) - len(finite))
+    _count(dropped, "vector of length 0", len(finite) - len(kept))
+    at = {sample: row for row, sample in enumerate(kept)}
+    rows = {
+        name: np.array([at[sample] for sample in samples if sample in at], dtype=np.int64)
+        for name, samples in sets.items()
+    }
+    vectors = in_range(np.stack([found[sample] for sample in kept])) if kept else np.zeros((0, 0))
+    return tuple(kept), vectors, rows
+
+
+def _check(
+    targets: Floats, attributes: Floats, rows: Mapping[str, Ints], names: Sequence[str], form: str
+) -> None:
+    for name in names:
+        if not len(rows[name]):
+            raise InputError(f"set {name!r} has no usable vector in the {form} form; leave its tests out")
+    if targets.shape[1] != attributes.shape[1]:
+        raise InputError(
+            f"targets have {targets.shape[1]} dimensions and attributes {attributes.shape[1]}; embed both "
+            "with the same model"
+        )
+
+
+def _count(dropped: dict[str, int], reason: str, count: int) -> None:
+    if count:
+        dropped[reason] = dropped.get(reason, 0) + count

@@ -1,0 +1,106 @@
+"""The labels that a classification run chose among, with the vectors of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from evenhand.mitigate.training_vectors import Floats
+from evenhand.workflows.debias.items import Source
+
+NO_PROMPTS = "the run has no texts of the labels"
+OTHER_PROMPTS = "the run does not say which text is which label's; run classification again"
+Vectors = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTexts:
+    """What a run's zero-shot prediction chose among.
+
+    Attributes:
+        names: Of each label, as truth spells it; a label may have no image. Empty where they are not known.
+        vectors: Its texts, all templates of the first label first, shape (labels * templates, D).
+        templates: Texts of each label.
+        reason: Why nothing is known.
+    """
+
+    names: tuple[str, ...] = ()
+    vectors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    templates: int = 1
+    reason: str | None = None
+
+    @classmethod
+    def read(cls, source: Source, truth: pl.Series) -> LabelTexts:
+        """From the table of labels that a run keeps; of one without it, from the texts that it asked for.
+
+        Args:
+            source: The run.
+            truth: The true labels of all its images.
+        """
+        given = source.manifest.get("parameters", {})
+        found = _texts(source)
+        templates = [part.strip() for part in str(given.get("templates", "")).split("|") if part.strip()]
+        if not found or not templates:
+            return cls(reason=NO_PROMPTS)
+        spelling = _renamed(str(given.get("rename", "")))
+        said = _kept(source) or _said(templates, found, truth.cast(pl.String), spelling)
+        if said is None or not _asked(said.values(), templates) <= set(found):
+            return cls(reason=OTHER_PROMPTS)
+        prompts = [template.replace("{label}", text) for text in said.values() for template in templates]
+        names = tuple(spelling.get(name, name) for name in said)
+        return cls(names, np.stack([found[prompt] for prompt in prompts]), len(templates))
+
+
+def _texts(source: Source) -> Vectors:
+    """Every text that the run has a vector of."""
+    found: dict[str, np.ndarray] = {}
+    for table in source.embeddings():
+        mine = table.filter(pl.col("modality") == "text").select("sample", "vector").drop_nulls().collect()
+        for sample, vector in mine.iter_rows():
+            found.setdefault(sample, np.asarray(vector, dtype=np.float64))
+    return found
+
+
+def _kept(source: Source) -> dict[str, str] | None:
+    """Each label and its text, as the run keeps them."""
+    table = source.tables.get("labels")
+    if table is None or not {"label", "text"} <= set(table.columns):
+        return None
+    return dict(table.select("label", "text").iter_rows())
+
+
+def _said(
+    templates: Sequence[str], found: Vectors, truth: pl.Series, spelling: Mapping[str, str]
+) -> dict[str, str] | None:
+    """Each label and its text by the texts alone, where these name every true label; else None."""
+    plain = dict.fromkeys(_filled(templates[0], found))
+    there = {
+        text: text
+        for text in plain
+        if all(template.replace("{label}", text) in found for template in templates)
+    }
+    if _asked(there.values(), templates) != set(found):
+        return None
+    return there if set(truth.drop_nulls()) <= {spelling.get(name, name) for name in there} else None
+
+
+def _asked(texts: Iterable[str], templates: Sequence[str]) -> set[str]:
+    return {template.replace("{label}", text) for text in texts for template in templates}
+
+
+def _filled(template: str, found: Vectors) -> list[str]:
+    """What stands in the place for the label."""
+    before, _, after = template.partition("{label}")
+    return [
+        text[len(before) : len(text) - len(after)]
+        for text in found
+        if len(text) > len(before) + len(after) and text.startswith(before) and text.endswith(after)
+    ]
+
+
+def _renamed(given: str) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+    return {name.strip(): true.strip() for name, _, true in pairs}

@@ -1,0 +1,321 @@
+"""Utility beside association: the same measures on the same held-out items, before and after a mitigation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError
+from evenhand.core.random_streams import stream
+from evenhand.evidence.derivation.from_vectors import normalised, prototypes
+from evenhand.mitigate import utility
+from evenhand.mitigate.maps import in_range
+from evenhand.mitigate.mitigation import Mitigation
+from evenhand.mitigate.training_vectors import Floats, Ints
+from evenhand.runs.run_folder import Run
+from evenhand.workflows.debias.items import Items, Source, Test
+from evenhand.workflows.debias.label_texts import LabelTexts
+from evenhand.workflows.debias.measures import changed
+from evenhand.workflows.debias.split import Half, part_of
+from evenhand.workflows.mitigated_model import model_facts
+
+NEAREST = (1, 5)  # texts of retrieval
+MOST_IMAGES = 20_000  # of a classification run; more are sampled
+GROUPS = "groups"
+NO_PHRASES = "the run has no texts of the groups"
+TOO_FEW = "too few items or labels"
+Change = Mitigation | None
+
+
+@dataclass(frozen=True)
+class Utility:
+    """One measure before and after.
+
+    Attributes:
+        on: ``groups``, or the name of a classification run.
+        measure: ``linear_probe_accuracy``, ``zero_shot_accuracy``, ``recall_at_1``, ``recall_at_5``,
+            ``rank_stability`` or ``group_leakage``.
+        x: Of leakage, the first group; else empty.
+        y: The second.
+        before: NaN where it is not defined.
+        after: As ``before``.
+        chance: What guessing gives; NaN where there is no such number.
+        n: Items it was measured on.
+        reason: Why a value is missing.
+    """
+
+    on: str
+    measure: str
+    x: str
+    y: str
+    before: float
+    after: float
+    chance: float
+    n: int
+    reason: str | None = None
+
+
+def utility_of_groups(
+    items: Items, fit: Half, held_out: Half, change: Mitigation, tests: Sequence[Test]
+) -> list[Utility]:
+    """How well the groups are told apart on held-out items, and how well each test's pair is.
+
+    Args:
+        items: All of them.
+        fit: Probes learn on it.
+        held_out: Everything is measured on it.
+        change: The mitigation.
+        tests: Of which pairs of groups the leakage is told.
+    """
+    before, after = (GroupViews.make(items, fit, held_out, one) for one in (None, change))
+    first, then = before.measures(), after.measures()
+    found = [
+        Utility(GROUPS, name, "", "", value, then[name], *before.beside(name))
+        for name, value in first.items()
+    ]
+    found.append(_stability(before, after))
+    for x, y in dict.fromkeys((x, y) for x, y, _, _ in tests):
+        leaks = (before.leakage(x, y), after.leakage(x, y))
+        chance, n = before.leakage_beside(x, y)
+        reason = None if np.isfinite(leaks).all() else TOO_FEW
+        found.append(Utility(GROUPS, "group_leakage", x, y, *leaks, chance, n, reason))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class GroupViews:
+    """Vectors of fit and held-out items that belong to one group, and of the groups' phrases."""
+
+    names: tuple[str, ...]
+    train: Floats
+    train_labels: Ints
+    test: Floats
+    test_labels: Ints
+    texts: Floats
+    text_labels: Ints
+
+    @classmethod
+    def make(cls, items: Items, fit: Half, held_out: Half, change: Change) -> GroupViews:
+        """Before (None) or after a mitigation."""
+        train, train_labels, names = part_of(items.material, fit).grouped()
+        test, test_labels, _ = part_of(items.material, held_out).grouped()
+        texts, text_labels = _phrases(items, fit, names)
+        modality = items.material.target_modality
+        return cls(
+            names,
+            changed(train, modality, change),
+            train_labels,
+            changed(test, modality, change),
+            test_labels,
+            changed(texts, "text", change),
+            text_labels,
+        )
+
+    def measures(self, probe: bool = True) -> dict[str, float]:
+        """Each measure's value; NaN where it is not defined."""
+        labels, texts = self.test_labels, (self.texts, self.text_labels)
+        found = {
+            "zero_shot_accuracy": utility.nearest_prototype_accuracy(
+                self.test, labels, *texts, len(self.names)
+            ),
+            **{f"recall_at_{k}": utility.recall_at(self.test, labels, *texts, k) for k in NEAREST},
+        }
+        if not probe:
+            return found
+        learnt = utility.probe_accuracy(self.train, self.train_labels, self.test, labels)
+        return {"linear_probe_accuracy": learnt, **found}
+
+    def beside(self, measure: str) -> tuple[float, int, str | None]:
+        """Chance level, number of items, and why a value is missing."""
+        n = len(self.test)
+        if measure == "linear_probe_accuracy":
+            chance = utility.chance_level(self.train_labels, self.test_labels)
+            return chance, n, None if np.isfinite(chance) else TOO_FEW
+        if not len(self.texts):
+            return float("nan"), n, NO_PHRASES
+        if measure == "zero_shot_accuracy":
+            return 1 / len(self.names), n, None
+        nearest = int(measure.rpartition("_")[2])
+        chance = utility.recall_by_chance(self.test_labels, self.text_labels, nearest)
+        return chance, n, None if np.isfinite(chance) else TOO_FEW
+
+    def scores(self) -> Floats:
+        """Cosine of each held-out item with each phrase."""
+        return normalised(self.test) @ normalised(self.texts).T
+
+    def leakage(self, x: str, y: str) -> float:
+        """Accuracy on held-out items of a linear classifier that learnt to tell two groups apart."""
+        codes = [self.names.index(x), self.names.index(y)]
+        train, test = np.isin(self.train_labels, codes), np.isin(self.test_labels, codes)
+        return utility.probe_accuracy(
+            self.train[train], self.train_labels[train], self.test[test], self.test_labels[test]
+        )
+
+    def leakage_beside(self, x: str, y: str) -> tuple[float, int]:
+        """Chance level and number of items of ``leakage``."""
+        codes = [self.names.index(x), self.names.index(y)]
+        train = self.train_labels[np.isin(self.train_labels, codes)]
+        test = self.test_labels[np.isin(self.test_labels, codes)]
+        return utility.chance_level(train, test), len(test)
+
+
+def _phrases(items: Items, fit: Half, names: Sequence[str]) -> tuple[Floats, Ints]:
+    """The groups' phrases with their group; of textual tests those of the fit half alone."""
+    rows, labels = [], []
+    for code, name in enumerate(names):
+        mine = items.phrase_sets.get(name, np.zeros(0, dtype=np.int64))
+        kept = mine[np.isin(mine, fit.phrases)]
+        rows.append(kept)
+        labels.append(np.full(len(kept), code, dtype=np.int64))
+    every = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    return items.phrases[every], np.concatenate(labels) if labels else every
+
+
+def _stability(before: GroupViews, after: GroupViews) -> Utility:
+    value = utility.rank_stability(before.scores(), after.scores()) if len(before.texts) else float("nan")
+    reason = None if np.isfinite(value) else TOO_FEW if len(before.texts) else NO_PHRASES
+    whole = 1.0 if reason is None else float("nan")
+    return Utility(GROUPS, "rank_stability", "", "", whole, value, float("nan"), len(before.test), reason)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledImages:
+    """Images with a true label from a classification run, and texts of the labels where it asked for them.
+
+    Attributes:
+        name: Of the run folder.
+        images: Vectors, shape (N, D).
+        labels: True label of each, a place in ``names``.
+        in_train: Which a probe learns on.
+        names: Every label: those that the run chose among, then true ones that it could not choose.
+        texts: What it chose among.
+        model: Of which model it is: ``model`` and ``model_identity``, as its manifest has them.
+    """
+
+    name: str
+    images: Floats
+    labels: Ints
+    in_train: np.ndarray
+    names: tuple[str, ...]
+    texts: LabelTexts
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: str | Path, seed: int) -> LabelledImages:
+        """From a run folder of ``classification``; half of the images of each label are to learn on.
+
+        Raises:
+            InputError: No image vectors, or no truth.
+        """
+        run = Run.read(Path(folder).expanduser())
+        source = Source.read(run)
+        truth = run.annotations
+        if truth is None or "truth" not in truth.columns:
+            raise InputError(
+                f"{str(folder)!r} has no true labels; give --utility a folder of evenhand run classification"
+            )
+        known = truth.filter(pl.col("truth").is_not_null()).select("sample", "truth")
+        texts = LabelTexts.read(source, known["truth"])
+        rng = stream(seed, "utility", "sample")
+        if len(known) > MOST_IMAGES:
+            known = known[np.sort(rng.permutation(len(known))[:MOST_IMAGES])]
+        images, truths = _image_vectors(source, known)
+        if not len(images):
+            raise InputError(f"{str(folder)!r} has no vector of an image with a true label; give another run")
+        names = tuple(dict.fromkeys((*texts.names, *sorted(set(truths)))))
+        places = {one: place for place, one in enumerate(names)}
+        labels = np.array([places[one] for one in truths], dtype=np.int64)
+        model = model_facts(source.manifest)
+        return cls(Path(folder).name, images, labels, _half_of_each(labels, rng), names, texts, model)
+
+    def measures(self, change: Change, probe: bool = True) -> dict[str, float]:
+        """Linear-probe and zero-shot accuracy, before (None) or after a mitigation.
+
+        Raises:
+            InputError: Vectors of another number of dimensions than the mitigation's.
+        """
+        images = changed(self.images, "image", change)
+        found = {"zero_shot_accuracy": self._zero_shot(images, change)}
+        if not probe:
+            return found
+        train, test = self.in_train, ~self.in_train
+        learnt = utility.probe_accuracy(images[train], self.labels[train], images[test], self.labels[test])
+        return {"linear_probe_accuracy": learnt, **found}
+
+    def _zero_shot(self, images: Floats, change: Change) -> float:
+        """Share of images named rightly among all labels that the run chose among."""
+        test = ~self.in_train
+        if not self.texts.names or not test.any():
+            return float("nan")
+        centres = prototypes(changed(self.texts.vectors, "text", change), self.texts.templates)
+        named = (normalised(images[test]) @ centres.T).argmax(axis=1)
+        said = np.array([self.names.index(name) for name in self.texts.names])  # two may be renamed to one
+        return float(np.mean(said[named] == self.labels[test]))
+
+    def _zero_shot_chance(self) -> float:
+        """What naming each image by lot among the labels gives."""
+        if not self.texts.names:
+            return float("nan")
+        said = np.array([self.names.index(name) for name in self.texts.names])
+        often = np.bincount(said, minlength=len(self.names)) / len(said)
+        return float(often[self.labels[~self.in_train]].mean())
+
+    def compared(self, change: Mitigation) -> list[Utility]:
+        """Each measure before and after."""
+        before, after = self.measures(None), self.measures(change)
+        train, test = self.labels[self.in_train], self.labels[~self.in_train]
+        chances: Mapping[str, Callable[[], float]] = {
+            "linear_probe_accuracy": lambda: utility.chance_level(train, test),
+            "zero_shot_accuracy": self._zero_shot_chance,
+        }
+        reasons = {"zero_shot_accuracy": self.texts.reason or TOO_FEW}
+        return [
+            Utility(
+                self.name,
+                name,
+                "",
+                "",
+                value,
+                after[name],
+                chances[name]() if len(test) else float("nan"),
+                len(test),
+                None if np.isfinite(value) else reasons.get(name, TOO_FEW),
+            )
+            for name, value in before.items()
+        ]
+
+
+def _image_vectors(source: Source, known: pl.DataFrame) -> tuple[Floats, list[str]]:
+    tables = [
+        table.filter(pl.col("modality") == "image")
+        .select("sample", "vector")
+        .drop_nulls()
+        .join(known.lazy(), on="sample", how="inner")
+        .collect()
+        for table in source.embeddings()
+    ]
+    rows = pl.concat(tables).unique("sample", keep="first").sort("sample")
+    if not len(rows):
+        return np.zeros((0, 0)), []
+    given = [np.asarray(vector, dtype=np.float64) for vector in rows["vector"]]
+    lengths = {len(vector) for vector in given}
+    if len(lengths) > 1:
+        told = f"vectors of {min(lengths)} and of {max(lengths)} dimensions"
+        raise InputError(f"{told} stand in {source.name!r}; embed all anew")
+    vectors = in_range(np.stack(given))
+    usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
+    return vectors[usable], rows["truth"].filter(pl.Series(usable)).to_list()
+
+
+def _half_of_each(labels: Ints, rng: np.random.Generator) -> np.ndarray:
+    """Half of the items of each label, the odd one too."""
+    chosen = np.zeros(len(labels), dtype=np.bool_)
+    for label in np.unique(labels):
+        mine = rng.permutation(np.flatnonzero(labels == label))
+        chosen[mine[: (len(mine) + 1) // 2]] = True
+    return chosen

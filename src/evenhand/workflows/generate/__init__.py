@@ -1,0 +1,1 @@
+"""`evenhand generate`: makes images, and reviews them."""

@@ -1,0 +1,250 @@
+"""Images of a definition: asked for, written, looked over, and put in one table; the same call goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.core.errors import ParameterError, exits_are_errors
+from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
+from evenhand.models.resolve import require, resolve
+from evenhand.workflows.generate.folder import GeneratedFolder
+from evenhand.workflows.generate.journal import USAGE, Record, Shard, journal, records, spent
+from evenhand.workflows.generate.requests import Generating
+from evenhand.workflows.generate.review import (
+    FaceLook,
+    Look,
+    PromptLook,
+    check_dual_encoder,
+    looked_at,
+    rivals_of,
+)
+from evenhand.workflows.generate.table import annotation_table, flag_counts, not_made
+
+Progress = Callable[[str, int, int], None]
+_TAKE_OPTIONS = ("diffusers:", "api:")
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """How images are looked over.
+
+    Attributes:
+        clip: URI of a dual encoder; None: images are not compared with prompts.
+        below: Scores under this are flagged; None: none.
+        faces: Count faces.
+    """
+
+    clip: str | None = None
+    below: float | None = None
+    faces: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """What is in the folder now.
+
+    Attributes:
+        folder: Where.
+        definition: What was to be made.
+        wanted: Images that were to be made by now: all, or as many as ``limit``.
+        made: Of those, how many are there.
+        missing: Of those, how many are neither there nor refused.
+        table: The annotations of all that is there.
+        written: Whether they are in the folder; not while shards are missing.
+        refused: Images that the model will not make, a row for each reason and group.
+        flags: How many images of each group have each flag.
+        failed: Images that failed for now, by reason.
+    """
+
+    folder: Path
+    definition: Definition
+    wanted: int
+    made: int
+    missing: int
+    table: pl.DataFrame
+    written: bool
+    refused: pl.DataFrame
+    flags: pl.DataFrame
+    failed: Mapping[str, int]
+
+
+def generate(
+    definition: str | Path | Definition,
+    model: Any,
+    folder: str | Path,
+    *,
+    images_per_cell: int | None = None,
+    seed: int | None = None,
+    shard: Shard = (1, 1),
+    limit: int | None = None,
+    batch_size: int | None = None,
+    options: LoadOptions | None = None,
+    gate: Gate | None = None,
+    progress: Progress | None = None,
+) -> Generated:
+    """Make the images of a definition that are not there yet.
+
+    Args:
+        definition: A file, the name of one that is shipped, or a definition.
+        model: URI of a model that generates images, or such an object.
+        folder: Where to; new, or one of an earlier call.
+        images_per_cell: Instead of the definition's.
+        seed: Instead of the definition's.
+        shard: (I, N): every Nth image from the Ith on; N calls, also on several machines, make all.
+        limit: The first so many only.
+        batch_size: Images asked for at once; None: what the model says of itself, else 1.
+        options: How the model is loaded, and how it makes images.
+        gate: How images are looked over; None: not.
+        progress: Called with what is done, how many are done, and of how many.
+
+    Raises:
+        UserError: A definition, model or folder that cannot be used.
+    """
+    made_of = definition if isinstance(definition, Definition) else Definition.read(definition)
+    wanted = made_of.changed(images_per_cell=images_per_cell, seed=seed)
+    check_shard(shard)
+    chosen = options or LoadOptions(images=ImageOptions())
+    source = _source(model, chosen)
+    place = GeneratedFolder(Path(folder), wanted, source.identity(), source.uri)
+    looks = _looks(gate or Gate(), wanted, chosen)
+    place.open()
+    say = progress or (lambda _what, _done, _of: None)
+    rows = wanted.prompts()
+    mine = rows.head(limit or len(rows)).to_dicts()[shard[0] - 1 :: shard[1]]
+    failed, told = _make(place, source, mine, shard, batch_size, say)
+    for look in looks:
+        _look(place, look, mine, shard, say)
+    table, known = _table(place, rows, _told(place, looks, told), chosen.images)
+    asked = rows.head(limit or len(rows))["sample"]
+    made = sum("sha256" in known.get(sample, {}) for sample in asked)
+    missing = sum(sample not in known for sample in asked)
+    found = Generated(
+        place.path, wanted, len(asked), made, missing, table, missing == 0 or shard == (1, 1),
+        not_made(rows, known), flag_counts(table, wanted), failed,
+    )  # fmt: skip
+    if found.written:
+        _write(place, found, len(rows), _told(place, looks, told))
+    return found
+
+
+def check_shard(shard: Shard) -> None:
+    """Refuse a shard that is none.
+
+    Raises:
+        ParameterError: Not 1 <= I <= N.
+    """
+    if not 1 <= shard[0] <= shard[1]:
+        raise ParameterError(f"shard {shard[0]}/{shard[1]} is not possible; give I/N such as 1/4 to 4/4")
+
+
+def _source(model: Any, options: LoadOptions) -> ModelSource:
+    source = resolve(model, options)
+    require(source, "generates_images")
+    given = options.images or ImageOptions()
+    if given != ImageOptions() and not source.uri.startswith(_TAKE_OPTIONS):
+        raise ParameterError(
+            f"{source.uri!r} takes no --steps, --guidance or --size; your own class decides them itself"
+        )
+    return source
+
+
+def _looks(gate: Gate, definition: Definition, options: LoadOptions) -> list[Look]:
+    """The ways of looking that were asked for, refused before any image is made."""
+    looks: list[Look] = []
+    if gate.clip is None and gate.below is not None:
+        raise ParameterError("--clip-below needs a model to compare with; add --clip URI")
+    if gate.clip is not None:
+        source = resolve(gate.clip, LoadOptions(options.device, options.dtype, options.trust_remote_code))
+        check_dual_encoder(source)
+        looks.append(PromptLook(source, rivals_of(definition), gate.below))
+    if gate.faces:
+        looks.append(FaceLook())
+        looks[-1].told()  # the detector is missing before, not after, hours of work
+    return looks
+
+
+def _make(
+    place: GeneratedFolder,
+    source: ModelSource,
+    mine: Sequence[Mapping[str, Any]],
+    shard: Shard,
+    batch_size: int | None,
+    say: Progress,
+) -> tuple[dict[str, int], dict[str, Any]]:
+    """Ask for what is missing of this shard; why some failed for now, and what the model says of itself."""
+    known = place.known()
+    missing = [row for row in mine if row["sample"] not in known]
+    done = len(mine) - len(missing)
+    say("images", done, len(mine))
+    if not missing:
+        return {}, {}
+    asking = Generating(place, source, batch_size)
+    try:
+        with exits_are_errors(f"the model {source.uri!r}"), journal(place.path, "images", shard) as written:
+            place.sweep(row["sample"] for row in missing)
+            for count, record in enumerate(asking.make(missing), done + 1):
+                if record is not None:
+                    written.add(record)
+                say("images", count, len(mine))
+        return asking.failed, asking.told()
+    finally:
+        used = asking.told().get(USAGE)
+        if used:
+            with journal(place.path, USAGE, shard) as written:
+                written.add({"sample": "", "key": place.key, USAGE: used})
+        asking.close()
+
+
+def _look(
+    place: GeneratedFolder, look: Look, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
+) -> None:
+    """Look at the images of this shard that were not looked at before."""
+    known = {sample: one for sample, one in place.known().items() if "sha256" in one}
+    seen = {one["sample"]: one.get("sha256") for one in records(place.path, look.kind)}
+    here = [row for row in mine if row["sample"] in known]
+    new = [row for row in here if seen.get(row["sample"]) != known[row["sample"]]["sha256"]]
+    what = look.kind.partition("-")[0]
+    say(what, len(here) - len(new), len(here))
+    if not new:
+        return
+    with journal(place.path, look.kind, shard) as written:
+        for count, record in enumerate(looked_at(place, look, new, known), len(here) - len(new) + 1):
+            written.add(record)
+            say(what, count, len(here))
+
+
+def _told(place: GeneratedFolder, looks: Sequence[Look], told: Mapping[str, Any]) -> dict[str, Any]:
+    """For the manifest; what an earlier call looked with holds on, and what it spent adds."""
+    used = spent(place.path, place.key)
+    gate = dict(place.manifest().get("gate", {}))
+    gate |= {look.kind.partition("-")[0]: look.told() for look in looks}
+    return {**told, **({USAGE: used} if used else {}), **({"gate": gate} if gate else {})}
+
+
+def _table(
+    place: GeneratedFolder, rows: pl.DataFrame, told: Mapping[str, Any], chosen: ImageOptions | None
+) -> tuple[pl.DataFrame, dict[str, Record]]:
+    """The annotations of what is there, and what is known of it."""
+    known, gate = place.known(), told.get("gate", {})
+    seen = {
+        what: {one["sample"]: one for one in records(place.path, gate[what]["kind"])} if what in gate else {}
+        for what in ("clip", "faces")
+    }
+    size = chosen.size if chosen is not None else None
+    below = gate.get("clip", {}).get("below")
+    return annotation_table(place, rows, known, seen, below=below, size=size), known
+
+
+def _write(place: GeneratedFolder, found: Generated, all_images: int, told: Mapping[str, Any]) -> None:
+    """The table and the manifest."""
+    refused, made = int(found.refused["count"].sum()), len(found.table)
+    images = {"wanted": all_images, "made": made, "refused": refused, "missing": all_images - made - refused}
+    lists = {"refused": found.refused.to_dicts(), "flags": found.flags.to_dicts()}
+    place.write_table(found.table)
+    place.write_manifest({**told, "images": images, **lists})

@@ -1,0 +1,107 @@
+"""The table beside generated images, and what is counted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.workflows.generate.folder import IMAGES, GeneratedFolder
+from evenhand.workflows.generate.journal import Record
+from evenhand.workflows.generate.requests import model_name
+from evenhand.workflows.generate.review import BY_MODEL, FLAGS, LOW, NO_FACE, NOT_BEST, SEVERAL, flags_of
+
+_LOOKED = {BY_MODEL: "flagged_by_model", NOT_BEST: "clip_score", LOW: "clip_score"}
+_LOOKED |= {NO_FACE: "faces", SEVERAL: "faces"}
+
+
+def annotation_table(
+    folder: GeneratedFolder,
+    rows: pl.DataFrame,
+    known: Mapping[str, Record],
+    seen: Mapping[str, Mapping[str, Record]],
+    *,
+    below: float | None,
+    size: int | None,
+) -> pl.DataFrame:
+    """One row for each image that is there.
+
+    Args:
+        folder: Where they are.
+        rows: What was asked for, as of ``Definition.prompts``.
+        known: Sample to what is known of its image.
+        seen: What the gate saw, ``clip`` and ``faces``, by sample.
+        below: CLIP scores under this are flagged.
+        size: Height and width that were asked for.
+
+    Returns:
+        ``sample``, ``image`` (relative to the folder), ``truth``, the attribute, ``template``, ``prompt``,
+        ``seed``, ``index``, ``model``, ``flagged_by_model``, ``clip_score``, ``faces``, ``flags``.
+    """
+    definition, named = folder.definition, model_name(folder.identity)
+    made = []
+    for row in rows.iter_rows(named=True):
+        one = known.get(row["sample"], {})
+        if "sha256" not in one:
+            continue
+        other = size is not None and (one["height"], one["width"]) != (size, size)
+        clip, faces = (_of_this(seen[what], row["sample"], one) for what in ("clip", "faces"))
+        flags = flags_of({**one, "other_size": other}, clip, faces, below=below, people=definition.people)
+        made.append(
+            (
+                row["sample"], f"{IMAGES}/{row['sample']}.png", row["class"], row["group"], row["template"],
+                row["prompt"], row["seed"], row["index"], named, one["flagged"], clip.get("score"),
+                faces.get("faces"), flags,
+            )
+        )  # fmt: skip
+    schema: dict[str, Any] = {
+        "sample": pl.String, "image": pl.String, "truth": pl.String, definition.attribute: pl.String,
+        "template": pl.String, "prompt": pl.String, "seed": pl.Int64, "index": pl.Int64, "model": pl.String,
+        "flagged_by_model": pl.Boolean, "clip_score": pl.Float64, "faces": pl.Int64,
+        "flags": pl.List(pl.String),
+    }  # fmt: skip
+    return pl.DataFrame(made, schema=schema, orient="row")
+
+
+def not_made(rows: pl.DataFrame, known: Mapping[str, Record]) -> pl.DataFrame:
+    """Images that the model will not make: ``reason``, ``group``, ``count``, and an example's ``detail``."""
+    schema = {"reason": pl.String, "group": pl.String, "detail": pl.String}
+    refused = [
+        (known[sample]["reason"], group, known[sample].get("detail", ""))
+        for sample, group in zip(rows["sample"], rows["group"], strict=True)
+        if "reason" in known.get(sample, {})
+    ]
+    found = pl.DataFrame(refused, schema=schema, orient="row")
+    return found.group_by("reason", "group", maintain_order=True).agg(
+        pl.len().alias("count"), pl.col("detail").first()
+    )
+
+
+def flag_counts(table: pl.DataFrame, definition: Definition) -> pl.DataFrame:
+    """How many images of each group have each flag: ``flag``, ``group``, ``count``, ``of`` (looked at)."""
+    found: list[dict[str, Any]] = []
+    for flag in FLAGS:
+        looked = table.filter(pl.col(_LOOKED[flag]).is_not_null()) if flag in _LOOKED else table
+        hit = looked.filter(pl.col("flags").list.contains(flag))
+        if not len(hit):
+            continue
+        for group in definition.groups:
+            of_group = pl.col(definition.attribute) == group.name
+            found.append(
+                {
+                    "flag": flag,
+                    "group": group.name,
+                    "count": len(hit.filter(of_group)),
+                    "of": len(looked.filter(of_group)),
+                }
+            )
+    schema = {"flag": pl.String, "group": pl.String, "count": pl.Int64, "of": pl.Int64}
+    return pl.DataFrame(found, schema=schema)
+
+
+def _of_this(seen: Mapping[str, Record], sample: str, known: Record) -> Record:
+    """What was seen of this very image, not of one of the same name before it."""
+    found = seen.get(sample, {})
+    return found if found.get("sha256") == known["sha256"] else {}

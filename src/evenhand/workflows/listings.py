@@ -1,0 +1,47 @@
+"""The names of what there is."""
+
+from __future__ import annotations
+
+from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
+from evenhand.core.capabilities import CAPABILITIES
+from evenhand.core.errors import UnknownName
+from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.mitigate.mitigation import MITIGATIONS
+from evenhand.models.catalogue import Adapter, adapters
+
+
+def names_of_kind(kind: str) -> list[str]:
+    """Names of all ``benchmarks``, ``metrics``, ``mitigations`` or ``artifacts``, sorted; not of models.
+
+    Raises:
+        UnknownName: Another kind.
+    """
+    listings = {
+        "artifacts": ARTIFACTS.names(),
+        "benchmarks": BENCHMARKS.names(),
+        "metrics": sorted(DEFINITIONS),
+        "mitigations": MITIGATIONS.names(),
+    }
+    if kind not in listings:
+        raise UnknownName("listing", kind, [*listings, "models"])
+    return listings[kind]
+
+
+def mitigations_with_meaning() -> list[tuple[str, str]]:
+    """Every mitigation that can be fitted with the first line of what it says about itself."""
+    found = []
+    for name in MITIGATIONS.names():
+        said = (MITIGATIONS.get(name).__doc__ or "").strip()
+        found.append((name, said.partition("\n")[0].strip()))
+    return found
+
+
+def models_that_can(capability: str | None = None) -> list[Adapter]:
+    """Adapters, or those of them whose models may have a capability.
+
+    Raises:
+        UnknownName: There is no such capability.
+    """
+    if capability is not None and capability not in CAPABILITIES:
+        raise UnknownName("capability", capability, CAPABILITIES)
+    return [one for one in adapters() if capability is None or capability in one.capabilities]

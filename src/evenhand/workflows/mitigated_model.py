@@ -1,0 +1,154 @@
+"""A mitigation acts on a run's embeddings: after asking, before measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Measured, Plan
+from evenhand.core.errors import UserError, one_line
+from evenhand.mitigate.mitigation import Mitigation
+
+MODALITIES: Mapping[str, str] = {"embeds_images": "image", "embeds_texts": "text"}
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """A mitigation that a run is measured with; the model is asked as ever, and its raw answers are kept."""
+
+    mitigation: Mitigation
+
+    @classmethod
+    def read(cls, given: str | Path | Mitigation) -> Self:
+        """From a mitigation, or from the file that ``Mitigation.save`` wrote.
+
+        Raises:
+            InputError: No such file, or not a mitigation's.
+        """
+        return cls(given if isinstance(given, Mitigation) else Mitigation.load(Path(given).expanduser()))
+
+    def short_name(self) -> str:
+        """Name and the beginning of the fingerprint: two of one method stay apart in names of folders."""
+        return f"{self.mitigation.name}-{self.mitigation.fingerprint()[:8]}"
+
+    def check(self, plan: Plan, benchmark: str) -> None:
+        """Refuse, before anything is asked, a plan without embeddings that this mitigation changes.
+
+        Raises:
+            UserError: There are none.
+        """
+        asked = {MODALITIES[one.capability] for one in plan.questions if one.capability in MODALITIES}
+        if not asked:
+            capabilities = ", ".join(sorted({one.capability for one in plan.questions})) or "nothing"
+            raise UserError(
+                f"a mitigation changes embeddings, and {benchmark} asks this model for {capabilities}; leave "
+                "--mitigation out, or give a model that has embeds_images or embeds_texts"
+            )
+        changed = set(self.mitigation.maps)
+        if changed and not changed & asked:
+            raise UserError(
+                f"this mitigation ({self.mitigation.name}) changes vectors of {_and(changed)} only, and "
+                f"{benchmark} asks for vectors of {_and(asked)}; leave --mitigation out, or fit another with "
+                "evenhand debias"
+            )
+
+    def tables(self, tables: Mapping[str, pl.LazyFrame], plan: Plan) -> dict[str, pl.LazyFrame]:
+        """The evidence with its embeddings changed, still lazy; the files are not touched.
+
+        Args:
+            tables: A lazy table for each question.
+            plan: Which of them are embeddings.
+
+        Raises:
+            InputError: Vectors of another number of dimensions than the mitigation's.
+        """
+        changed = dict(tables)
+        for question in plan.questions:
+            if question.capability in MODALITIES:
+                self._check_dimensions(tables[question.name], MODALITIES[question.capability])
+                changed[question.name] = self.mitigation.transform_table(tables[question.name])
+        return changed
+
+    def _check_dimensions(self, table: pl.LazyFrame, modality: str) -> None:
+        """Change one vector at once: a mistake comes as one line now, not from within a query."""
+        first = table.select("vector").head(1).collect()
+        if len(first):
+            self.mitigation.transform(np.asarray(first["vector"].to_list(), dtype=np.float64), modality)
+
+    def note(self, model: str, identity: Mapping[str, str]) -> str | None:
+        """One line where it was fitted on vectors of another model than is asked; None where it was not."""
+        other = another_model(self.mitigation.facts, {"model": model, "model_identity": dict(identity)})
+        if other is None:
+            return None
+        return (
+            f"the mitigation ({self.short_name()}) was fitted on vectors of {other}: of another model it "
+            "promises nothing"
+        )
+
+    def noted(self, measured: Measured, note: str | None) -> Measured:
+        """Findings that say so where it is of another model."""
+        if note is None:
+            return measured
+        told = [one.model_copy(update={"notes": [*one.notes, note]}) for one in measured.findings]
+        return replace(measured, findings=told)
+
+    def settings(self, plan: Plan, model: str, note: str | None = None) -> dict[str, Any]:
+        """For the manifest: which mitigation acted, on what; and what the model is called with it."""
+        asked = {MODALITIES[one.capability] for one in plan.questions if one.capability in MODALITIES}
+        acted = {name: "changed" if name in self.mitigation.maps else "as it was" for name in sorted(asked)}
+        card = self.mitigation.card()
+        said = {**{key: card[key] for key in ("name", "fingerprint", "params")}, "vectors": acted}
+        fitted_on = self.mitigation.facts.get("model")
+        if fitted_on is not None:
+            said |= {"fitted_on": fitted_on, "asked": model, "note": note}
+        return {"model": f"{model} + {self.mitigation.name}", "mitigation": said}
+
+
+def model_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Of which model a run is: ``model`` and ``model_identity``, as far as its manifest knows."""
+    return {key: manifest[key] for key in ("model", "model_identity") if manifest.get(key)}
+
+
+def another_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """Whether two runs are of different models: by what identifies them, by name where that is not known.
+
+    Args:
+        one: From ``model_facts``, or facts that hold them.
+        other: As ``one``.
+
+    Returns:
+        In words which model ``one`` is, and how ``other`` differs; None for one model, or where nothing is
+        known.
+    """
+    names = [clean_name(given.get("model")) for given in (one, other)]
+    parts = [given.get("model_identity") or {} for given in (one, other)]
+    if not all(names) or (all(parts) and parts[0] == parts[1]):
+        return None
+    if names[0] != names[1]:
+        return f"{names[0]}, not of {names[1]}"
+    if not all(parts):
+        return None
+    differing = sorted(key for key in {*parts[0], *parts[1]} if parts[0].get(key) != parts[1].get(key))
+    return f"{names[0]} as it was: {', '.join(differing)} differ by now"
+
+
+def clean_name(name: object) -> str:
+    """A model's name in one line; empty for none."""
+    return one_line(str(name)) if name else ""
+
+
+def utility_note(other: str | None) -> str | None:
+    """One line where utility was measured on vectors of another model than the mitigation was fitted on."""
+    if other is None:
+        return None
+    told = f"the mitigation was fitted on vectors of {other}; give runs of one model"
+    return f"--utility is of another model: {told}"
+
+
+def _and(names: set[str]) -> str:
+    return " and ".join(sorted(names))

@@ -1,0 +1,1 @@
+"""What stands in and comes out of a run folder: results, rows, artifacts and exports."""

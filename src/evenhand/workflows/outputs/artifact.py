@@ -1,0 +1,216 @@
+"""Artifacts of the papers, from run folders or data to a table, a drawing or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from evenhand.benchmarks.benchmark import Artifact, Setting, parse_parameters
+from evenhand.benchmarks.catalogue import ARTIFACTS
+from evenhand.core.errors import InputError
+from evenhand.core.figure import Figure
+from evenhand.evidence.open_answers.decisions import to_cell
+from evenhand.files.atomic import atomic_path, write_bytes
+from evenhand.files.tables.write import telling_where
+from evenhand.runs.adaptations import adaptation_warnings
+from evenhand.runs.run_folder import Run
+
+if TYPE_CHECKING:
+    import altair
+
+FORMATS = (".csv", ".parquet", ".html", ".svg", ".png", ".json")
+"""What an artifact can be written as, by the end of the file's name."""
+
+
+@dataclass(frozen=True, eq=False)
+class MadeArtifact:
+    """An artifact, made.
+
+    Attributes:
+        name: Such as ``skewsize/table1``.
+        title: What it shows.
+        table: Tidy; rows of the paper have ``source`` = ``paper``.
+        notes: Lines under it.
+        figures: How it is drawn.
+    """
+
+    name: str
+    title: str
+    table: pl.DataFrame
+    notes: tuple[str, ...]
+    figures: tuple[Figure, ...]
+
+    def spec(self) -> dict[str, object]:
+        """The Vega-Lite specification with its data.
+
+        Raises:
+            UserError: The table does not fit the declared figure.
+        """
+        from evenhand.report.figures.draw import compose
+
+        return compose(self.figures, self.table, self.title, self.notes)
+
+    def chart(self) -> altair.TopLevelMixin:
+        """The figure as an Altair chart.
+
+        Raises:
+            UserError: The table does not fit the declared figure.
+        """
+        import altair
+
+        from evenhand.core.display.html import harmless
+
+        return altair.Chart.from_dict(harmless(self.spec()))
+
+    def _repr_html_(self) -> str:
+        from evenhand.core.display.html import number, table
+
+        rows = [[number(cell) for cell in row] for row in self.table.iter_rows()]
+        return table(f"{self.name}: {self.title}", self.table.columns, rows, self.notes)
+
+    def html(self) -> str:
+        """One page that works offline.
+
+        Raises:
+            UserError: The table does not fit the declared figure.
+        """
+        from evenhand.report.figures.page import figures_html
+
+        return figures_html(self.figures, self.table, self.title, self.notes, self.name)
+
+
+def artifact(
+    name: str,
+    runs: Sequence[str | Path | Run],
+    *,
+    data: str | Path | None = None,
+    parameters: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> MadeArtifact:
+    """A paper's table or figure made from runs or data.
+
+    Args:
+        name: Such as ``skewsize/table1``, or the user's own as ``file.py:OBJECT``.
+        runs: Run folders, or runs; none for artifacts that describe data.
+        data: The user's copy of the benchmark's data, if the artifact needs it.
+        parameters: The artifact's own, as text.
+        seed: Of resampling.
+
+    Raises:
+        UserError: No such artifact, or runs, data or parameters that it cannot be made from.
+    """
+    found: Artifact = ARTIFACTS.get(name)
+    folder = None if data is None else Path(data).expanduser()
+    _check_given(found, len(runs), folder)
+    parsed = parse_parameters(found, parameters or {})
+    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
+    for run, given in zip(read, runs, strict=True):
+        _check_run(found, run, "" if isinstance(given, Run) else str(given))
+    setting = Setting(parameters=parsed, data=folder, capabilities=(), seed=seed)
+    made = found.made(read, setting)
+    figures = made.figures or found.figures or (Figure("table"),)
+    unlike = adaptation_warnings([run.manifest for run in read]) if len(read) > 1 else []
+    return MadeArtifact(found.name, found.title, made.table, (*made.notes, *unlike), figures)
+
+
+def _check_given(found: Artifact, runs: int, data: Path | None) -> None:
+    """The number of runs and the data that the artifact needs."""
+    if found.runs == 0 and runs:
+        needed = " --data DIR" if found.data else ""
+        raise InputError(
+            f"{found.name} is made from no run, {runs} given; type: evenhand artifact {found.name}{needed}"
+        )
+    if runs < found.runs:
+        what = "a run" if found.runs == 1 else f"{found.runs} runs"
+        raise InputError(
+            f"{found.name} needs {what}{' of ' + ' or '.join(found.benchmarks) if found.benchmarks else ''}, "
+            f"{runs} given; type: {_command(found)}, then: evenhand artifact {found.name} RUN"
+        )
+    if found.data and data is None:
+        raise InputError(f"{found.name} is made from the benchmark's data; add --data DIR")
+    if data is not None and not data.exists():
+        raise InputError(f"--data {str(data)!r} does not exist; give a folder or file")
+
+
+def _check_run(found: Artifact, run: Run, folder: str) -> None:
+    """A run of a benchmark that the artifact is made from."""
+    benchmark = str(run.manifest.get("benchmark") or "")
+    fits = any(benchmark == name or benchmark.startswith(f"{name}/") for name in found.benchmarks)
+    if found.benchmarks and not fits:
+        given = f"{folder!r} is" if folder else "the run given is"
+        what = f"a run of {benchmark!r}" if benchmark else "of no benchmark"
+        raise InputError(
+            f"{found.name} is made from runs of {' or '.join(found.benchmarks)}, {given} {what}; "
+            f"type: {_command(found)}"
+        )
+
+
+def _command(found: Artifact) -> str:
+    benchmark = found.benchmarks[0] if found.benchmarks else "BENCHMARK"
+    return f"evenhand run {benchmark} --model URI -o DIR"
+
+
+def check_format(path: Path) -> None:
+    """Refuse a file name whose end says no format; asked before anything is computed.
+
+    Raises:
+        InputError: Another format.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"-o {str(path)!r} has an unknown format; possible: {', '.join(FORMATS)}")
+
+
+def write_artifact(made: MadeArtifact, path: Path) -> None:
+    """Write an artifact in the format that the file's name ends with, whole or not at all.
+
+    Equal tables give equal bytes.
+
+    Args:
+        made: The artifact.
+        path: ``.csv`` and ``.parquet`` hold the table, ``.json`` the Vega-Lite specification with its data,
+            ``.svg`` and ``.png`` the drawing, ``.html`` a page that works offline. In CSV, a text that a
+            spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) has an
+            apostrophe in front.
+
+    Raises:
+        InputError: Another format.
+        UserError: The table does not fit the declared figure.
+    """
+    check_format(path)
+    suffix = path.suffix.lower()
+    with telling_where(path.parent):
+        if suffix in (".csv", ".parquet"):
+            with atomic_path(path) as temporary:
+                _write_table(made.table, temporary, suffix)
+        else:
+            write_bytes(path, _drawn(made, suffix))
+
+
+def _write_table(table: pl.DataFrame, path: Path, suffix: str) -> None:
+    if suffix == ".parquet":
+        table.write_parquet(path)
+    else:
+        # A cell of CSV holds no list: its items are joined.
+        nested = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List | pl.Array)]
+        plain = table.with_columns(pl.col(nested).cast(pl.List(pl.String)).list.join(" "))
+        texts = [column for column in plain.get_columns() if column.dtype == pl.String]
+        safe = [
+            pl.Series(column.name, [text if text is None else to_cell(text) for text in column], pl.String)
+            for column in texts
+        ]
+        plain.with_columns(safe).write_csv(path)
+
+
+def _drawn(made: MadeArtifact, suffix: str) -> bytes:
+    from evenhand.report.figures import draw as figures
+
+    if suffix == ".png":
+        return figures.png(made.spec())
+    if suffix == ".html":
+        return made.html().encode("utf-8")
+    text = figures.svg(made.spec()) if suffix == ".svg" else figures.spec_json(made.spec())
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,293 @@
+"""Exports: run folders in, one file (or a tracker's runs) in a format of others out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName, UserError
+from evenhand.core.findings import Finding
+from evenhand.files.atomic import write_bytes
+from evenhand.files.tables.write import telling_where
+from evenhand.report.content import RunContent
+from evenhand.report.exports import control_mapping, tracking
+from evenhand.report.exports.every_eval_ever import every_eval_ever
+from evenhand.report.exports.exported import ExportedRun, Gate, chosen, only_run, text_of
+from evenhand.report.exports.junit import junit
+from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
+from evenhand.report.exports.model_card import model_card
+from evenhand.report.exports.sarif import sarif
+from evenhand.report.exports.summary import summary
+from evenhand.report.exports.tidy import csv_bytes, tidy_csv, tidy_frame, tidy_parquet
+from evenhand.report.suppression.suppress import suppressed
+from evenhand.runs.gates import check_gate_names, check_gates
+from evenhand.runs.run_folder import FINDINGS, Run
+from evenhand.workflows.outputs.evidence_rows import evidence_of
+from evenhand.workflows.outputs.impact_ratios import impact_ratios
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COUNTS = "predictions"
+_Writer = Callable[[Sequence[ExportedRun], Mapping[str, str]], bytes]
+_Sink = Callable[[Sequence[ExportedRun], "str | None", Mapping[str, str]], list[str]]
+
+FORMATS: Mapping[str, str] = {
+    "json": "findings.json itself; docs/findings.schema.json is its schema",
+    "csv": "a row for each finding and each part",
+    "parquet": "the same rows",
+    "markdown": "a summary to paste",
+    "model-card": "section of a Hugging Face model card, with model-index",
+    "every-eval-ever": "Every Eval Ever JSON, schema 0.3.0",
+    "junit": "JUnit XML; a gate is a test",
+    "sarif": "SARIF 2.1.0; broken gates and findings beyond chance",
+    "mlflow": "a run in MLflow; -o is the tracking address",
+    "wandb": "a run in Weights & Biases, offline; -o is a folder",
+    "controls": "evidence for EU AI Act, NIST AI RMF and NYC LL144; .md or .json",
+    "ll144": "impact ratios of Local Law 144; .csv, .md or .json",
+}
+_BY_NAME = {
+    ".json": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".md": "markdown",
+    ".xml": "junit",
+    ".sarif": "sarif",
+}
+_SINKS: Mapping[str, _Sink] = {"mlflow": tracking.to_mlflow, "wandb": tracking.to_wandb}
+
+
+def _plain(write: Callable[[Sequence[ExportedRun]], bytes], name: str) -> _Writer:
+    """A writer of a format without parameters."""
+
+    def checked(runs: Sequence[ExportedRun], given: Mapping[str, str]) -> bytes:
+        chosen(given, {}, name)
+        return write(runs)
+
+    return checked
+
+
+def _findings_json(runs: Sequence[ExportedRun]) -> bytes:
+    return only_run(runs, "json", "--as csv").content
+
+
+_WRITERS: Mapping[str, _Writer] = {
+    "json": _plain(_findings_json, "json"),
+    "csv": _plain(tidy_csv, "csv"),
+    "parquet": _plain(tidy_parquet, "parquet"),
+    "markdown": _plain(summary, "markdown"),
+    "model-card": model_card,
+    "every-eval-ever": every_eval_ever,
+    "junit": _plain(junit, "junit"),
+    "sarif": _plain(sarif, "sarif"),
+}
+
+
+@dataclass(frozen=True)
+class Export:
+    """What an export made.
+
+    Attributes:
+        format: The format.
+        content: The file; None for a tracker.
+        told: Sentences for the person who asked.
+        broken: What broke the gates that were given.
+    """
+
+    format: str
+    content: bytes | None
+    told: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+
+def export(
+    runs: Sequence[str | Path | Run],
+    *,
+    format: str | None = None,
+    out: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    gates: Sequence[str] = (),
+    suppress: int = 0,
+) -> Export:
+    """Write runs in a format of others.
+
+    Equal run folders give equal bytes. The only times in them are the runs' own.
+
+    Args:
+        runs: Run folders, or runs.
+        format: One of ``FORMATS``; None: what the end of ``out`` says.
+        out: The file, or the tracker's address or folder; None: nothing is written.
+        parameters: The format's own.
+        gates: ``--fail-if`` conditions, which are tests of junit and errors of sarif, beside those that the
+            runs' manifests keep.
+        suppress: Rows that a cell needs to be shown, as in reports: what is hidden has the reason
+            ``suppressed``, a hidden count is ``-suppress``, and a gate on it is broken; 0 hides nothing.
+
+    Raises:
+        UserError: Something given cannot be used; the message says what can.
+    """
+    made = format_of(format, out)
+    check_gate_names(gates)
+    if made not in _SINKS and out is not None and Path(out).expanduser().is_dir():
+        raise InputError(f"-o {out!r} is a folder; give a file in it")
+    if not runs:
+        raise InputError("no run given; type: evenhand export RUN --as markdown")
+    read = _read(runs)
+    if suppress and made == "ll144":
+        raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
+    exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]
+    result = _made(made, read, exported, out, parameters or {})
+    if result.content is not None and out is not None:
+        path = Path(out).expanduser()
+        with telling_where(path.parent):
+            write_bytes(path, result.content)
+    typed = [gate for run in exported for gate in run.gates if gate.text in gates]
+    return replace(result, broken=tuple(gate.broken for gate in typed if gate.broken is not None))
+
+
+def format_of(format: str | None, out: str | None) -> str:
+    """The format asked for, or what the file's name says.
+
+    Raises:
+        ParameterError: Neither says.
+        UnknownName: No such format.
+    """
+    if format is not None:
+        if format not in FORMATS:
+            raise UnknownName("format", format, FORMATS)
+        return format
+    found = _BY_NAME.get(Path(out).suffix.lower()) if out else None
+    if found is None:
+        where = f"-o {out!r} does not say the format" if out else "no format given"
+        raise ParameterError(f"{where}; add --as, one of {', '.join(FORMATS)}")
+    return found
+
+
+def _made(
+    format: str, read: Sequence[Run], runs: Sequence[ExportedRun], out: str | None, given: Mapping[str, str]
+) -> Export:
+    if format in _SINKS:
+        places = _SINKS[format](runs, out, given)
+        return Export(format, None, tuple(f"logged to {format}: {place}" for place in places))
+    suffix = Path(out or "").suffix.lower()
+    if format == "controls":
+        made = control_mapping.controls(runs, given)
+        write = control_mapping.controls_json if suffix == ".json" else control_mapping.controls_markdown
+        return Export(format, write(made))
+    if format == "ll144":
+        return _ratios(read, runs, suffix, given)
+    if format == "parquet" and out is None:
+        raise ParameterError("parquet is no text to print; add -o FILE.parquet")
+    return Export(format, _WRITERS[format](runs, given))
+
+
+def _ratios(
+    read: Sequence[Run], runs: Sequence[ExportedRun], suffix: str, given: Mapping[str, str]
+) -> Export:
+    pairs = []
+    for run, exported in zip(read, runs, strict=True):
+        counts = run.counts.get(COUNTS)
+        if counts is None:
+            raise InputError(
+                f"{exported.name!r} keeps no counts of predictions; type: evenhand audit TABLE ... -o DIR"
+            )
+        pairs.append((exported, counts))
+    table, notes = impact_ratios(pairs, given)
+    write: Callable[[Any, Sequence[str]], bytes] = {
+        ".csv": lambda table, _: csv_bytes(table),
+        ".json": ll144_json,
+    }.get(suffix, ll144_markdown)
+    return Export("ll144", write(table, notes), tuple(notes))
+
+
+def _read(runs: Sequence[str | Path | Run]) -> list[Run]:
+    """The runs.
+
+    Raises:
+        InputError: One of them is none, or given twice.
+    """
+    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
+    folders = [run.folder.resolve() for run in read if run.folder is not None]
+    for place, folder in enumerate(folders):
+        if folder in folders[:place]:
+            raise InputError(f"{str(folder)!r} is given twice; give each run once")
+    return read
+
+
+def _names(read: Sequence[Run]) -> list[str]:
+    """What the runs are called: by their folders, with as many parents as tell them apart."""
+    paths = [run.folder.resolve().parts if run.folder is not None else () for run in read]
+    plain = [
+        path[-1] if path else run.findings.manifest_id[:12] for run, path in zip(read, paths, strict=True)
+    ]
+    names: list[str] = []
+    for path, name in zip(paths, plain, strict=True):
+        alike = [one for one, other in zip(paths, plain, strict=True) if other == name and one]
+        depth = 1
+        while path and sum(one[-depth:] == path[-depth:] for one in alike) > 1:
+            depth += 1
+        wanted = text_of("/".join(path[-depth:]) if path else name)
+        taken = sum(one == wanted or one.startswith(f"{wanted} #") for one in names)
+        names.append(f"{wanted} #{taken + 1}" if taken else wanted)
+    return names
+
+
+def _exported(run: Run, name: str, gates: Sequence[str], suppress: int) -> ExportedRun:
+    content = RunContent(run.findings, run.manifest)
+    raw = run.findings.dump() if run.folder is None else (run.folder / FINDINGS).read_bytes()
+    if suppress:
+        content = suppressed(replace(content, evidence=evidence_of(run)), suppress)
+        raw = content.findings.dump()
+    return ExportedRun(
+        name=name,
+        findings=content.findings,
+        manifest=content.manifest,
+        gates=_checked(content.findings.findings, gates, _kept(content.manifest)),
+        content=raw,
+        counts=run.counts.get(COUNTS),
+        fewest=suppress,
+    )
+
+
+def _kept(manifest: Mapping[str, Any]) -> list[str]:
+    """Conditions that the manifest keeps; a manifest that was changed by hand may hold anything."""
+    kept = manifest.get("gates")
+    return [gate for gate in kept if isinstance(gate, str)] if isinstance(kept, list) else []
+
+
+def _checked(findings: Sequence[Finding], gates: Sequence[str], kept: Sequence[str]) -> list[Gate]:
+    """Every finding that a gate is about, with what broke it; a kept gate about none is passed over.
+
+    Raises:
+        UserError: A gate that was typed, and is about none of the findings.
+    """
+    checked = []
+    for gate in dict.fromkeys((*gates, *kept)):
+        if gate in gates:
+            _refuse_unknown(findings, gate)
+        for finding in findings:
+            try:
+                check_gates([finding], [gate])
+            except GateBroken as problem:
+                broken = str(problem).removeprefix("gate broken: ")
+                checked.append(Gate(gate, finding, broken, kept=gate in kept))
+            except UserError:
+                continue  # the gate is about other findings
+            else:
+                checked.append(Gate(gate, finding, kept=gate in kept))
+    return checked
+
+
+def _refuse_unknown(findings: Sequence[Finding], gate: str) -> None:
+    try:
+        check_gates(findings, [gate])
+    except GateBroken:
+        return
+
+
+def frame(runs: Sequence[str | Path | Run]) -> pl.DataFrame:
+    """The findings and parts of runs as a frame, as the CSV and Parquet exports have them."""
+    read = _read(runs)
+    return tidy_frame([_exported(run, name, (), 0) for run, name in zip(read, _names(read), strict=True)])

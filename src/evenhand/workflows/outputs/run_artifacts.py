@@ -1,0 +1,216 @@
+"""The papers' tables and figures that a run fills by itself, and why it cannot fill the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError, UserError, one_line
+from evenhand.core.figure import Figure
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from evenhand.benchmarks.benchmark import Artifact
+    from evenhand.report.content import DrawnTable, NotFilled
+    from evenhand.runs.run_folder import Run
+
+RECORD = "artifacts"
+"""The table that lists a run's artifacts."""
+
+_SCHEMA: dict[str, Any] = {
+    "artifact": pl.String, "title": pl.String, "table": pl.String, "notes": pl.List(pl.String),
+    "figures": pl.String, "own": pl.Boolean, "reason": pl.String,
+}  # fmt: skip
+_KINDS = ("audit", "compare", "debias", "run", "score")
+_OF_COUNTS = "skewsize"  # what the artifacts are called that any counts of predictions fill
+_STUDIES = ("skewsize", "sprites")
+_MANY_CLASSES = 3000  # of all runs together; of more, chance is left out of the figure that draws it slowly
+_SLOW: Mapping[str, Mapping[str, str]] = {"skewsize/figure6": {"chance": "no"}}
+
+
+def artifact_tables(
+    run: Run, *, data: str | Path | None = None, declared: Sequence[str] = ()
+) -> dict[str, pl.DataFrame]:
+    """The tables of a run's artifacts, and the table ``artifacts`` that lists them.
+
+    A run that was read from disk and has that table keeps what it has. A comparison's are made from the runs
+    that it compared. What the run cannot fill is listed with the reason.
+
+    Args:
+        run: Of any kind; those that fill none give no table.
+        data: The data that the run was made on, if it is at hand.
+        declared: Names of artifacts that the run's benchmark declares.
+
+    Returns:
+        Tables by name; ``skewsize-table1`` is the artifact ``skewsize/table1``.
+    """
+    names = [] if RECORD in run.tables else _names(run, declared)
+    if not names:
+        return {}
+    try:
+        runs, lacking = _runs(run), ""
+    except UserError as problem:
+        runs, lacking = [], f"the runs compared cannot be read ({problem})"
+    tables: dict[str, pl.DataFrame] = {}
+    lines = [_line(name, run, runs, data, lacking, tables) for name in names]
+    return {**tables, RECORD: pl.DataFrame(lines, schema=_SCHEMA)}
+
+
+def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list[NotFilled]]:
+    """What a report shows of a run's artifacts, and what it says of those that the run cannot fill.
+
+    Args:
+        tables: Of the run; ``artifacts`` lists them. Tables without a line there are drawn as declared.
+    """
+    from evenhand.benchmarks.catalogue import ARTIFACTS
+    from evenhand.report.content import DrawnTable, NotFilled
+
+    drawn: list[DrawnTable] = []
+    missing: list[NotFilled] = []
+    record = tables.get(RECORD, pl.DataFrame(schema=_SCHEMA))
+    for line in record.iter_rows(named=True):
+        table = tables.get(line["table"] or "")
+        if table is None:
+            missing.append(NotFilled(line["artifact"], line["title"], line["reason"] or "its table is gone"))
+        else:
+            figures = _figures().validate_json(line["figures"])
+            told = {"notes": line["notes"], "own": line["own"]}
+            drawn.append(DrawnTable(line["artifact"], line["title"], table, figures, **told))
+    listed = set(record["artifact"])
+    for name in ARTIFACTS.names():
+        if name not in listed and _file(name) in tables:
+            made = ARTIFACTS.get(name)
+            drawn.append(DrawnTable(name, made.title, tables[_file(name)], made.figures))
+    return drawn, missing
+
+
+def _names(run: Run, declared: Sequence[str]) -> list[str]:
+    """The artifacts that a run may fill: those of its paper, of its benchmark, and of other packages."""
+    from evenhand.benchmarks.catalogue import ARTIFACTS
+
+    if run.manifest.get("kind") not in _KINDS:
+        return []
+    family = _family(run)
+    found = [name for name in ARTIFACTS.names() if name.partition("/")[0] == family]
+    found.sort(key=_place)
+    return list(dict.fromkeys([*found, *declared]))
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Tables before figures before others, by number."""
+    own = name.partition("/")[2]
+    kind = own.rstrip("0123456789")
+    return {"table": 0, "figure": 1}.get(kind, 2), int(own[len(kind) :] or 0)
+
+
+def _family(run: Run) -> str:
+    family = str(run.manifest.get("benchmark") or "").partition("/")[0]
+    if family in ("indicators", "mmbias", "visogender"):
+        return family
+    compared = run.manifest.get("kind") == "compare" and bool(run.counts)
+    return _OF_COUNTS if compared or "predictions" in run.counts else ""
+
+
+def _runs(run: Run) -> list[Run]:
+    """The run itself, or those that a comparison compared.
+
+    Raises:
+        UserError: They are not where they were.
+    """
+    from evenhand.runs.run_folder import Run
+
+    if run.manifest.get("kind") != "compare":
+        return [run]
+    folders = [entry.get("folder") for entry in run.manifest.get("runs") or [] if isinstance(entry, Mapping)]
+    if not folders or not all(folders):
+        raise InputError("the comparison does not say where they are")
+    return [Run.read(str(folder)) for folder in folders]
+
+
+def _line(
+    name: str,
+    run: Run,
+    runs: Sequence[Run],
+    data: str | Path | None,
+    lacking: str,
+    tables: dict[str, pl.DataFrame],
+) -> dict[str, Any]:
+    """A line of the list; the table of an artifact that could be filled is added to ``tables``."""
+    from evenhand.benchmarks.catalogue import ARTIFACTS
+    from evenhand.workflows.outputs.artifact import artifact
+
+    declared: Artifact = ARTIFACTS.get(name)
+    line = {"artifact": declared.name, "title": declared.title, "table": None, "reason": lacking or None}
+    try:
+        if lacking:
+            raise InputError(lacking)
+        given = runs if declared.runs else _none_for(declared, run, data)
+        parameters = _SLOW.get(name, {}) if _classes(given) > _MANY_CLASSES else {}
+        made = artifact(name, given, data=data, parameters=parameters, seed=_seed(run))
+    except UserError as problem:
+        reason = _without_place(str(problem), runs).removeprefix(f"{declared.name} ").removeprefix("is ")
+        return {**line, "reason": reason}
+    except Exception as problem:  # a mistake in a figure must not lose a run of many hours
+        return {
+            **line,
+            "reason": f"it could not be made ({type(problem).__name__}: {one_line(str(problem))})",
+        }
+    tables[_file(declared.name)] = made.table
+    written = _figures().dump_json(tuple(made.figures)).decode()
+    own = bool(declared.runs) and not _of_the_paper(runs)
+    return {**line, "table": _file(declared.name), "notes": list(made.notes), "figures": written, "own": own}
+
+
+def _none_for(declared: Artifact, run: Run, data: str | Path | None) -> list[Run]:
+    """No run, for an artifact that describes data or benchmarks.
+
+    Raises:
+        InputError: It does not belong to this kind of run, or there is no data.
+    """
+    if run.manifest.get("kind") not in ("run", "score") or (declared.data and data is None):
+        needed = " --data DIR" if declared.data else ""
+        raise InputError(
+            f"it describes {'data' if needed else 'the benchmark'} and no run; type: "
+            f"evenhand artifact {declared.name}{needed}"
+        )
+    return []
+
+
+def _of_the_paper(runs: Sequence[Run]) -> bool:
+    """Whether runs are of a paper's own benchmark, beside whose rows the paper's can stand."""
+    named = [str(run.manifest.get("benchmark") or "").partition("/")[0] for run in runs]
+    return all(name in (*_STUDIES, "indicators", "mmbias", "visogender") for name in named)
+
+
+def _classes(runs: Sequence[Run]) -> int:
+    counts = [run.counts["predictions"] for run in runs if "predictions" in run.counts]
+    return sum(len(one.axis("truth").levels) for one in counts)
+
+
+def _seed(run: Run) -> int:
+    seed = run.manifest.get("seed")
+    return seed if isinstance(seed, int) and seed >= 0 else 0
+
+
+def _without_place(reason: str, runs: Sequence[Run]) -> str:
+    """A reason without the folders of this moment."""
+    for run in runs:
+        if run.folder is not None:
+            reason = reason.replace(repr(str(run.folder)), "this run")
+    return reason.replace("the run given", "this run")
+
+
+def _file(name: str) -> str:
+    return name.replace("/", "-").replace(":", "-")
+
+
+@cache
+def _figures() -> TypeAdapter[tuple[Figure, ...]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[Figure, ...])

@@ -1,0 +1,120 @@
+"""From scores made elsewhere to a run folder: no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.benchmarks.benchmark import (
+    Benchmark,
+    ReadsScores,
+    Scored,
+    Setting,
+    parse_parameters,
+    primaries_of,
+)
+from evenhand.benchmarks.catalogue import BENCHMARKS
+from evenhand.core.errors import InputError, UserError
+from evenhand.core.findings import Dropped, Findings
+from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.metrics.families import adjust_run
+from evenhand.runs.manifest import make_manifest
+from evenhand.workflows.outputs.result import Run, check_out
+from evenhand.workflows.run import digest_of, named
+
+
+def score(
+    benchmark: str,
+    *,
+    evidence: str | Path | Sequence[str | Path],
+    data: str | Path | None = None,
+    parameters: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+) -> Run:
+    """Measure scores that were made elsewhere, and write the run.
+
+    Args:
+        benchmark: Its name.
+        evidence: Files or folders that hold the scores.
+        data: Where the benchmark's data lies, where the scores do not say enough.
+        parameters: The benchmark's own parameters, as text.
+        tags: Facts about the model for comparisons.
+        seed: Of resampling.
+        out: Folder to write.
+
+    Returns:
+        The run.
+
+    Raises:
+        UserError: Unknown benchmark or parameter, files without scores, or a benchmark that reads none.
+    """
+    check_out(out)
+    asked: Benchmark = BENCHMARKS.get(benchmark)
+    if not isinstance(asked, ReadsScores):
+        raise UserError(
+            f"{benchmark!r} reads no scores of files; type: evenhand run {benchmark} --model table:FILE, or "
+            "score visogender/resolution or visogender/retrieval"
+        )
+    given = [evidence] if isinstance(evidence, str | Path) else list(evidence)
+    places = [Path(place) for place in given]
+    if not places:
+        raise InputError("there are no scores to read; give a file or a folder with --evidence")
+    where = Path(data).expanduser() if data is not None else None
+    setting = Setting(parse_parameters(asked, parameters or {}), where, (), seed)
+    scored = asked.score(places, setting)
+    run = _assemble(asked, scored, setting, places, tags or {})
+    if out is not None:
+        run.save(out)
+    return run
+
+
+def _assemble(
+    benchmark: Benchmark, scored: Scored, setting: Setting, places: Sequence[Path], tags: Mapping[str, str]
+) -> Run:
+    model = scored.model or ", ".join(place.name for place in places)
+    source = _source(places)
+    settings: dict[str, Any] = {
+        "kind": "score",
+        "benchmark": benchmark.name,
+        "model": model,
+        "parameters": dict(setting.parameters),
+        "tags": dict(tags),
+        "by": ["+".join(names) for names in scored.by],
+        "rows": len(scored.annotations),
+        "samples": digest_of(scored.annotations.sort("sample")),
+        "mode": str(setting.parameters.get("mode", "default")),
+        "seed": setting.seed,
+        "evidence": source["sha256"],
+        "source": source,
+    }
+    manifest = make_manifest(scored.measured.counts, settings) | {"card": benchmark.card()}
+    everything = dict(scored.dropped)
+    for reason, count in scored.measured.dropped.items():
+        everything[reason] = everything.get(reason, 0) + count
+    dropped = [Dropped(reason=reason, count=count) for reason, count in everything.items()]
+    findings = adjust_run(scored.measured.findings, primaries_of(benchmark))
+    findings = named(findings, benchmark.name, model, dropped)
+    return Run(
+        Findings(manifest_id=manifest["manifest_id"], findings=findings),
+        manifest,
+        scored.measured.counts,
+        scored.measured.tables,
+        dict(scored.measured.exports),
+    )
+
+
+def _source(places: Sequence[Path]) -> dict[str, Any]:
+    """What was read: names, and one hash of all files."""
+    roots = [place.expanduser() for place in places]
+    files = sorted(
+        {file for root in roots for file in ([root] if root.is_file() else root.rglob("*")) if file.is_file()}
+    )
+    hashes = sha256_files(files)
+    return {
+        "path": ", ".join(str(place) for place in places),
+        "size": sum(file.stat().st_size for file in files),
+        "sha256": sha256_text("\n".join(str(digest) for digest in hashes.values())),
+    }
