@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from measuring import best, show
 
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.workflows.audit import audit_table
 from evenhand.workflows.compare.engine import compare
@@ -50,7 +50,7 @@ def test_the_report_of_a_large_comparison(benchmark: Any, tmp_path: Path) -> Non
     run = compared(tmp_path)
     assert run.tables["changes"].height == (MODELS - 1) * (2 * CLASSES + GROUPS)
     assert sum(len(one.parts) for one in run.findings.findings) <= 12_000
-    content = RunContent(run.findings, run.manifest, run.tables)  # without figures of benchmarks
+    content = ReportInput(run.findings, run.manifest, run.tables)  # without figures of benchmarks
     html = benchmark.pedantic(render_html, args=(content,), rounds=1, iterations=1)
     took, size = best(benchmark), len(html.encode()) / 1e6
     show(f"report of 10 models, 1,000 classes, 23 groups ({size:.1f} MB)", took, SECONDS, "limit", "1x")

@@ -9,7 +9,7 @@ import pytest
 from measuring import best, seconds, show
 
 from evenhand.mitigate.methods.dimension_pruning import Pruning
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.association.without_dimension import RemainingDimensions
 from evenhand.stats.mutual_information import binned_information
 
@@ -68,7 +68,9 @@ def test_each_dimension_left_out_100_times_faster(
 
 
 def test_greedy_removal_of_54_under_5_seconds(benchmark: Any, vectors: Any) -> None:
-    material = Material(vectors[0], {"X": X, "Y": Y}, vectors[1], {"A": A, "B": B}, (("X", "Y", "A", "B"),))
+    material = TrainingVectors(
+        vectors[0], {"X": X, "Y": Y}, vectors[1], {"A": A, "B": B}, (("X", "Y", "A", "B"),)
+    )
     fitter = Pruning(remove=REMOVED, strategy="greedy", stop_at_zero=False)
     facts = benchmark.pedantic(fitter.fit, (material,), rounds=2).facts
     assert facts["removed"] == REMOVED

@@ -18,7 +18,7 @@ from scipy import special, stats
 
 from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.paired import Aligned
-from evenhand.metrics.differences.counts import Compared
+from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.stats.contingency import model_summaries
 from evenhand.stats.paired import seeds as between_seeds
@@ -79,7 +79,7 @@ class Hits:
         return f"{100 * hits.mean():.1f} ± {100 * np.sqrt(hits.mean() * (1 - hits.mean()) / hits.size):.1f}"
 
 
-def answered(rng: np.random.Generator, design: Design) -> tuple[Compared, Floats]:
+def answered(rng: np.random.Generator, design: Design) -> tuple[ComparedCounts, Floats]:
     """Answers of all runs to one sample of two classes and two groups, and each run's true accuracy."""
     runs = sum(design.seeds)
     recipe = np.r_[np.full(design.seeds[0], 0.7 + design.gain), np.full(design.seeds[1], 0.7)]
@@ -95,10 +95,10 @@ def answered(rng: np.random.Generator, design: Design) -> tuple[Compared, Floats
     aligned = Aligned(
         ("group",), ("0", "1"), (("0",), ("1",)), cells[0], cells[1], cells[2:], n.astype(float), ()
     )
-    return Compared.over(aligned, [str(run) for run in range(runs)]), accuracy
+    return ComparedCounts.over(aligned, [str(run) for run in range(runs)]), accuracy
 
 
-def over_seeds(compared: Compared, seed: int, run: int) -> OverSeeds:
+def over_seeds(compared: ComparedCounts, seed: int, run: int) -> OverSeeds:
     """As a comparison makes it, with fewer replicates."""
     draws = model_summaries.replicated(
         compared.classes, compared.sizes, REPLICATES,

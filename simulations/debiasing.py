@@ -20,7 +20,7 @@ from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.weat import association_reduction
 from evenhand.mitigate import MeanDifference, Mitigation, Pruning
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.association.effect_size import associations, effect_size
 
 Floats = npt.NDArray[np.float64]
@@ -47,10 +47,10 @@ def draw(rng: np.random.Generator, strength: float, items: int, words: int) -> V
     return found
 
 
-def material_of(vectors: Vectors) -> Material:
+def material_of(vectors: Vectors) -> TrainingVectors:
     """As the fit half of a run."""
     n, m = len(vectors["X"]), len(vectors["A"])
-    return Material(
+    return TrainingVectors(
         np.concatenate([vectors["X"], vectors["Y"]]),
         {"X": np.arange(n), "Y": np.arange(n, 2 * n)},
         np.concatenate([vectors["A"], vectors["B"]]),
@@ -103,7 +103,7 @@ def once(seed: int, cell: tuple[object, ...], strength: float, items: int, words
     return finding, truth, abs(on_fit[0]) - abs(on_fit[1])
 
 
-def _d(material: Material) -> float:
+def _d(material: TrainingVectors) -> float:
     values = normalised(material.targets) @ normalised(material.attributes).T
     phi = associations(values, material.attribute_sets["A"], material.attribute_sets["B"])
     return effect_size(phi[material.target_sets["X"]], phi[material.target_sets["Y"]])

@@ -27,7 +27,7 @@ from tests.gallery import people, words
 import evenhand as eh
 from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS
 from evenhand.core.findings import Finding
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.execution.options import AskOptions
 
 Floats = npt.NDArray[np.float32]
@@ -154,7 +154,7 @@ def verdicts(name: str, seed: int | None, data: Path) -> list[Finding]:
         name, model=make(seed), data=data / place if place else None, parameters=parameters,
         seed=0 if seed is None else seed, options=AskOptions(keep_answers=False, workers=1),
     )  # fmt: skip
-    return [one for one in run.findings.findings if any(standing_of(h).beyond for h in (one, *one.parts))]
+    return [one for one in run.findings.findings if any(significance_of(h).beyond for h in (one, *one.parts))]
 
 
 def main() -> None:

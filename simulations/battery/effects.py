@@ -19,7 +19,7 @@ from simulations.battery.design import Case, Design
 from evenhand import Predictions, metrics
 from evenhand.core.findings import Finding
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -90,12 +90,12 @@ def _phi_squared(answers: Floats, shares: Floats) -> Floats:
     return np.asarray(np.maximum(ratio.sum(axis=(1, 2)) - 1, 0))
 
 
-def bound(tables: Ints, seed: int) -> Prepared:
+def bound(tables: Ints, seed: int) -> BoundCounts:
     """Tables of shape (classes, groups, labels), class k meaning label k, as evidence of one grouping."""
     truth, group, prediction = (axis.astype(np.int32) for axis in np.nonzero(tables))
     classes, groups, labels = tables.shape
     width = max(classes, labels)
-    return Prepared(
+    return BoundCounts(
         Grouped(
             by=("group",),
             labels=tuple(f"{label:04d}" for label in range(width)),

@@ -20,7 +20,7 @@ from simulations.battery.effects import WITHIN, Tables
 
 from evenhand import Predictions, metrics
 from evenhand.core.findings import Finding
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def _of_persons(name: str, column: str, data: pl.DataFrame, seed: int) -> Findin
         read = Predictions.from_frame(
             data, truth="truth", prediction="prediction", **{column: _NAMES[column]}
         )
-        _LAST.update(key=key, data=data, bound=Prepared.of(read, "group", seed))
+        _LAST.update(key=key, data=data, bound=BoundCounts.of(read, "group", seed))
     finding: Finding = getattr(metrics, name)(_LAST["bound"], by="group", seed=seed)
     return finding
 

@@ -26,7 +26,7 @@ from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.households.tables import HouseholdUnits
 from evenhand.stats.exchange.rates import Tally
 from evenhand.stats.exchange.rows import UnitRows
-from evenhand.stats.rankings.exchange import Exchange, Means
+from evenhand.stats.rankings.exchange import Means, RankingExchange
 from evenhand.stats.rankings.fairness import RankedPools
 from evenhand.stats.rankings.neighbour_labels import _Moved
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
@@ -69,7 +69,7 @@ class OldForm:
 
 _SIZE: Callable[[ClusterMean], float] = ClusterMean.size.fget  # type: ignore[attr-defined]  # a property
 _GROUPED, _MEANS = Grouped.__init__, Means.of
-_LABELS, _RANKINGS, _PRECISIONS = _Moved.draws, Exchange.draws, NeighbourRows.precisions
+_LABELS, _RANKINGS, _PRECISIONS = _Moved.draws, RankingExchange.draws, NeighbourRows.precisions
 
 
 def _size_below_ten(mean: ClusterMean) -> float:
@@ -114,7 +114,7 @@ def _one_chance(rows: NeighbourRows, marks: Marks) -> Precisions:
     return replace(found, chance=np.broadcast_to(found.total_chance[:, None], found.chance.shape))
 
 
-def _each_query_alone(exchange: Exchange, rng: np.random.Generator) -> Iterator[RankedPools]:
+def _each_query_alone(exchange: RankingExchange, rng: np.random.Generator) -> Iterator[RankedPools]:
     rows, width = exchange.order.shape
     alone = [
         _RANKINGS(replace(exchange, order=exchange.order[[row]], ranked=_only(exchange.ranked, row)), rng)
@@ -163,7 +163,7 @@ OLD_FORMS = (
     OldForm("held the database fixed in the exchange of precision_gap", ("neighbours",),
             [(_Moved, "draws", _queries_only), (NeighbourRows, "precisions", _one_chance)]),
     OldForm("exchanged groups of one pool for each query by itself", ("rankings",),
-            [(Exchange, "draws", _each_query_alone), (Means, "of", _nothing_common)]),
+            [(RankingExchange, "draws", _each_query_alone), (Means, "of", _nothing_common)]),
     OldForm("made intervals of resampled groups, of no width where a tiny group is all right", ("accuracy",),
             [(Rates, "limits", _hull)]),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from simulations.battery.design import Design
 from simulations.battery.scores import ANYTHING, Outcome, Row, score
 
 from evenhand.core.random_streams import stream
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 
 _AGAIN = 10_000
 _NEW_SEEDS = 1_000_000
@@ -72,7 +72,7 @@ def run_design(design: Design, runs: int, seed: int = 0) -> list[Row]:
             standard = None if case.standard is None else float(case.standard(data))
             outcomes[case.metric].append(Outcome.of(case.call(data, seed + number), standard))
         if design.findings is not None:
-            alarms.append(any(standing_of(one).beyond for one in design.findings(data, seed + number)))
+            alarms.append(any(significance_of(one).beyond for one in design.findings(data, seed + number)))
     rows = [score(design.name, design.family, case, outcomes[case.metric]) for case in design.cases]
     return rows + ([_anything(design, alarms)] if alarms else [])
 

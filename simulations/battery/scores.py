@@ -9,7 +9,7 @@ import numpy as np
 from simulations.battery.design import Case
 
 from evenhand.core.findings import Finding
-from evenhand.core.significance import reference_of, standing_of
+from evenhand.core.significance import reference_of, significance_of
 
 LEVEL = 0.05
 ANYTHING = "anything beyond chance"
@@ -51,7 +51,7 @@ class Outcome:
         shown = finding.corrected if finding.corrected is not None else finding.value
         return cls(
             shown, finding.p_value, interval and interval.low, interval and interval.high,
-            reference_of(finding), standing_of(finding).beyond, standard,
+            reference_of(finding), significance_of(finding).beyond, standard,
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from tests.conftest import ROOT, make_frame
 HEADER = """
 from evenhand.core.findings import Finding, Part
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import By, Evidence, Prepared
+from evenhand.metrics.prepared import By, Evidence, BoundCounts
 """
 
 

@@ -132,6 +132,15 @@ def test_only_conversion_loads_checkpoints():
     assert loading == ["evenhand.models.weights.pickle_conversion"]
 
 
+def test_a_class_name_means_one_thing():
+    homes = {}
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(f"{name_of(path)}:{node.lineno}")
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
 def test_words_to_avoid_do_not_name_anything_public():
     given = {"bias_at_k"}  # the paper's own name of a metric
     named = {name.lower() for _, name in DEFINED} - given

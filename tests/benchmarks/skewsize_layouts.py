@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 import evenhand as eh
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.execution.options import AskOptions
 from tests.benchmarks.indicator_models import numbered_image
 
@@ -26,7 +26,7 @@ question: "What is this person's occupation?"
 
 def generated(folder: Path, per_cell: int = 10, definition: str = STUDY, **columns: list) -> pl.DataFrame:
     """A folder as ``evenhand generate`` writes it; images are numbered by their row."""
-    made = Definition.parse(definition.encode()).changed(images_per_cell=per_cell)
+    made = GenerationDefinition.parse(definition.encode()).changed(images_per_cell=per_cell)
     prompts = made.prompts()
     table = prompts.rename({"class": "truth", "group": made.attribute}).with_columns(
         image=pl.format("images/{}.png", "sample"),

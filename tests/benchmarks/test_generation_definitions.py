@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.benchmarks.datasets.generation.articles import with_articles
 from evenhand.benchmarks.datasets.generation.definition_text import MAX_BYTES
-from evenhand.benchmarks.datasets.generation.definitions import Definition, image_seed, shipped
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition, image_seed, shipped
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from tests.conftest import ROOT
 
@@ -34,7 +34,7 @@ def parse(text=TEXT, **replaced):
     for old, new in replaced.items():
         assert old in text
         text = text.replace(old, new)
-    return Definition.parse(text.encode(), "rooms.yaml")
+    return GenerationDefinition.parse(text.encode(), "rooms.yaml")
 
 
 def test_everything_is_read():
@@ -49,7 +49,7 @@ def test_everything_is_read():
 
 
 def test_what_is_written_reads_as_the_same():
-    assert Definition.parse(parse().dump()) == parse()
+    assert GenerationDefinition.parse(parse().dump()) == parse()
 
 
 def test_prompts_say_class_and_group_and_take_templates_in_turn():
@@ -187,27 +187,27 @@ def test_numbers_outside_what_is_possible_are_refused(name, value):
 
 def test_one_group_is_no_comparison():
     with pytest.raises(InputError, match="needs 2 or more"):
-        Definition.parse(b"attribute: a\nclasses: [x]\ngroups: [y]\ntemplates: ['{class} {group}']")
+        GenerationDefinition.parse(b"attribute: a\nclasses: [x]\ngroups: [y]\ntemplates: ['{class} {group}']")
 
 
 def test_a_huge_file_is_not_parsed():
     with pytest.raises(InputError, match="bytes; a definition has at most"):
-        Definition.parse(b"a: " + b"x" * MAX_BYTES)
+        GenerationDefinition.parse(b"a: " + b"x" * MAX_BYTES)
 
 
 def test_a_file_is_read_and_a_missing_one_told(tmp_path):
     path = tmp_path / "rooms.yaml"
     path.write_text(TEXT)
-    assert Definition.read(path) == parse()
+    assert GenerationDefinition.read(path) == parse()
     with pytest.raises(InputError, match="there is no file"):
-        Definition.read(tmp_path / "room.yaml")
+        GenerationDefinition.read(tmp_path / "room.yaml")
     with pytest.raises(UnknownName, match="there is no definition 'nothing'"):
-        Definition.read("nothing")
+        GenerationDefinition.read("nothing")
 
 
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_definitions_have_a_source_and_limits(name):
-    made = Definition.read(name)
+    made = GenerationDefinition.read(name)
     assert made.source
     assert made.limits
     assert len(made.changed(images_per_cell=1).prompts()) == len(made.classes) * len(made.groups)
@@ -215,7 +215,7 @@ def test_shipped_definitions_have_a_source_and_limits(name):
 
 def test_the_definition_in_the_documentation_works():
     printed = re.search(r"```yaml\n(.*?)```", (ROOT / "docs" / "generate.md").read_text(), re.DOTALL)
-    made = Definition.parse(printed[1].encode())
+    made = GenerationDefinition.parse(printed[1].encode())
     assert made.prompts()["prompt"].to_list()[:3] == [
         "A photo of a blue umbrella",
         "A photo of a red umbrella",

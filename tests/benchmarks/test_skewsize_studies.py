@@ -13,7 +13,7 @@ import pytest
 
 from evenhand.benchmarks.benchmark import Setting, parse_parameters
 from evenhand.benchmarks.catalogue import BENCHMARKS
-from evenhand.benchmarks.datasets.generation.definitions import Definition, shipped
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition, shipped
 from evenhand.benchmarks.skewsize.open_answers import vocabulary_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.evidence.open_answers.normalise import normalised
@@ -118,7 +118,7 @@ def test_what_answers_are_to_become_is_checked_before_anything_is_asked(tmp_path
 
 @pytest.mark.parametrize("name", ["occupations", "sports", "backgrounds"])
 def test_every_class_is_recognised_in_an_answer(tmp_path, name):
-    definition, benchmark = Definition.read(name), BENCHMARKS.get(f"skewsize/{name}")
+    definition, benchmark = GenerationDefinition.read(name), BENCHMARKS.get(f"skewsize/{name}")
     places = cells(tmp_path, {f"{one.name}/{definition.groups[0].name}": 1 for one in definition.classes})
     material = benchmark.reads(Setting(parse_parameters(benchmark, {}), tmp_path, (), 0))
     assert len(material) == len(places)
@@ -362,7 +362,7 @@ def test_the_shipped_definitions():
     sizes |= {"sports": (215, 2), "sports_extended": (215, 5)}
     assert set(sizes) <= set(shipped())
     for name, (classes, groups) in sizes.items():
-        read = Definition.read(name)
+        read = GenerationDefinition.read(name)
         assert (len(read.classes), len(read.groups)) == (classes, groups)
         assert read.name == name
         assert all((read.question, read.source, read.licence, read.limits))
@@ -371,7 +371,7 @@ def test_the_shipped_definitions():
 
 
 def test_every_background_has_a_template_and_every_class_an_id():
-    read = Definition.read("backgrounds")
+    read = GenerationDefinition.read("backgrounds")
     assert all(len(group.templates) == 1 for group in read.groups)
     ids = [one.wordnet_id for one in read.classes]
     assert len(set(ids)) == 200
@@ -388,7 +388,7 @@ def test_the_classes_of_backgrounds_are_those_of_imagenet():
     data = pytest.importorskip("timm.data")
     info = data.ImageNetInfo("imagenet-1k")
     synsets = info.label_names()
-    for one in Definition.read("backgrounds").classes:
+    for one in GenerationDefinition.read("backgrounds").classes:
         assert one.wordnet_id in synsets
         assert info.label_name_to_description(one.wordnet_id, detailed=False).split(", ")[0] == one.name
 

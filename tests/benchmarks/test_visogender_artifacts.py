@@ -20,7 +20,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import labels_of
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.execution.options import AskOptions
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from evenhand.workflows.outputs.run_artifacts import artifact_tables
 from tests.benchmarks.visogender_release import release, sample_of
@@ -153,7 +153,7 @@ def test_missing_images_and_a_single_context_give_no_value_and_why(name, runs, d
 
 
 def test_table2_and_table4_hold_the_findings(runs, data):
-    run = Run.read(runs["resolution"][0])
+    run = RunFolder.read(runs["resolution"][0])
     table, neutral = made("table2", runs, data).table, made("table4", runs, data).table
     for setting, title in (("single", "single"), ("two_person", "two persons"), ("different", "different")):
         for metric, measure, where in (
@@ -185,7 +185,7 @@ def test_two_pairs_of_a_gap_are_its_two_halves_negated(runs, data):
 
 @pytest.mark.parametrize(("name", "template"), [("table3", "occ_first"), ("table5", "par_first")])
 def test_retrieval_tables_hold_the_findings_beside_chance(name, template, runs, data):
-    run, table = Run.read(runs["retrieval"][0]), made(name, runs, data).table
+    run, table = RunFolder.read(runs["retrieval"][0]), made(name, runs, data).table
     subjects = ["occupation", "participant"][: 2 if name == "table5" else 1]
     assert sorted(ours(table, part="models")["counted"].unique()) == subjects
     for subject in subjects:
@@ -249,7 +249,7 @@ def test_the_gap_by_occupation_is_the_same_from_findings_and_from_samples(runs, 
 
 
 def test_figure2_and_figure8_hold_each_pair_once_for_each_template(runs, data):
-    run = Run.read(runs["resolution"][0])
+    run = RunFolder.read(runs["resolution"][0])
     pairs, flipped = made("figure2", runs, data).table, made("figure8", runs, data).table
     different = run.finding("resolution_accuracy", setting="different", template="occ_first")
     assert ours(pairs, part="accuracy", setting="m | f")["value"][0] == different.part("masculine").value
@@ -272,7 +272,7 @@ def test_figure7_is_ranked_and_counts_what_is_above_0(runs, data):
 
 def test_sub_samples_agree_with_the_closed_form(runs, data):
     table = made("table8", runs, data, k="2", trials="2000").table
-    run = Run.read(runs["resolution"][0])
+    run = RunFolder.read(runs["resolution"][0])
     for measure, metric, setting in (
         ("same RA", "resolution_accuracy", "same"),
         ("single gap", "resolution_gap", "single"),
@@ -315,8 +315,8 @@ def test_tables_of_the_data_count_it(data):
 
 
 def test_a_run_without_samples_takes_them_from_the_data(runs, data, tmp_path):
-    run = Run.read(runs["resolution"][0])
-    bare = Run(run.findings, run.manifest, run.counts, run.tables)
+    run = RunFolder.read(runs["resolution"][0])
+    bare = RunFolder(run.findings, run.manifest, run.counts, run.tables)
     found = artifact("visogender/figure3", [bare], data=data).table
     assert found.equals(made("figure3", runs, data).table)
     with pytest.raises(InputError, match=r"labour statistics; type: evenhand data fetch visogender"):
@@ -324,11 +324,11 @@ def test_a_run_without_samples_takes_them_from_the_data(runs, data, tmp_path):
 
 
 def test_runs_are_told_apart_by_model_tags_and_parameters(runs, data):
-    names = labels_of([Run.read(path) for path in runs["resolution"]])
+    names = labels_of([RunFolder.read(path) for path in runs["resolution"]])
     assert len(set(names)) == 3
     assert "training=web" in names[1]
     assert "imagenet_zero_shot" not in names[0]
-    same = labels_of([Run.read(runs["resolution"][0])] * 2)
+    same = labels_of([RunFolder.read(runs["resolution"][0])] * 2)
     assert [name.rpartition(" · ")[2] for name in same] == ["1", "2"]
 
 
@@ -342,7 +342,7 @@ def test_the_command_takes_runs_data_parameters_and_a_seed(runs, data, tmp_path)
 
 
 def test_a_run_makes_the_tables_that_it_alone_can_fill(runs, data):
-    run = Run.read(runs["resolution"][0])
+    run = RunFolder.read(runs["resolution"][0])
     bare = replace(run, tables={name: run.tables[name] for name in ("coverage", "scores")})
     tables = artifact_tables(bare)
     assert {"visogender-table2", "visogender-figure2", "visogender-table9"} <= set(tables)
@@ -391,5 +391,5 @@ def test_table2_of_upstream_scores_in_paper_mode_is_the_upstream_benchmark(tmp_p
     ],
 )
 def test_a_model_is_called_by_the_last_part_of_a_path(model, label, runs):
-    findings = Run.read(runs["resolution"][0]).findings
-    assert labels_of([Run(findings, {"model": model})]) == [label]
+    findings = RunFolder.read(runs["resolution"][0]).findings
+    assert labels_of([RunFolder(findings, {"model": model})]) == [label]

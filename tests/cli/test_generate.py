@@ -10,7 +10,7 @@ import sys
 import polars as pl
 import pytest
 
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from tests.conftest import ROOT
 from tests.models.api.conftest import Served
 from tests.models.tiny import build
@@ -144,7 +144,7 @@ def test_the_definition_of_the_page_is_run_by_the_commands_under_it(tmp_path):
         out = [] if "generate" in line else ["-o", tmp_path / "run"]
         done = evenhand(*" ".join(words).split(), *out)
         assert done.returncode == 0, done.stderr
-    assert Run.read(tmp_path / "run").counts["predictions"].n_total == 12
+    assert RunFolder.read(tmp_path / "run").counts["predictions"].n_total == 12
 
 
 def test_quiet_says_nothing(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenhand.cli.main import app
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from tests.conftest import ROOT
 from tests.models.api.conftest import Served
 from tests.models.tiny import build
@@ -82,7 +82,7 @@ def test_images_become_answers_labels_findings_and_a_comparison(played):
     images = pl.read_parquet(folder / "images" / "annotations.parquet")
     assert images.height == 24
     for name in ("llava", "served"):
-        run = Run.read(folder / "runs" / name)
+        run = RunFolder.read(folder / "runs" / name)
         answers = run.tables["answers"]
         assert answers.height == 24
         assert {"raw", "case", "frame", "article", "lemma", "synonym", "prediction", "category"} <= set(

@@ -4,14 +4,14 @@ import pytest
 
 from evenhand.core.findings import Finding, Interval, Null, Part, Source
 from evenhand.core.significance import (
-    Standing,
-    alone,
+    Significance,
     excludes,
     is_beyond,
     p_shown,
     p_text,
     reference_of,
-    standing_of,
+    significance_of,
+    uncorrected,
 )
 
 BAND = Null(mean=0.15, low=0.1, high=0.2, method="permutation")
@@ -33,49 +33,52 @@ def part(value=0.3, **fields):
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"p_value": 0.01, "interval": ends(0.1, 0.5)}, Standing("above")),
-        ({"value": -0.3, "p_value": 0.01, "interval": ends(-0.5, -0.1)}, Standing("below")),
-        ({"p_value": 0.01}, Standing("above")),  # a test without an interval: nothing speaks against it
-        ({"p_value": 0.05, "interval": ends(0.1, 0.5)}, Standing("above")),  # at most alpha
-        ({"p_value": 0.2, "interval": ends(-0.1, 0.5)}, Standing("within")),
-        ({"p_value": 0.2, "interval": ends(0.1, 0.5)}, Standing("within")),
-        ({"p_value": 0.01, "interval": ends(-0.1, 0.5)}, Standing("within", " by its interval (p 0.010)")),
-        ({"p_value": 1e-5, "interval": ends(0.0, 0.5)}, Standing("within", " by its interval (p <0.001)")),
+        ({"p_value": 0.01, "interval": ends(0.1, 0.5)}, Significance("above")),
+        ({"value": -0.3, "p_value": 0.01, "interval": ends(-0.5, -0.1)}, Significance("below")),
+        ({"p_value": 0.01}, Significance("above")),  # a test without an interval: nothing speaks against it
+        ({"p_value": 0.05, "interval": ends(0.1, 0.5)}, Significance("above")),  # at most alpha
+        ({"p_value": 0.2, "interval": ends(-0.1, 0.5)}, Significance("within")),
+        ({"p_value": 0.2, "interval": ends(0.1, 0.5)}, Significance("within")),
+        ({"p_value": 0.01, "interval": ends(-0.1, 0.5)},
+         Significance("within", " by its interval (p 0.010)")),
+        ({"p_value": 1e-5, "interval": ends(0.0, 0.5)},
+         Significance("within", " by its interval (p <0.001)")),
         ({"p_value": 0.01, "p_adjusted": 0.06, "interval": ends(0.1, 0.5)},
-         Standing("within", ", corrected for several tests")),
-        ({"p_value": 0.2, "p_adjusted": 0.4, "interval": ends(0.1, 0.5)}, Standing("within")),
-        ({"p_value": 0.01, "p_adjusted": 0.03, "interval": ends(0.1, 0.5)}, Standing("above")),
-        ({"interval": ends(0.1, 0.5)}, Standing("")),  # no test
-        ({"p_value": 0.01, "fair_at": None, "interval": ends(0.1, 0.5)}, Standing("")),  # no reference
-        ({"p_value": 0.01, "fair_at": None, "null": BAND}, Standing("")),  # a band alone is no reference
-        ({"value": None, "p_value": 0.01}, Standing("")),
-        ({"p_value": 0.01, "interval": ends(0.1, 0.5), "role": "exploratory"}, Standing("")),
-        ({"p_value": 0.01, "interval": ends(0.1, 0.5), "role": "primary"}, Standing("above")),
+         Significance("within", ", corrected for several tests")),
+        ({"p_value": 0.2, "p_adjusted": 0.4, "interval": ends(0.1, 0.5)}, Significance("within")),
+        ({"p_value": 0.01, "p_adjusted": 0.03, "interval": ends(0.1, 0.5)}, Significance("above")),
+        ({"interval": ends(0.1, 0.5)}, Significance("")),  # no test
+        ({"p_value": 0.01, "fair_at": None, "interval": ends(0.1, 0.5)}, Significance("")),  # no reference
+        ({"p_value": 0.01, "fair_at": None, "null": BAND}, Significance("")),  # a band alone is no reference
+        ({"value": None, "p_value": 0.01}, Significance("")),
+        ({"p_value": 0.01, "interval": ends(0.1, 0.5), "role": "exploratory"}, Significance("")),
+        ({"p_value": 0.01, "interval": ends(0.1, 0.5), "role": "primary"}, Significance("above")),
         # where chance stands elsewhere than fairness, it is what counts
         ({"p_value": 0.01, "chance_at": 0.2, "interval": ends(0.1, 0.5)},
-         Standing("within", " by its interval (p 0.010)")),
-        ({"p_value": 0.01, "chance_at": 0.6, "interval": ends(0.1, 0.5)}, Standing("below")),
+         Significance("within", " by its interval (p 0.010)")),
+        ({"p_value": 0.01, "chance_at": 0.6, "interval": ends(0.1, 0.5)}, Significance("below")),
         # the interval is of the corrected value, and so is the side
-        ({"value": 0.3, "corrected": -0.2, "p_value": 0.01, "interval": ends(-0.3, -0.1)}, Standing("below")),
-        ({"value": 0.0, "p_value": 0.01}, Standing("beyond")),
+        ({"value": 0.3, "corrected": -0.2, "p_value": 0.01, "interval": ends(-0.3, -0.1)},
+         Significance("below")),
+        ({"value": 0.0, "p_value": 0.01}, Significance("beyond")),
     ],
 )  # fmt: skip
 def test_where_a_finding_stands(fields, expected):
     one = finding(**fields)
-    assert standing_of(one) == expected
+    assert significance_of(one) == expected
     assert is_beyond(one) is (expected.side in ("above", "below", "beyond"))
 
 
 def test_the_level_is_the_runs():
     one = finding(p_value=0.03, interval=ends(0.1, 0.5))
     assert is_beyond(one, 0.05)
-    assert standing_of(one, 0.01) == Standing("within")
+    assert significance_of(one, 0.01) == Significance("within")
 
 
 def test_alone_passes_over_the_correction_but_not_over_the_interval():
-    assert alone(finding(p_value=0.01, p_adjusted=0.3, interval=ends(0.1, 0.5))).side == "above"
-    assert alone(finding(p_value=0.01, p_adjusted=0.3, interval=ends(-0.1, 0.5))).side == "within"
-    assert alone(finding(p_value=0.3, p_adjusted=0.3)).side == "within"
+    assert uncorrected(finding(p_value=0.01, p_adjusted=0.3, interval=ends(0.1, 0.5))).side == "above"
+    assert uncorrected(finding(p_value=0.01, p_adjusted=0.3, interval=ends(-0.1, 0.5))).side == "within"
+    assert uncorrected(finding(p_value=0.3, p_adjusted=0.3)).side == "within"
 
 
 def test_a_part_is_compared_with_where_chance_puts_it():
@@ -85,9 +88,9 @@ def test_a_part_is_compared_with_where_chance_puts_it():
     assert reference_of(finding(null=BAND)) == 0.0
     assert reference_of(finding(null=BAND, chance_at=0.15)) == 0.15
     below = part(0.05, null=BAND, p_value=0.01, interval=ends(0.02, 0.1))
-    assert standing_of(below) == Standing("below")
-    assert standing_of(part(p_value=0.01)) == Standing("")
-    assert standing_of(below.model_copy(update={"role": "exploratory"})) == Standing("")
+    assert significance_of(below) == Significance("below")
+    assert significance_of(part(p_value=0.01)) == Significance("")
+    assert significance_of(below.model_copy(update={"role": "exploratory"})) == Significance("")
 
 
 def test_a_reference_on_the_edge_is_inside():
@@ -99,11 +102,11 @@ def test_a_reference_on_the_edge_is_inside():
 
 
 def test_in_words():
-    assert Standing("above").told() == "above chance"
-    assert Standing("within", ", corrected for several tests").told("what chance alone gives") == (
+    assert Significance("above").told() == "above chance"
+    assert Significance("within", ", corrected for several tests").told("what chance alone gives") == (
         "within what chance alone gives, corrected for several tests"
     )
-    assert Standing("").told() == ""
+    assert Significance("").told() == ""
     assert (p_text(0.0004), p_text(0.0123)) == ("<0.001", "0.012")
     assert p_shown(finding(p_value=0.01, p_adjusted=0.02)) == 0.02
     assert p_shown(finding(p_value=0.01)) == 0.01

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evenhand.core.bound import BoundMetric
+from evenhand.core.bound import MetricId
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings, Interval, Part, Source, json_schema
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -105,8 +105,8 @@ def test_the_schema_names_every_field_of_a_finding():
 
 
 def test_bound_metrics_print_sorted_and_leave_none_out():
-    bound = BoundMetric.make("skewsize", ("gender", "race"), {"mode": "paper", "alpha": None, "k": 5})
+    bound = MetricId.make("skewsize", ("gender", "race"), {"mode": "paper", "alpha": None, "k": 5})
     assert str(bound) == "skewsize(by=gender+race, k=5, mode=paper)"
-    assert str(BoundMetric.make("accuracy", (), {})) == "accuracy()"
-    assert bound == BoundMetric.make("skewsize", ("gender", "race"), {"k": 5, "mode": "paper"})
-    assert hash(bound) == hash(BoundMetric.make("skewsize", ("gender", "race"), {"k": 5, "mode": "paper"}))
+    assert str(MetricId.make("accuracy", (), {})) == "accuracy()"
+    assert bound == MetricId.make("skewsize", ("gender", "race"), {"k": 5, "mode": "paper"})
+    assert hash(bound) == hash(MetricId.make("skewsize", ("gender", "race"), {"k": 5, "mode": "paper"}))

@@ -14,10 +14,10 @@ from evenhand.evidence.open_answers.normalise import (
     STEPS,
     Pipeline,
     Vocabulary,
-    Walker,
     normalised,
     step_shares,
 )
+from evenhand.evidence.open_answers.pipeline import PipelineRun
 
 HERE = Path(__file__).parent / "answers"
 NAMES = json.loads((HERE / "names.json").read_text(encoding="utf-8"))
@@ -113,7 +113,7 @@ SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
 @example("''doctor''s")
 @example("not sure. sorry but the unknown")
 def test_any_text_keeps_its_label_when_it_is_normalised_again(text):
-    walker = Walker(VOCABULARIES["occupation"])
+    walker = PipelineRun(VOCABULARIES["occupation"])
     first = walker.walk(text)
     second = walker.walk(first.prediction)
     assert second.prediction == first.prediction
@@ -160,13 +160,13 @@ def test_what_found_a_label_is_told():
 
 @pytest.mark.parametrize("word", NO_PLURALS)
 def test_words_that_are_no_plural_stay(word):
-    walker = Walker(Vocabulary(("x1",)))
+    walker = PipelineRun(Vocabulary(("x1",)))
     assert walker.walk(word).prediction == word
 
 
 @pytest.mark.parametrize(("plural", "one_of_it"), SINGULARS.items())
 def test_plurals_become_singulars_without_a_vocabulary(plural, one_of_it):
-    assert Walker(Vocabulary(("x1",))).walk(plural).prediction == one_of_it
+    assert PipelineRun(Vocabulary(("x1",))).walk(plural).prediction == one_of_it
 
 
 def test_gender_is_folded_only_where_asked_and_seen_in_the_column():

@@ -13,11 +13,11 @@ from evenhand.evidence.open_answers.decisions import from_cell, to_cell
 from evenhand.evidence.open_answers.normalise import (
     Decisions,
     Vocabulary,
-    Walker,
     normalised,
     review_file,
     review_table,
 )
+from evenhand.evidence.open_answers.pipeline import PipelineRun
 
 VOCABULARY = Vocabulary(("doctor", "nurse", "chef"), {"cook": "chef"})
 
@@ -203,7 +203,7 @@ def test_any_review_comes_back_whole(texts):
 
 def test_a_label_of_a_decision_stays_when_it_is_normalised_again(tmp_path):
     path = written(tmp_path, "raw,decision", "medic,doctor", "imp,two Chefs", "x,(empty)", "doctor,doctor")
-    walker = Walker(VOCABULARY, decisions=Decisions.read(path))
+    walker = PipelineRun(VOCABULARY, decisions=Decisions.read(path))
     for raw in ("medic", "imp", "x", "doctor", "nurse"):
         first = walker.walk(raw).prediction
         assert walker.walk(first).prediction == first

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
-from evenhand.evidence.open_answers.normalise import Pipeline, Vocabulary, Walker, normalised, review_table
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
+from evenhand.evidence.open_answers.normalise import Pipeline, Vocabulary, normalised, review_table
+from evenhand.evidence.open_answers.pipeline import PipelineRun
 
 HERE = Path(__file__).parent / "answers"
 NAMES = json.loads((HERE / "reviewed_names.json").read_text(encoding="utf-8"))
@@ -171,7 +172,7 @@ def test_a_leading_yes_or_no_counts_where_it_is_a_label():
 
 
 def test_an_answer_in_the_words_of_the_prompt_is_right_in_every_group():
-    definition = Definition.read("backgrounds")
+    definition = GenerationDefinition.read("backgrounds")
     names = [one.name for one in definition.classes]
     vocabulary = Vocabulary.read(names, "objects").with_texts({c.text: c.name for c in definition.classes})
     vocabulary = vocabulary.with_frames(definition.around())
@@ -213,7 +214,7 @@ def test_refusals_in_which_a_label_occurs_stand_first_in_the_review():
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(SPOKEN.split(" ")), max_size=12).map(" ".join))
 def test_any_hedge_or_denial_keeps_its_label_when_it_is_normalised_again(text):
-    walker = Walker(Vocabulary(("doctor", "nurse")))
+    walker = PipelineRun(Vocabulary(("doctor", "nurse")))
     first = walker.walk(text)
     second = walker.walk(first.prediction)
     assert (second.prediction, second.category) == (first.prediction, first.category)

@@ -19,8 +19,8 @@ from dataclasses import replace
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.files.download.addresses import Failed, Place, addresses_of, is_public
-from evenhand.files.download.downloads import Link, Step, download, fetch_file, remove_images
+from evenhand.files.download.addresses import Failed, Host, addresses_of, is_public
+from evenhand.files.download.downloads import DownloadStep, Link, download, fetch_file, remove_images
 from evenhand.files.download.manifest import NAME, read_manifest, removed_ids
 from evenhand.files.download.web import Limits
 from tests.conftest import ROOT
@@ -59,7 +59,7 @@ def links(server, **paths):
     return [Link(each, path if path.startswith(own) else f"{server}/{path}") for each, path in paths.items()]
 
 
-def only(server, folder, path, limits=LIMITS, **options) -> Step:
+def only(server, folder, path, limits=LIMITS, **options) -> DownloadStep:
     (step,) = download(links(server, a=path), folder, limits=limits, **options).steps
     return step
 
@@ -480,7 +480,7 @@ def test_addresses_that_are_public(address):
 @pytest.mark.parametrize("host", ["localhost", "127.1", "0x7f.1", "2130706433"])
 def test_other_spellings_of_this_machine_are_private(host):
     with pytest.raises(Failed, match=r"private address|no such host"):
-        asyncio.run(addresses_of(Place("http", host, 80)))
+        asyncio.run(addresses_of(Host("http", host, 80)))
 
 
 def test_the_checked_address_is_asked_whatever_the_name_says_later(server, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import visible
 from evenhand.files.atomic import write_bytes
 from evenhand.report.figures.draw import draw, specification, svg
-from evenhand.report.figures.table import Sheet, sheet
+from evenhand.report.figures.table import TableFigure, sheet
 from evenhand.workflows.outputs.artifact import MadeArtifact
 
 MOST_ROWS = 120
@@ -33,7 +33,7 @@ class Part:
 
     title: str
     notes: Sequence[str]
-    sheet: Sheet | None = None
+    sheet: TableFigure | None = None
     drawn: str = ""
 
     @property
@@ -50,7 +50,7 @@ class Shown:
     title: str
     parts: Sequence[Part]
     notes: Sequence[str]
-    whole: Sheet | None
+    whole: TableFigure | None
     rows: int
     most: int = field(default=MOST_ROWS)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from tests.gallery import demo, page, reference
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ def test_the_60_of_the_specification_are_there_and_no_others():
 
 
 def test_the_demo_has_every_benchmark_and_every_run_is_used(built):
-    runs = {path.name: Run.read(path) for path in (built / "runs").iterdir()}
+    runs = {path.name: RunFolder.read(path) for path in (built / "runs").iterdir()}
     assert {run.manifest["benchmark"] for run in runs.values()} == set(BENCHMARKS.names())
     assert {name for need in demo.needs().values() for name in need.runs} <= set(runs)
 

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.core.text.reasons import REASONS
 from evenhand.metrics.association.tables import association_tables
 from evenhand.metrics.families import adjust_run
@@ -333,7 +333,7 @@ def test_sets_that_differ_in_what_no_word_speaks_of_are_within_chance(name):
     found = [getattr(metrics, name)(apart(seed), **SETS) for seed in range(40)]
     assert sum(one.details["p_items"] <= 0.05 for one in found) >= 10
     assert sum(one.p_value <= 0.05 for one in found) <= 4
-    assert not any(standing_of(one).beyond for one in found if one.interval.low <= 0 <= one.interval.high)
+    assert not any(significance_of(one).beyond for one in found if one.interval.low <= 0 <= one.interval.high)
 
 
 @pytest.mark.parametrize("name", COMPARED)

@@ -10,7 +10,7 @@ from scipy import stats
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.evidence.derivation.paired import match
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
@@ -120,7 +120,7 @@ def test_skewsize_stands_side_by_side():
     assert found.value == pytest.approx(found.details["first"] - found.details["second"])
     assert (found.interval, found.null, found.p_value, found.mde) == (None, None, None, None)
     assert found.notes == [SIDE_BY_SIDE]
-    assert standing_of(found).side == ""
+    assert significance_of(found).side == ""
 
 
 def answered(truth, group, first, second):
@@ -151,7 +151,7 @@ def test_the_noise_of_a_less_accurate_model_is_no_difference_of_v():
         assert one.interval.low < 0 < one.interval.high
         assert one.interval.low <= one.corrected <= one.interval.high
         assert one.null.low < one.value < one.null.high
-        assert not standing_of(one).beyond
+        assert not significance_of(one).beyond
 
 
 def test_p_and_interval_are_one_test():

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from evenhand import Predictions, metrics
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.core.text.reasons import explain
 from tests.properties.metric_table import plain, random_frame
 
@@ -54,7 +54,7 @@ def test_p_and_interval_say_the_same(name):
         frame = random_frame(seed, classes=5, n=300, bias=0.12, everywhere=True)
         finding = getattr(metrics, name)(plain(frame), by="group")
         assert (finding.p_value <= 0.05) == (finding.interval.low > 0), seed
-        assert standing_of(finding).beyond == (finding.p_value <= 0.05)
+        assert significance_of(finding).beyond == (finding.p_value <= 0.05)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -107,7 +107,7 @@ def test_skewsize_is_descriptive(name):
     finding = getattr(metrics, name)(plain(random_frame(5, classes=6, n=900, bias=0.9)), by="group")
     assert finding.direction == "descriptive"
     assert finding.p_value is None
-    assert standing_of(finding).side == ""
+    assert significance_of(finding).side == ""
     assert finding.interval.low <= finding.value <= finding.interval.high
     assert finding.interval.low < finding.interval.high
     assert finding.interval.method.startswith("spread over resamples")

@@ -5,7 +5,7 @@ import pytest
 
 from evenhand import metrics
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.multiplicity import adjust
 from tests.helpers import counts_of
 
@@ -115,7 +115,7 @@ def test_paper_and_default_share_their_p():
 
 
 def test_a_metric_on_bound_evidence_equals_that_on_counts():
-    prepared = Prepared.of(COUNTS, "group", 5)
+    prepared = BoundCounts.of(COUNTS, "group", 5)
     assert metrics.skewsize(prepared, by="group", seed=5) == skewsize(seed=5)
     with pytest.raises(ParameterError, match="bound to"):
         metrics.skewsize(prepared, by="group", seed=6)

@@ -9,7 +9,7 @@ import pytest
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.households.tables import country_hit_rates, hit_curve, household_rates
 
@@ -181,7 +181,7 @@ def test_a_gap_that_concepts_explain_is_no_gap_by_income():
     assert finding.chance_at == pytest.approx(finding.value, abs=0.1)
     assert finding.details["gap_by_concept"] == finding.chance_at
     assert finding.p_value > 0.05
-    assert not standing_of(finding).beyond
+    assert not significance_of(finding).beyond
     extremes = check(metrics.household_hit_gap(topics(), groups="extremes"))
     assert extremes.p_value > 0.05
     worst = check(metrics.worst_household_hit_rate(topics()))
@@ -189,7 +189,7 @@ def test_a_gap_that_concepts_explain_is_no_gap_by_income():
     assert worst.null.low < worst.value
     planted = metrics.household_hit_gap(topics(effect=0.19))
     assert planted.p_value < 0.01
-    assert standing_of(planted).side == "above"
+    assert significance_of(planted).side == "above"
 
 
 def test_improvement_over_a_reference():

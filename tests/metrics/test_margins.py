@@ -8,7 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.findings import Finding
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.evidence.predictions.counts import Counts
 
 DIFFERENCES = [
@@ -68,7 +68,7 @@ def test_parity_of_a_perfect_classifier_with_other_base_rates_is_beyond_chance_a
     assert parity.interval.high - parity.interval.low > 0.1
     assert parity.p_value < 0.01
     assert parity.details["explained_by_truth"] == pytest.approx(0.4)
-    assert standing_of(parity).side == "above"
+    assert significance_of(parity).side == "above"
     odds = call(counts, "equalized_odds")
     assert odds.value == 0
     assert odds.p_value == 1

@@ -10,7 +10,7 @@ import pytest
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.evidence.neighbours import Neighbours
 
 
@@ -266,7 +266,7 @@ def test_random_vectors_in_an_unbalanced_database_are_at_chance():
     assert gap.chance_at == pytest.approx(0.22)
     assert gap.p_value > 0.05
     assert gap.interval.low <= 0.22
-    assert not standing_of(gap).beyond
+    assert not significance_of(gap).beyond
 
 
 def test_a_hub_in_a_balanced_database_makes_no_verdict():

@@ -9,9 +9,9 @@ from scipy import stats
 
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
-from evenhand.metrics.choices.rows import GAP, MEAN, Rows
+from evenhand.metrics.choices.rows import GAP, MEAN, OutcomeRates
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.paired.differences import Deviations, paired_difference
 from evenhand.stats.rates.differences import mean_limits, normal_quantile
@@ -223,14 +223,18 @@ def rows_of(first, second, cluster=None, stratum=None, outcome="correct"):
     genders = np.repeat([False, True], [len(first), len(second)])
     zero = np.zeros(values.size, dtype=np.int64)
     cluster = None if cluster is None else np.array(cluster)
-    return Rows(values, 1 - values, 1, genders, zero if stratum is None else np.array(stratum), cluster)
+    return OutcomeRates(
+        values, 1 - values, 1, genders, zero if stratum is None else np.array(stratum), cluster
+    )
 
 
 def test_the_exchange_of_genders_equals_enumeration():
     values = np.array([6, 0, 3, 2, 6, 6, 0, 3])  # sixths: right, wrong, tied among two and three
     second = np.array([False, True, False, True, True, False, True, True])
     stratum = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    found = Rows(values, 6 - values, 6, second, stratum, None).exchanged(GAP, np.random.default_rng(0))
+    found = OutcomeRates(values, 6 - values, 6, second, stratum, None).exchanged(
+        GAP, np.random.default_rng(0)
+    )
     gaps = []
     for a in combinations(range(4), 2):
         for b in combinations(range(4, 8), 1):
@@ -267,7 +271,7 @@ def test_one_pronoun_for_each_occupation_is_not_beyond_chance():
     for name in ("resolution_accuracy", "misgendering_rate"):
         found = computed(name, evidence)
         assert found.chance_at == pytest.approx(found.value)
-        assert (found.p_value, standing_of(found).side) == (1, "within")
+        assert (found.p_value, significance_of(found).side) == (1, "within")
         assert found.details["guessing"] == pytest.approx(1 / 3)
     assert metrics.resolution_accuracy(evidence).value > 0.75
 
@@ -290,7 +294,7 @@ def test_chance_is_what_the_same_choices_give_other_people():
     assert found.null.low <= found.value <= found.null.high
     assert found.part("masculine").chance_at == pytest.approx(his)
     assert found.part("masculine").value == pytest.approx((chosen[men] == "his").mean())
-    assert standing_of(found).side == "within"
+    assert significance_of(found).side == "within"
     assert (metrics.neutral_rate(choices(design, scores)).p_value, found.fair_at) == (None, None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 
 DIMENSIONS = 32
 PLANTED = (3, 17)  # dimensions along which the groups differ and the attributes too
@@ -12,7 +12,7 @@ PLANTED = (3, 17)  # dimensions along which the groups differ and the attributes
 
 def planted(
     seed: int = 0, *, size: int = 60, shift: float = 2.0, modality: str = "image", groups: int = 2
-) -> Material:
+) -> TrainingVectors:
     """Groups that lie apart along two dimensions, noise elsewhere; A and B lie apart along the same two."""
     rng = np.random.default_rng(seed)
     direction = np.zeros(DIMENSIONS)
@@ -26,7 +26,7 @@ def planted(
         [rng.normal(size=(20, DIMENSIONS)) + sign * 2 * direction for sign in (1, -1)]
     )
     names = [f"g{number}" for number in range(groups)]
-    return Material(
+    return TrainingVectors(
         targets=targets,
         target_sets={name: np.arange(at * size, (at + 1) * size) for at, name in enumerate(names)},
         attributes=attributes,
@@ -37,7 +37,7 @@ def planted(
     )
 
 
-def effect(material: Material, targets: np.ndarray, attributes: np.ndarray) -> float:
+def effect(material: TrainingVectors, targets: np.ndarray, attributes: np.ndarray) -> float:
     """d of the first test, the plain way."""
     unit = [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in (targets, attributes)]
     similarity = unit[0] @ unit[1].T

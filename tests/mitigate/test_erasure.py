@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from evenhand.mitigate.methods.erasure import LEACE, erasing
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from tests.mitigate.planted import DIMENSIONS, effect, planted
 
 
@@ -94,7 +94,7 @@ def test_the_mean_of_neither_modality_moves():
 
 def test_a_modality_without_items_stays_as_it_is():
     given = planted()
-    material = Material(
+    material = TrainingVectors(
         given.targets,
         given.target_sets,
         given.attributes,
@@ -136,7 +136,7 @@ def test_the_planted_association_goes_on_other_items_too():
 
 def test_equal_vectors_have_nothing_to_erase():
     material = planted()
-    same = Material(
+    same = TrainingVectors(
         np.ones((4, 3)), {"g0": np.arange(2), "g1": np.arange(2, 4)}, np.eye(3),
         {"a": np.arange(2), "b": np.arange(2, 3)}, material.tests,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from evenhand.mitigate.methods.dimension_pruning import (
     usual_amount,
 )
 from evenhand.mitigate.mitigation import MITIGATIONS, Mitigation
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.association.effect_size import associations, effect_size
 
 PLANTED = (5, 17, 40)
@@ -36,7 +36,7 @@ def planted(seed=0, *, size=40, words=30, dimensions=64, strength=1.2, turned=No
         targets, attributes = targets @ turned, attributes @ turned
     sets = {"X": np.arange(size), "Y": np.arange(size, 2 * size)}
     wordsets = {"A": np.arange(words), "B": np.arange(words, 2 * words)}
-    return Material(targets, sets, attributes, wordsets, (TEST,))
+    return TrainingVectors(targets, sets, attributes, wordsets, (TEST,))
 
 
 def association(material, mitigation=None, test=TEST):
@@ -193,7 +193,7 @@ def several(seed=4):
     sets = {name: np.arange(30 * at, 30 * at + 30) for at, name in enumerate("XYZ")}
     words = {name: np.arange(20 * at, 20 * at + 20) for at, name in enumerate("ABCD")}
     tests = (("X", "Z", "A", "B"), ("Y", "Z", "A", "B"), ("X", "Z", "C", "D"))
-    return Material(targets, sets, attributes, words, tests)
+    return TrainingVectors(targets, sets, attributes, words, tests)
 
 
 @both_strategies

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.methods.dimension_pruning import Pruning
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.association.without_dimension import RemainingDimensions
 
 VECTORS = Path(__file__).parent / "vectors" / "mmbias"
@@ -25,7 +25,7 @@ def case(name):
     sets = {"X": np.arange(x), "Y": np.arange(x, len(targets))}
     words = {"A": np.arange(a), "B": np.arange(a, len(attributes))}
     first, second = ("Y", "X") if name == "pruning_negative" else ("X", "Y")
-    return expected, Material(targets, sets, attributes, words, ((first, second, "A", "B"),))
+    return expected, TrainingVectors(targets, sets, attributes, words, ((first, second, "A", "B"),))
 
 
 def psi(material, **options):

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from evenhand.cli.main import main
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.conftest import ROOT, SHARED
 
@@ -79,7 +79,7 @@ def test_top_labels_of_the_pairs_are_large_v_and_chance(pairs, tmp_path, monkeyp
         monkeypatch, capsys, "run", "classification", "--model", model, "--data", pairs, "--image", "path",
         "--truth", "part", "-p", "by=gender,skin", "-p", "spelling=any", "-o", out,
     )  # fmt: skip
-    run = Run.read(out)
+    run = RunFolder.read(out)
     page = (out / "report.html").read_text()
     for attribute in ("gender", "skin"):
         found = run.finding("cramers_v", attribute)
@@ -129,7 +129,7 @@ def test_expressions_of_faces_differ_by_gender_beyond_chance(
         "img_path", "--truth", "true_age", "-p", "by=true_gender,true_race", "-p", "spelling=any",
         "-p", f"roots={faces.parent},{faces.parent / 'extra_val'}", "-o", out,
     )  # fmt: skip
-    run = Run.read(out)
+    run = RunFolder.read(out)
     page = (out / "report.html").read_text()
     for attribute in ("true_gender", "true_race"):
         found = run.finding("cramers_v", attribute)

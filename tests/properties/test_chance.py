@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evenhand.core.significance import is_beyond, reference_of, standing_of
+from evenhand.core.significance import is_beyond, reference_of, significance_of
 from evenhand.metrics.classification import ranked as ranked_metrics
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 from tests.properties.metric_table import CASES, COUNTED, plain, random_frame, ranked
 
 SEEDS = 200  # with 100 seeds, 90 inside would be missed by chance once in 35 metrics
@@ -25,7 +25,7 @@ def fair():
     """Findings of every counted metric on fair models, one per seed."""
     found = {str(case): [] for case in WITH_NULL}
     for seed in range(SEEDS):
-        prepared = Prepared.of(plain(random_frame(seed, n=1_100, minority=0.4)), "group", seed)
+        prepared = BoundCounts.of(plain(random_frame(seed, n=1_100, minority=0.4)), "group", seed)
         for case in WITH_NULL:
             found[str(case)].append(case(prepared, seed=seed))
     return found
@@ -60,7 +60,11 @@ def test_a_verdict_on_a_fair_model_is_rare(fair, case):
 @pytest.mark.parametrize("case", SHAPES, ids=str)
 def test_the_shape_of_effect_sizes_is_descriptive(fair, case):
     for finding in fair[str(case)][:20]:
-        assert (finding.p_value, finding.direction, standing_of(finding).side) == (None, "descriptive", "")
+        assert (finding.p_value, finding.direction, significance_of(finding).side) == (
+            None,
+            "descriptive",
+            "",
+        )
 
 
 @pytest.mark.parametrize("case", WITH_NULL, ids=str)

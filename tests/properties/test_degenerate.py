@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.core.errors import InputError
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 from tests.properties.metric_table import CASES, COUNTED, check_finding, frame_of, plain
 
 TINY = {
@@ -74,8 +74,8 @@ def test_any_tiny_frame_is_a_finding_or_has_no_usable_row(rows):
             check_finding(case(prepared))
 
 
-def plain_prepared(frame: pl.DataFrame) -> Prepared:
-    return Prepared.of(plain(frame), "group")
+def plain_prepared(frame: pl.DataFrame) -> BoundCounts:
+    return BoundCounts.of(plain(frame), "group")
 
 
 @settings(max_examples=15)

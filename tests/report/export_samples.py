@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sarif_pydantic import Sarif
 
 from evenhand.core.findings import Findings
-from evenhand.report.exports.exported import ExportedRun, Gate
+from evenhand.report.exports.exported import Gate, RunView
 from tests.report import report_samples
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -21,7 +21,7 @@ SCHEMAS = Path(__file__).parent / "schemas"
 def exported(content, name="run", gates=()):
     """A run as exports see it, from a report's sample."""
     findings: Findings = content.findings
-    return ExportedRun(name, findings, content.manifest, gates=gates, content=findings.dump())
+    return RunView(name, findings, content.manifest, gates=gates, content=findings.dump())
 
 
 def samples():
@@ -37,7 +37,7 @@ def with_gates(run):
     """The run with one gate that held and one that broke."""
     first, second = run.findings.findings[:2]
     gates = [Gate("skewsize>9", first), Gate("accuracy<0.99", second, "accuracy = 0.8 < 0.99")]
-    return ExportedRun(run.name, run.findings, run.manifest, gates=gates, content=run.content)
+    return RunView(run.name, run.findings, run.manifest, gates=gates, content=run.content)
 
 
 def problems_of_sarif(made):

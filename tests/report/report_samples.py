@@ -20,7 +20,7 @@ from evenhand.core.findings import (
     Part,
     Source,
 )
-from evenhand.report.content import DrawnTable, RunContent
+from evenhand.report.content import DrawnTable, ReportInput
 from tests.report.figure_samples import KINDS
 from tests.report.figure_samples import hostile as hostile_figures
 
@@ -247,15 +247,15 @@ def mistakes(
 
 def content(
     findings: list[Finding], tables: dict[str, pl.DataFrame] | None = None, **changed: Any
-) -> RunContent:
-    return RunContent(
+) -> ReportInput:
+    return ReportInput(
         findings=Findings(manifest_id="a1b2c3", findings=findings),
         manifest={**MANIFEST, **changed},
         tables=tables or {},
     )
 
 
-def realistic() -> RunContent:
+def realistic() -> ReportInput:
     """Twelve occupations, two groupings, one class that cannot be estimated."""
     rng = np.random.default_rng(3)
     findings, frames = [], []
@@ -273,7 +273,7 @@ def realistic() -> RunContent:
     return content(findings, {"mistakes": pl.concat(frames)})
 
 
-def thousand() -> RunContent:
+def thousand() -> ReportInput:
     """A thousand classes and four groupings."""
     rng = np.random.default_rng(5)
     labels = [f"n{place:08d} class {place}" for place in range(1000)]
@@ -295,7 +295,7 @@ def thousand() -> RunContent:
     return content(findings, {"mistakes": pl.concat(frames)})
 
 
-def undefined() -> RunContent:
+def undefined() -> ReportInput:
     """Nothing could be estimated."""
     by = ("gender",)
     parts = [lost("cat", "constant"), lost("dog", "single_group"), lost("owl", "empty", 0)]
@@ -324,7 +324,7 @@ HOSTILE = [
 ]
 
 
-def hostile() -> RunContent:
+def hostile() -> ReportInput:
     """Labels, columns, notes and manifest entries that try to become markup."""
     evil = HOSTILE[0]
     by = ("<b>gender</b>",)
@@ -356,7 +356,7 @@ def hostile() -> RunContent:
     )
 
 
-def rested() -> RunContent:
+def rested() -> ReportInput:
     """As ``realistic``, with the counts that it rests on; one group of nurses has nine rows."""
     run = realistic()
     lines = [
@@ -374,7 +374,7 @@ def rested() -> RunContent:
     ]
     findings = [with_few(one) for one in run.findings.findings]
     evidence = {"predictions": pl.DataFrame(lines)}
-    return RunContent(Findings(manifest_id="a1b2c3", findings=findings), MANIFEST, run.tables, evidence)
+    return ReportInput(Findings(manifest_id="a1b2c3", findings=findings), MANIFEST, run.tables, evidence)
 
 
 def with_few(finding: Finding) -> Finding:
@@ -385,7 +385,7 @@ def with_few(finding: Finding) -> Finding:
     return finding.model_copy(update={"parts": [*finding.parts[:-1], few]})
 
 
-def ten_models() -> RunContent:
+def ten_models() -> ReportInput:
     """Ten models, a thousand classes, 23 groups, and the cells of the counts behind them."""
     rng = np.random.default_rng(11)
     labels = [f"n{place:08d} class {place}" for place in range(1000)]
@@ -401,10 +401,10 @@ def ten_models() -> RunContent:
     cells = pl.DataFrame({"truth": labels}).join(pl.DataFrame({"origin": groups}), how="cross")
     cells = cells.join(pl.DataFrame({"prediction": ["right", "wrong"], "n": [30, 4]}), how="cross")
     made = content(findings)
-    return RunContent(made.findings, made.manifest, evidence={"predictions": cells})
+    return ReportInput(made.findings, made.manifest, evidence={"predictions": cells})
 
 
-def drawn() -> RunContent:
+def drawn() -> ReportInput:
     """A figure of every kind, and hostile ones, as a benchmark's tables."""
     made = [DrawnTable(f"paper/{kind}", kind, table, [figure]) for kind, (figure, table, _) in KINDS.items()]
     figures, table = hostile_figures()

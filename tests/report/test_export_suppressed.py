@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Findings
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.sarif import sarif
 from evenhand.report.exports.summary import summary
@@ -49,7 +49,7 @@ def test_no_format_holds_a_value_that_is_hidden(kind, run, format, tmp_path):
     if format == "model-card":
         pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
     fewest = FEWEST[kind]
-    shown = suppressed(RunContent(run.findings, run.manifest, evidence=evidence_of(run)), fewest).findings
+    shown = suppressed(ReportInput(run.findings, run.manifest, evidence=evidence_of(run)), fewest).findings
     hidden = gone(run, shown)
     assert len(hidden) > 5
     made = export([run], format=format, out=str(tmp_path / "made"), suppress=fewest).content.decode("utf-8")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.core.text.formatting import number
-from evenhand.report.content import RunContent
-from evenhand.report.suppression.complementary import Sums
+from evenhand.report.content import ReportInput
+from evenhand.report.suppression.complementary import MarginSums
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.result import Run
@@ -51,7 +51,7 @@ def audited(seed, by):
     run = eh.audit(
         eh.Predictions.from_frame(frame, truth="truth", prediction="prediction"), by=by, inference="none"
     )
-    return RunContent(run.findings, run.manifest, run.tables, evidence_of(run))
+    return ReportInput(run.findings, run.manifest, run.tables, evidence_of(run))
 
 
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -73,13 +73,13 @@ def test_hiding_in_place_alone_would_be_undone():
     smallest = min(told.groups, key=lambda group: group.n)
     groups = [one if one is not smallest else one.model_copy(update={"n": -99.0}) for one in told.groups]
     naive = content.findings.model_copy(update={"findings": [told.model_copy(update={"groups": groups})]})
-    attack = Attack(RunContent(naive), content.evidence["predictions"], ["gender"])
+    attack = Attack(ReportInput(naive), content.evidence["predictions"], ["gender"])
     assert attack.range({"gender": smallest.key}) == pytest.approx([smallest.n, smallest.n])
 
 
 def test_a_cell_that_joins_two_rings_of_hidden_cells_is_found():
     """Each line has two hidden cells, and yet one follows: all rows of one ring minus its columns."""
-    sums = Sums(5)
+    sums = MarginSums(5)
     counts = {"ac": 2, "ad": 9, "bc": 9, "bd": 9, "be": 3, "fe": 9, "fg": 9, "he": 9, "hg": 9, "z": 50}
     places = {name: sums.add(n) for name, n in counts.items()}
     for row in "abfh":
@@ -109,7 +109,7 @@ def kind(request, tmp_path_factory):
 
 @pytest.mark.parametrize("fewest", [10, 40])
 def test_pages_of_every_kind_of_run_hold_no_small_count_and_no_hidden_value(kind, fewest):
-    content = RunContent(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind))
+    content = ReportInput(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind))
     shown = suppressed(content, fewest)
     page = kind.html(suppress=fewest)
     data = json.loads(re.search(r'id="run-data">(.*?)</script>', page, re.DOTALL)[1])
@@ -167,7 +167,7 @@ def beside(finding):
 
 def test_lines_of_every_kind_of_run_hide_none_or_several(kind):
     for finding, old in zip(
-        suppressed(RunContent(kind.findings, kind.manifest), 10).findings.findings,
+        suppressed(ReportInput(kind.findings, kind.manifest), 10).findings.findings,
         kind.findings.findings,
         strict=True,
     ):
@@ -182,7 +182,7 @@ def test_lines_of_every_kind_of_run_hide_none_or_several(kind):
 
 @pytest.mark.parametrize("fewest", [3, 10])
 def test_details_of_every_kind_of_run_tell_neither_few_rows_nor_people_nor_single_samples(kind, fewest):
-    shown = suppressed(RunContent(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind)), fewest)
+    shown = suppressed(ReportInput(kind.findings, kind.manifest, kind.all_tables, evidence_of(kind)), fewest)
     every = [one for finding in shown.findings.findings for one in [finding, *finding.parts]]
     assert not [one for one in every if getattr(one, "kind", "") == "item"]
     for one in every:
@@ -197,7 +197,7 @@ def test_details_of_every_kind_of_run_tell_neither_few_rows_nor_people_nor_singl
 @pytest.mark.parametrize("fewest", [10, 20])
 def test_gaps_within_a_part_are_shown_only_where_both_of_their_rates_are(kind, fewest):
     gaps = ("resolution_gap", "misgendering_gap", "neutral_gap")
-    findings = suppressed(RunContent(kind.findings, kind.manifest), fewest).findings.findings
+    findings = suppressed(ReportInput(kind.findings, kind.manifest), fewest).findings.findings
     for finding in findings:
         if not finding.name.startswith(gaps):
             continue

@@ -10,7 +10,7 @@ from evenhand.core.findings import Finding, Interval
 from evenhand.report.chapters import in_chapters
 from evenhand.report.comparison import sentences as change_words
 from evenhand.report.comparison.changes import changed
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.report.views.frames import PageData
 from tests.report.compared_samples import three_hostile_models, two_models
@@ -128,7 +128,7 @@ def test_pairs_can_be_chosen_and_are_told_apart(hostile):
 
 
 def test_other_runs_have_no_section_of_changes(two):
-    html = render_html(RunContent(two.findings, {**two.manifest, "kind": "audit"}, {}))
+    html = render_html(ReportInput(two.findings, {**two.manifest, "kind": "audit"}, {}))
     assert 'id="changes"' not in html
 
 

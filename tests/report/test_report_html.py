@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from evenhand.core.findings import Findings
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 
@@ -200,7 +200,7 @@ def test_a_thousand_classes_stay_small_and_labels_are_written_once():
 
 
 def test_nothing_at_all_still_renders():
-    outline = Outline(render_html(RunContent(Findings(manifest_id="m", findings=[]))))
+    outline = Outline(render_html(ReportInput(Findings(manifest_id="m", findings=[]))))
     assert "The run holds no findings." in outline.words
     assert set(SECTIONS) <= set(outline.ids)
 
@@ -209,15 +209,15 @@ def test_any_manifest_key_may_be_missing_or_strange():
     run = samples.realistic()
     for key in samples.MANIFEST:
         manifest = {name: entry for name, entry in samples.MANIFEST.items() if name != key}
-        assert "Summary" in render_html(RunContent(run.findings, manifest))
+        assert "Summary" in render_html(ReportInput(run.findings, manifest))
     strange = dict.fromkeys(samples.MANIFEST)
-    assert "Summary" in render_html(RunContent(run.findings, strange))
+    assert "Summary" in render_html(ReportInput(run.findings, strange))
 
 
 def test_a_tables_only_mistakes_of_another_grouping_are_not_drawn():
     run = samples.realistic()
     table = run.tables["mistakes"].with_columns(by=pl.lit("elsewhere"))
-    outline = Outline(render_html(RunContent(run.findings, run.manifest, {"mistakes": table})))
+    outline = Outline(render_html(ReportInput(run.findings, run.manifest, {"mistakes": table})))
     assert "The run holds no table of mistakes for this grouping." in outline.words
 
 

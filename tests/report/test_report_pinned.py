@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 
 import evenhand as eh
 from evenhand.core.findings import Findings, Part
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.report.suppression.values import aggregate_hidden
@@ -32,7 +32,7 @@ EFFECTS = ("skewsize", "phi", "cramers_v_corrected", "skewsize_sufficiency")
 def content_of(frame, by):
     evidence = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction")
     run = eh.audit(evidence, by=by, inference="none")
-    return RunContent(run.findings, run.manifest, run.tables, evidence_of(run))
+    return ReportInput(run.findings, run.manifest, run.tables, evidence_of(run))
 
 
 def counted():
@@ -142,7 +142,7 @@ def compared(folder, gained, lost, few=0):
         columns = {"truth": "truth", "prediction": "prediction", "id": "id"}
         audit_table(str(folder / f"{name}.csv"), columns=columns, by=["g"], out=runs[-1], inference="none")
     made = eh.compare(runs)
-    return made, RunContent(made.findings, made.manifest, made.all_tables, evidence_of(made))
+    return made, ReportInput(made.findings, made.manifest, made.all_tables, evidence_of(made))
 
 
 def flips(part):
@@ -207,7 +207,7 @@ def test_the_manifest_does_not_tell_the_rows_from_which_those_that_were_left_out
         "command": ["evenhand", "run", "--limit", "60", "-o", "runs/60-things"],
         "asking": {"questions": [{"question": "classify", "rows": 60, "asked": 60, "unanswered": 0}]},
     }
-    hidden = suppressed(RunContent(findings, manifest), 10)
+    hidden = suppressed(ReportInput(findings, manifest), 10)
     assert [one.count for one in hidden.findings.findings[0].dropped] == [-10.0]
     assert hidden.manifest == {
         "rows": "hidden",
@@ -218,7 +218,7 @@ def test_the_manifest_does_not_tell_the_rows_from_which_those_that_were_left_out
             "questions": [{"question": "classify", "rows": "hidden", "asked": "hidden", "unanswered": 0}]
         },
     }
-    page = render_html(RunContent(findings, manifest), suppress=10)
+    page = render_html(ReportInput(findings, manifest), suppress=10)
     embedded = json.loads(re.search(r'id="run-data">(.*?)</script>', page, re.DOTALL)[1])
     assert not re.search(r'"(?:rows|asked|limit)": ?60\b', json.dumps(embedded) + page)
 

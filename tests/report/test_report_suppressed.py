@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Findings, Part
-from evenhand.report.content import DrawnTable, RunContent
+from evenhand.report.content import DrawnTable, ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.report.suppression.suppress import suppressed, suppressed_findings
 from evenhand.workflows.outputs.evidence_rows import evidence_of
@@ -46,7 +46,7 @@ def audited(small=6, **more):
     ]
     evidence = eh.Predictions.from_frame(pl.DataFrame(lines), truth="truth", prediction="prediction")
     run = eh.audit(evidence, by=["g"], **more)
-    return RunContent(run.findings, run.manifest, run.tables, evidence_of(run))
+    return ReportInput(run.findings, run.manifest, run.tables, evidence_of(run))
 
 
 def test_the_smallest_of_the_other_groups_is_hidden_beside_a_small_one():
@@ -123,7 +123,7 @@ def test_rows_by_which_two_groupings_differ_are_a_cell_too():
     )
     evidence = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction")
     run = eh.audit(evidence, by=["group", "other"], inference="none")
-    shown = suppressed(RunContent(run.findings, run.manifest, run.tables, evidence_of(run)), 10)
+    shown = suppressed(ReportInput(run.findings, run.manifest, run.tables, evidence_of(run)), 10)
     totals = {tuple(one.by): one.n for one in shown.findings.findings}
     assert [one.count for one in run.findings.findings[-1].dropped] == [3.0]
     assert totals == {("group",): 400.0, ("other",): -10.0}
@@ -195,7 +195,7 @@ def test_what_was_dropped_is_hidden_in_findings_and_manifest():
 
 def test_samples_are_left_out_and_so_are_drawings_where_anything_is_hidden():
     told = pl.DataFrame({"group": ["a", "b"], "value": [0.5, 0.125], "n": [40, 4]})
-    content = RunContent(
+    content = ReportInput(
         samples.realistic().findings,
         samples.MANIFEST,
         evidence={"x/samples": pl.DataFrame({"sample": ["s-77"], "perceived_gender": ["female"]})},

@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.core.findings import Interval, Null, Part
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.metrics.families import adjust_run
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import in_chapters
@@ -197,7 +197,7 @@ def test_one_number_has_one_reading_in_every_table(resolution):
     for finding in resolution.findings.findings:
         if finding.params["setting"] == "all" and finding.params["template"] == "occ_first":
             key = (finding.name, finding.value, finding.n)
-            read.setdefault(key, set()).add(standing_of(finding, 0.05).side)
+            read.setdefault(key, set()).add(significance_of(finding, 0.05).side)
     assert len(read) == 6
     assert all(len(sides - {""}) <= 1 for sides in read.values()), read
     grouped = [one for one in resolution.findings.findings if one.by]

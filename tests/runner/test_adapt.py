@@ -21,7 +21,7 @@ from evenhand.files.images.cropped import CroppedImages
 from evenhand.files.images.sources import ImageFiles
 from evenhand.models.resolve import resolve
 from evenhand.runs.adaptations import adaptation_warnings
-from evenhand.workflows.adapt.head_classes import Wanted
+from evenhand.workflows.adapt.head_classes import ClassSelection
 from evenhand.workflows.adapt.stable_uris import lasting_uri
 from evenhand.workflows.adapt.training_images import read_training
 from tests.benchmarks.people_layouts import casual_conversations
@@ -223,7 +223,7 @@ def test_classes_from_a_list_and_by_their_words(tmp_path, extractor, train):
     assert made.card["dropped"] == [{"reason": "label outside of the classes", "count": 12}]
     own = tmp_path / "own.json"
     own.write_text(json.dumps({"warm": ["red"], "cold": ["blue", "n03791053"]}))
-    assert Wanted.read(str(own)).chosen(["red", "Blue", "green", MOTOR]) == {
+    assert ClassSelection.read(str(own)).chosen(["red", "Blue", "green", MOTOR]) == {
         "red": "red", "Blue": "blue", MOTOR: MOTOR,
     }  # fmt: skip
 

@@ -14,7 +14,7 @@ from evenhand.cli.commands.artifact import make_artifact
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Findings
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.workflows.outputs.artifact import FORMATS, artifact, write_artifact
 from evenhand.workflows.outputs.run_artifacts import artifact_tables
 from tests.conftest import make_frame
@@ -51,7 +51,7 @@ def own(tmp_path):
 
 def made_run(benchmark):
     findings = Findings(schema_version="1.0", manifest_id="m", findings=[])
-    return Run(findings, {"benchmark": benchmark, "model": {"name": "m"}})
+    return RunFolder(findings, {"benchmark": benchmark, "model": {"name": "m"}})
 
 
 def test_an_artifact_that_describes_data_takes_data_and_parameters(own, tmp_path):
@@ -100,7 +100,7 @@ def test_artifacts_that_take_runs_alone_still_work():
 
 
 def made_run_of_sprites():
-    class Sprites(Run):
+    class Sprites(RunFolder):
         def finding(self, name, by=(), **params):
             from evenhand.core.findings import Finding
 
@@ -185,7 +185,7 @@ def test_artifacts_of_several_runs_say_what_was_not_adapted_alike(own):
         findings = Findings(schema_version="1.0", manifest_id="m", findings=[])
         identity = {f"adaptation{key and ' ' + key}": value for key, value in adaptation.items()}
         identity |= {"adaptation": "probe"} if adaptation else {}
-        return Run(findings, {"benchmark": "visogender", "model": model, "model_identity": identity})
+        return RunFolder(findings, {"benchmark": "visogender", "model": model, "model_identity": identity})
 
     one, same = run("adapted:a", images="1", classes="2"), run("adapted:b", images="1", classes="2")
     other, plain = run("adapted:c", images="3", classes="2"), run("hf:org/d")
@@ -202,7 +202,7 @@ def test_artifacts_of_several_runs_say_what_was_not_adapted_alike(own):
 def test_an_audit_fills_the_papers_tables_and_hides_them_where_cells_are_hidden(tmp_path):
     evidence = eh.Predictions.from_frame(make_frame(bias=0.5), truth="truth", prediction="prediction")
     run = eh.audit(evidence, by="group", out=tmp_path / "run")
-    kept = Run.read(tmp_path / "run").tables
+    kept = RunFolder.read(tmp_path / "run").tables
     lines = kept["artifacts"]
     filled = lines.filter(pl.col("reason").is_null())
     assert filled["artifact"].to_list() == [
@@ -219,7 +219,7 @@ def test_an_audit_fills_the_papers_tables_and_hides_them_where_cells_are_hidden(
 
 
 def test_a_mistake_in_a_figure_does_not_lose_a_run(own, monkeypatch):
-    run = Run(Findings(manifest_id="m", findings=[]), {"kind": "run", "benchmark": "own"})
+    run = RunFolder(Findings(manifest_id="m", findings=[]), {"kind": "run", "benchmark": "own"})
 
     def broken(*given, **more):
         raise ZeroDivisionError("by zero")

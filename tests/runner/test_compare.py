@@ -14,7 +14,7 @@ from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.differences.ranking import MEVS
 from evenhand.workflows.audit import audit_table
 from evenhand.workflows.compare.engine import compare
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.warnings import comparison_warnings
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
@@ -321,7 +321,7 @@ def test_modes_samples_parameters_and_seeds_are_told(folders, tmp_path):
         folders["fair"], tmp_path / "b", benchmark="x", samples="2", parameters={"k": 2},
         model="n", model_identity={**identity, "head sha256": "2", "adaptation seed": "1"},
     )  # fmt: skip
-    told = " | ".join(comparison_warnings([RunToCompare.read(a), RunToCompare.read(b)]))
+    told = " | ".join(comparison_warnings([ComparedRun.read(a), ComparedRun.read(b)]))
     for text in (
         "default mode",
         "not asked about the same samples",
@@ -337,7 +337,7 @@ def test_rows_that_do_not_give_the_counts_are_not_paired(folders, tmp_path):
     shutil.copytree(folders["fair"], a)
     counts = Counts.load(a / "counts" / "predictions.parquet")
     (counts + counts).save(a / "counts" / "predictions.parquet")
-    assert RunToCompare.read(a).rows(["group"]) == "its rows do not give its counts"
+    assert ComparedRun.read(a).rows(["group"]) == "its rows do not give its counts"
 
 
 def sprites(out, accuracy, seed, **options):

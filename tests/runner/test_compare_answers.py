@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.core.errors import UnknownName
 from evenhand.workflows.compare.compare_cells import ALL, cells_of
 from evenhand.workflows.compare.engine import compare
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.outputs.result import Run
 from tests.benchmarks import mmbias_release
 from tests.benchmarks.indicator_models import Classifies, Embeds
@@ -180,7 +180,7 @@ def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
     assert changed.findings.findings == []  # they no longer give the run's own value
     assert "do not give its value" in changed.tables["untested"]["reason"][0]
     once = Run.read(folder)
-    cells = cells_of(RunToCompare("fewer", once), once.finding("harmful_association_rate", "gender"))
+    cells = cells_of(ComparedRun("fewer", once), once.finding("harmful_association_rate", "gender"))
     rate = cells.table.filter(column=ALL)["value"].mean()
     kept = [
         one.model_copy(update={"value": rate}) if one.name == "harmful_association_rate" else one

@@ -10,7 +10,7 @@ from scipy import stats
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.metrics.differences.seeds import NO_SPREAD
 from evenhand.workflows.compare.engine import compare
-from evenhand.workflows.compare.runs import RunToCompare, called_apart
+from evenhand.workflows.compare.runs import ComparedRun, called_apart
 from evenhand.workflows.compare.seeds import in_groups, parse_groups
 from evenhand.workflows.outputs.result import Run
 from tests.runner.test_compare import audited, changed, without_counts
@@ -218,7 +218,7 @@ def test_pairs_of_single_runs_keep_their_test_beside_groups(probes):
 
 
 def grouped(folders, **options):
-    read = called_apart([RunToCompare.read(folder) for folder in folders])
+    read = called_apart([ComparedRun.read(folder) for folder in folders])
     return [one.places for one in in_groups(read, folders, {}, **options)]
 
 

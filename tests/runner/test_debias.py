@@ -15,7 +15,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate import Map, Mitigation
 from evenhand.workflows.debias.fitting import make_fitter, parameters_of
-from evenhand.workflows.debias.items import Source, read_items
+from evenhand.workflows.debias.items import SourceRun, read_items
 from evenhand.workflows.debias.measures import Removal, Units, cosines
 from evenhand.workflows.debias.split import part_of, split_halves
 from evenhand.workflows.debias.tradeoff import names_of_tests
@@ -178,7 +178,7 @@ def test_every_method_lowers_a_planted_association_on_held_out_items(run, method
 def test_calibrated_projection_takes_pairs_from_the_whole_lists(run) -> None:
     made = eh.debias(run, method="calibrated_projection", form="textual")
     assert made.mitigations["mitigation"].facts["paired"] == "as given"
-    items = read_items(Source.read(run), form="textual")
+    items = read_items(SourceRun.read(run), form="textual")
     fit, _ = split_halves(items, stream(0, "halves", "textual"))
     material = part_of(items.material, fit)
     names = [items.targets[row] for row in fit.targets]
@@ -300,7 +300,7 @@ def test_the_same_photo_under_two_names_goes_to_one_half_and_out_of_its_pair(tmp
     sets = planted(seed=5, items=12)
     sets["images"]["south"][3] = sets["images"]["north"][7]  # in both groups
     sets["images"]["north"][1] = sets["images"]["north"][2]  # twice in one
-    source = Source.read(write_run(tmp_path / "run", sets))
+    source = SourceRun.read(write_run(tmp_path / "run", sets))
     items = read_items(source)
     x, y, _, _ = items.compared["north", "south", "unpleasant", "pleasant"]
     assert (len(x), len(y)) == (11, 11)
@@ -394,7 +394,7 @@ def test_a_fitter_of_ones_own_works_like_the_others(run, tmp_path) -> None:
 
 
 def test_random_removal_takes_as_much_and_no_more(run) -> None:
-    material = read_items(Source.read(run)).material
+    material = read_items(SourceRun.read(run)).material
     units = Units.of(material)
     rng = np.random.default_rng(0)
     for kind in ("dimensions", "directions"):
@@ -407,7 +407,7 @@ def test_random_removal_takes_as_much_and_no_more(run) -> None:
 
 
 def test_random_removal_is_that_of_vectors_made_anew(run) -> None:
-    material = read_items(Source.read(run)).material
+    material = read_items(SourceRun.read(run)).material
     chosen = np.random.default_rng(5).permutation(32)[:6]
     keep = {name: Map(keep=~np.isin(np.arange(32), chosen)) for name in ("image", "text")}
     anew = cosines(material, Mitigation("own", {}, keep, {}))

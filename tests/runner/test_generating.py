@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.datasets.generation.definitions import COLUMNS, Definition
+from evenhand.benchmarks.datasets.generation.definitions import COLUMNS, GenerationDefinition
 from evenhand.core.errors import InputError, ParameterError, UserError
 from evenhand.files.hashing import sha256_file
 from evenhand.models.identity.source import ImageOptions, LoadOptions
@@ -43,7 +43,7 @@ def test_every_image_has_a_row_that_says_how_it_was_made(given, tmp_path):
     assert (made.wanted, made.made, made.missing, made.written) == (24, 24, 0, True)
     assert set(table.columns) == {*COLUMNS, "gender"}
     assert table.group_by("truth", "gender").len()["len"].to_list() == [4] * 6
-    prompts = Definition.read(given[0]).prompts()
+    prompts = GenerationDefinition.read(given[0]).prompts()
     assert table.select("sample", "prompt", "seed", "index").equals(
         prompts.select("sample", "prompt", "seed", "index")
     )
@@ -56,7 +56,9 @@ def test_every_image_has_a_row_that_says_how_it_was_made(given, tmp_path):
     told = manifest(tmp_path / "out")
     assert told["kind"] == "generated"
     assert told["images"] == {"wanted": 24, "made": 24, "refused": 0, "missing": 0}
-    assert Definition.read(tmp_path / "out" / "definition.yaml") == Definition.read(given[0])
+    assert GenerationDefinition.read(tmp_path / "out" / "definition.yaml") == GenerationDefinition.read(
+        given[0]
+    )
 
 
 def test_a_finished_folder_asks_nothing(given, tmp_path):
@@ -117,7 +119,9 @@ def test_what_only_describes_may_change(given, tmp_path):
     definition.write_text(definition.read_text().replace("What is this", "Guess this") + "source: us\n")
     generate(definition, model, tmp_path / "out")
     assert len(asked(tmp_path)) == 24
-    assert Definition.read(tmp_path / "out" / "definition.yaml") == Definition.read(definition)
+    assert GenerationDefinition.read(tmp_path / "out" / "definition.yaml") == GenerationDefinition.read(
+        definition
+    )
 
 
 def test_a_folder_of_something_else_is_left_alone(given, tmp_path):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.errors import InputError, MissingExtra, ParameterError, UserError
 from evenhand.models.resolve import resolve
-from evenhand.workflows.generate.engine import Gate, generate
+from evenhand.workflows.generate.engine import ReviewRule, generate
 from evenhand.workflows.generate.review import rivals_of
 from tests.conftest import SHARED
 from tests.models.tiny import build
@@ -68,7 +68,7 @@ def seen(folder):
 
 def test_images_that_fit_another_groups_prompt_better_are_flagged(painted, tmp_path):
     definition, painter, dual = painted
-    made = generate(definition, painter, tmp_path / "out", gate=Gate(clip=dual))
+    made = generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=dual))
     flagged = made.table.filter(made.table["flags"].list.contains("prompt not best"))
     wrong = made.table.filter((made.table["truth"] == "nurse") & (made.table["seed"] % 2 == 1))
     assert 0 < len(wrong) < 8
@@ -83,7 +83,7 @@ def test_images_that_fit_another_groups_prompt_better_are_flagged(painted, tmp_p
 def test_the_score_is_hessels(tmp_path):
     definition, painter = arrange(tmp_path)
     uri = f"hf:{build('clip')}"
-    made = generate(definition, painter, tmp_path / "out", limit=5, gate=Gate(clip=uri, below=0.2))
+    made = generate(definition, painter, tmp_path / "out", limit=5, gate=ReviewRule(clip=uri, below=0.2))
     model = resolve(uri).load()
     for row in made.table.iter_rows(named=True):
         image = model.embed_images([model.prepare(pixels(tmp_path / "out" / row["image"]))])[0]
@@ -95,39 +95,39 @@ def test_the_score_is_hessels(tmp_path):
 
 def test_images_are_looked_at_once_and_new_ones_alone(painted, tmp_path):
     definition, painter, dual = painted
-    generate(definition, painter, tmp_path / "out", images_per_cell=2, gate=Gate(clip=dual))
+    generate(definition, painter, tmp_path / "out", images_per_cell=2, gate=ReviewRule(clip=dual))
     assert (len(asked(tmp_path)), seen(tmp_path)) == (12, 12)
-    generate(definition, painter, tmp_path / "out", images_per_cell=2, gate=Gate(clip=dual, below=2.6))
+    generate(definition, painter, tmp_path / "out", images_per_cell=2, gate=ReviewRule(clip=dual, below=2.6))
     assert (len(asked(tmp_path)), seen(tmp_path)) == (12, 12)
     made = generate(definition, painter, tmp_path / "out", images_per_cell=3)
     assert made.table["clip_score"].null_count() == 6  # new images were not looked at, and that is told
     assert set(made.flags.filter(flag="prompt not best")["of"]) == {6}
-    generate(definition, painter, tmp_path / "out", images_per_cell=3, gate=Gate(clip=dual))
+    generate(definition, painter, tmp_path / "out", images_per_cell=3, gate=ReviewRule(clip=dual))
     assert (len(asked(tmp_path)), seen(tmp_path)) == (18, 18)
 
 
 def test_a_gate_after_the_images_needs_no_generator(painted, tmp_path):
     definition, painter, dual = painted
     generate(definition, painter, tmp_path / "out")
-    made = generate(definition, painter, tmp_path / "out", gate=Gate(clip=dual))
+    made = generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=dual))
     assert len(asked(tmp_path)) == 24
     assert made.table["clip_score"].null_count() == 0
 
 
 def test_shards_are_looked_at_apart_and_joined(painted, tmp_path):
     definition, painter, dual = painted
-    whole = generate(definition, painter, tmp_path / "whole", gate=Gate(clip=dual))
+    whole = generate(definition, painter, tmp_path / "whole", gate=ReviewRule(clip=dual))
     for number in (1, 2, 3):
-        made = generate(definition, painter, tmp_path / "out", shard=(number, 3), gate=Gate(clip=dual))
+        made = generate(definition, painter, tmp_path / "out", shard=(number, 3), gate=ReviewRule(clip=dual))
     assert made.table.equals(whole.table)
     assert made.flags.equals(whole.flags)
 
 
 def test_an_image_made_anew_is_looked_at_anew(painted, tmp_path):
     definition, painter, dual = painted
-    generate(definition, painter, tmp_path / "out", gate=Gate(clip=dual))
+    generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=dual))
     next((tmp_path / "out").rglob("*.png")).unlink()
-    generate(definition, painter, tmp_path / "out", gate=Gate(clip=dual))
+    generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=dual))
     assert seen(tmp_path) == 24  # it is the same image again, known by its hash
 
 
@@ -137,20 +137,20 @@ def test_a_spoilt_image_is_told(painted, tmp_path):
     path = next((tmp_path / "out").rglob("*.png"))
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(InputError, match="delete it, and the same command makes it anew"):
-        generate(definition, painter, tmp_path / "out", gate=Gate(clip=dual))
+        generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=dual))
 
 
 def test_what_cannot_look_is_refused_before_images_are_made(painted, tmp_path):
     definition, painter, _ = painted
     with pytest.raises(UserError, match="has no embeds_images; give a dual encoder"):
-        generate(definition, painter, tmp_path / "out", gate=Gate(clip=painter))
+        generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=painter))
     with pytest.raises(ParameterError, match="add --clip URI"):
-        generate(definition, painter, tmp_path / "out", gate=Gate(below=0.2))
+        generate(definition, painter, tmp_path / "out", gate=ReviewRule(below=0.2))
     assert asked(tmp_path) == []
 
 
 def test_rivals_are_the_other_groups_at_the_same_turn():
-    made = Definition.parse(
+    made = GenerationDefinition.parse(
         b"attribute: g\nclasses: [cat, dog]\ngroups: [red, blue, {name: sea, template: 'a {class} at sea'}]\n"
         b"templates: ['a {g} {class}', 'one {g} {class}']\nimages_per_cell: 9\n"
     )
@@ -176,7 +176,7 @@ def test_faces_are_counted_where_one_person_is_meant_to_be_seen(tmp_path):
             "        return np.concatenate([face] * number, axis=1) if number else image\n",
         )
     )
-    made = generate(definition, painter, tmp_path / "out", images_per_cell=1, gate=Gate(faces=True))
+    made = generate(definition, painter, tmp_path / "out", images_per_cell=1, gate=ReviewRule(faces=True))
     by_class = {row["truth"]: (row["faces"], row["flags"]) for row in made.table.iter_rows(named=True)}
     assert by_class == {
         "doctor": (0, ["no face"]),
@@ -185,7 +185,7 @@ def test_faces_are_counted_where_one_person_is_meant_to_be_seen(tmp_path):
     }
     without = definition.read_text().replace("people: true", "people: false")
     definition.write_text(without)
-    calm = generate(definition, painter, tmp_path / "things", images_per_cell=1, gate=Gate(faces=True))
+    calm = generate(definition, painter, tmp_path / "things", images_per_cell=1, gate=ReviewRule(faces=True))
     assert calm.table["faces"].to_list() == made.table["faces"].to_list()
     assert calm.flags.is_empty()
 
@@ -194,5 +194,5 @@ def test_a_missing_detector_is_told_before_images_are_made(tmp_path, monkeypatch
     definition, painter = arrange(tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "dlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'evenhand\[faces\]'"):
-        generate(definition, painter, tmp_path / "out", gate=Gate(faces=True))
+        generate(definition, painter, tmp_path / "out", gate=ReviewRule(faces=True))
     assert asked(tmp_path) == []

@@ -11,7 +11,7 @@ from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UserError
 from evenhand.core.requests import Question
 from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.execution.answering.batches import _METHODS, Answering, Batch
+from evenhand.execution.answering.batches import _METHODS, Batch, BatchCaller
 from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.models.adapters.api.client import ApiClient
 from evenhand.models.adapters.onnx.source import _check_probabilities
@@ -22,7 +22,7 @@ def ask(capability: str, given: object) -> list:
     candidates = [["x", "y"]] * 2 if capability == "scores_continuations" else None
     question = Question("q", capability, ["s0", "s1"], texts=["t", "u"], candidates=candidates)
     model = SimpleNamespace(labels=("a", "b"), **{_METHODS[capability]: lambda *asked: given})
-    return Answering(model, question).ask(Batch([0, 1], [None, None]))
+    return BatchCaller(model, question).ask(Batch([0, 1], [None, None]))
 
 
 NUMBERS = [name for name in _METHODS if name != "answers_questions"]

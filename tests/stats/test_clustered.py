@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.correlation import correlation, fisher_interval, jackknife_interval
-from evenhand.stats.rates.clustered import Cells, ClusterMean, difference_error, ratio_interval
+from evenhand.stats.rates.clustered import ClusterMean, GroupCells, difference_error, ratio_interval
 from evenhand.stats.rates.differences import normal_quantile, pair_limits
 from evenhand.stats.rates.rates import Rates
 from tests.helpers import wilson
@@ -87,7 +87,9 @@ def test_shared_clusters_narrow_a_difference():
 
 
 def test_cells_of_rows():
-    cells = Cells.of_rows(np.array([1.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 0]), 2, np.array([7, 7, 7, 9]))
+    cells = GroupCells.of_rows(
+        np.array([1.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 0]), 2, np.array([7, 7, 7, 9])
+    )
     assert cells.sums.tolist() == [1, 1, 1]
     assert cells.sizes.tolist() == cells.weights.tolist() == [2, 1, 1]
     assert cells.group.tolist() == [0, 1, 0]
@@ -179,7 +181,7 @@ def test_a_planted_gap_is_held_by_household_and_not_by_image():
         n = rng.integers(1, 201, group.size)
         share = rng.beta(*(np.array([[0.6, 0.8], [0.4, 0.2]])[:, group] * 9))
         hits = rng.binomial(n, share)
-        cells = Cells(hits.astype(float), n.astype(float), n.astype(float), np.arange(112), group, 2)
+        cells = GroupCells(hits.astype(float), n.astype(float), n.astype(float), np.arange(112), group, 2)
         low, high = pair_limits(Rates.of_clusters(cells.means()[::-1]))
         total = np.bincount(group, n)
         rate = np.bincount(group, hits) / total

@@ -9,7 +9,7 @@ from evenhand.stats.exchange.rates import Tally, mean_range
 from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.inverted_families import Inverted
-from evenhand.stats.rates.clustered import Cells
+from evenhand.stats.rates.clustered import GroupCells
 
 
 def units(seed: int = 0, *, mixed: bool = False, persons: int = 24, labels: int = 3) -> UnitRates:
@@ -42,7 +42,7 @@ def test_rates_of_units_are_those_of_one_label_at_a_time(kind: str, mixed: bool)
         hit, trial = masks(tables, kind, label)
         key, cell = np.unique(tables.unit[trial] * 3 + tables.group[trial], return_inverse=True)
         sums, size = np.bincount(cell, hit[trial]), np.bincount(cell).astype(float)
-        means = Cells(sums, size, size, key // 3, key % 3, 3).means()
+        means = GroupCells(sums, size, size, key // 3, key % 3, 3).means()
         np.testing.assert_allclose(rates.value[label], [mean.value for mean in means])
         np.testing.assert_allclose(rates.size[label], [mean.size for mean in means])
         np.testing.assert_allclose(rates.freedom[label], [max(mean.effective - 1, 1) for mean in means])

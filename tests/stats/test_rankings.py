@@ -19,7 +19,7 @@ from evenhand.stats.rankings.fairness import (
     target_shares,
     tops,
 )
-from evenhand.stats.rankings.null import Chance, null_of_mean, null_of_ndkl, null_of_top
+from evenhand.stats.rankings.null import NullDistribution, null_of_mean, null_of_ndkl, null_of_top
 
 RNG = np.random.default_rng
 
@@ -297,7 +297,7 @@ def test_a_band_holds_at_least_its_level():
 
 
 def test_a_null_without_spread():
-    null = Chance.of(np.zeros(3), np.full(3, 1 / 3))
+    null = NullDistribution.of(np.zeros(3), np.full(3, 1 / 3))
     assert np.isnan(null.z(0.0))
     assert null.p_value(0.0, "both") == 1
     assert null_of_mean([null, null]).band(0.95) == (0, 0)

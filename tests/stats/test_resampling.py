@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
 from evenhand.stats.rates.confusion import summaries
@@ -81,7 +81,7 @@ def streams(key):
 
 def margins(seed=0, n=600, classes=4, groups=3, accuracy=0.6):
     rows = random_rows(seed, classes=classes, groups=groups, n=n, accuracy=accuracy)
-    return Prepared.of(predictions(rows), "group")
+    return BoundCounts.of(predictions(rows), "group")
 
 
 def joined(chunks):
@@ -168,8 +168,8 @@ def test_marginal_null_keeps_hits_and_errors():
 def test_replicates_do_not_depend_on_the_other_classes():
     tables = {"a": FEW.tolist(), "b": (FEW + 1).tolist()}
     labels = ["a", "b", "c", "d"]
-    whole = Prepared.of(counts_of(tables, labels), "group")
-    alone = Prepared.of(counts_of({"a": tables["a"]}, labels), "group")
+    whole = BoundCounts.of(counts_of(tables, labels), "group")
+    alone = BoundCounts.of(counts_of({"a": tables["a"]}, labels), "group")
     draws = [
         bootstrap_cells(p.stream("bootstrap", p.grouped.label_key(p.classes[0].label)), p.classes[0], 5)
         for p in (whole, alone)

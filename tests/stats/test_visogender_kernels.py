@@ -10,7 +10,7 @@ from scipy import stats
 
 from evenhand.stats.correlation import kendall, pearson, pearson_p
 from evenhand.stats.rankings.null import chances, drawn_moments, exact_moments
-from evenhand.stats.rates.subsampling import Cell, kept_draws, kept_spread
+from evenhand.stats.rates.subsampling import CellCount, kept_draws, kept_spread
 
 FIVE = ("bias_at_5", "bias_at_10", "max_skew_at_5", "max_skew_at_10", "ndkl")
 
@@ -52,8 +52,8 @@ def test_p_of_the_papers_coefficients(r, p):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 def test_the_closed_form_equals_every_way_to_keep_k(k):
     rng = np.random.default_rng(k)
-    cells = [Cell(rng.integers(0, 2, 5).astype(float), second) for second in (False, True, True)]
-    cells.append(Cell(np.array([0.5, 1.0, 0.0]), False))
+    cells = [CellCount(rng.integers(0, 2, 5).astype(float), second) for second in (False, True, True)]
+    cells.append(CellCount(np.array([0.5, 1.0, 0.0]), False))
     ways = [
         [
             (np.mean(kept) * min(k, c.values.size))
@@ -79,7 +79,7 @@ def test_the_closed_form_equals_every_way_to_keep_k(k):
 def test_the_closed_form_of_the_spec_for_complete_data(k):
     rng = np.random.default_rng(0)
     right = rng.integers(0, 6, 46)
-    cells = [Cell(np.repeat([1.0, 0.0], [n, 5 - n]), place % 2 == 1) for place, n in enumerate(right)]
+    cells = [CellCount(np.repeat([1.0, 0.0], [n, 5 - n]), place % 2 == 1) for place, n in enumerate(right)]
     p = right / 5
     variance = (p * (1 - p)).sum() * (5 - k) / (4 * k) / len(cells) ** 2
     assert kept_spread(cells, k).average_sd ** 2 == pytest.approx(variance, rel=1e-12)
@@ -96,12 +96,12 @@ def test_table_8_cannot_be_of_one_image_kept(groups, least):
         full, rest = divmod(right, 5)
         counts = [5] * full + [rest] * (rest > 0)
         counts += [0] * (23 - len(counts))
-        built += [Cell(np.repeat([1.0, 0.0], [n, 5 - n]), bool(second)) for n in counts]
+        built += [CellCount(np.repeat([1.0, 0.0], [n, 5 - n]), bool(second)) for n in counts]
     assert kept_spread(built, 1).average_sd == pytest.approx(least, abs=5e-5)
 
 
 def test_without_one_gender_nothing_is_defined():
-    cells = [Cell(np.ones(5), False)]
+    cells = [CellCount(np.ones(5), False)]
     found = kept_spread(cells, 2)
     assert np.isnan([found.average, found.average_sd, found.gap, found.gap_sd]).all()
     assert np.isnan(kept_draws(cells, 2, 3, np.random.default_rng(0))).all()

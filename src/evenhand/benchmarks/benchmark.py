@@ -15,7 +15,7 @@ from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, TableWarning
 from evenhand.core.requests import Question
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Artifact:
     data: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
-    def made(self, runs: Sequence[Run], setting: Setting) -> Made:
+    def made(self, runs: Sequence[RunFolder], setting: Setting) -> Made:
         """Call ``make``, with the setting if it takes one.
 
         Args:

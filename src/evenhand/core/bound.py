@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class BoundMetric:
+class MetricId:
     """A metric's name, its grouping and every parameter that changes its value.
 
     ``str(bound)`` is what findings print: ``skewsize(by=gender+race, mode=paper)``.
@@ -19,7 +19,7 @@ class BoundMetric:
     params: tuple[tuple[str, object], ...] = field(default=())
 
     @classmethod
-    def make(cls, name: str, by: tuple[str, ...], params: Mapping[str, object]) -> BoundMetric:
+    def make(cls, name: str, by: tuple[str, ...], params: Mapping[str, object]) -> MetricId:
         """Bind ``name``; parameters that are None are left out and the rest sorted."""
         kept = sorted((key, value) for key, value in params.items() if value is not None)
         return cls(name, by, tuple(kept))

@@ -11,7 +11,7 @@ _ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 
 
 @dataclass(frozen=True)
-class Standing:
+class Significance:
     """A value beside chance.
 
     Attributes:
@@ -52,7 +52,7 @@ def excludes(interval: Interval | None, reference: float | None) -> bool:
     return not interval.low - _ROUNDING <= reference <= interval.high + _ROUNDING
 
 
-def standing_of(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
+def significance_of(holder: Finding | Part, alpha: float = ALPHA) -> Significance:
     """Where a finding or part stands beside chance.
 
     Beyond chance: p (adjusted where it is) is at most ``alpha``, and the interval excludes the reference.
@@ -65,13 +65,13 @@ def standing_of(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
         The side; without one where there is no value, test or reference, or where the holder is exploratory.
     """
     if holder.role == "exploratory":
-        return Standing("")
-    return _standing(holder, p_shown(holder), alpha)
+        return Significance("")
+    return _significance(holder, p_shown(holder), alpha)
 
 
 def is_beyond(holder: Finding | Part, alpha: float = ALPHA) -> bool:
     """Whether chance alone does not explain a finding or part: the verdict as yes or no."""
-    return standing_of(holder, alpha).beyond
+    return significance_of(holder, alpha).beyond
 
 
 def is_line_beyond(
@@ -95,24 +95,24 @@ def p_shown(holder: Finding | Part) -> float | None:
     return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
 
 
-def alone(holder: Finding | Part, alpha: float = ALPHA) -> Standing:
+def uncorrected(holder: Finding | Part, alpha: float = ALPHA) -> Significance:
     """Where it stands by itself, without the correction for several tests."""
-    return _standing(holder, holder.p_value, alpha)
+    return _significance(holder, holder.p_value, alpha)
 
 
-def _standing(holder: Finding | Part, p_value: float | None, alpha: float) -> Standing:
+def _significance(holder: Finding | Part, p_value: float | None, alpha: float) -> Significance:
     reference = reference_of(holder)
     if holder.value is None or p_value is None or reference is None:
-        return Standing("")
+        return Significance("")
     if p_value > alpha:
         single = holder.p_value is not None and holder.p_value <= alpha
-        return Standing("within", ", corrected for several tests" if single else "")
+        return Significance("within", ", corrected for several tests" if single else "")
     if not excludes(holder.interval, reference):
-        return Standing("within", f" by its interval (p {p_text(p_value)})")
+        return Significance("within", f" by its interval (p {p_text(p_value)})")
     value = holder.value if holder.corrected is None else holder.corrected
     if abs(value - reference) <= _ROUNDING:
-        return Standing("beyond")
-    return Standing("above" if value > reference else "below")
+        return Significance("beyond")
+    return Significance("above" if value > reference else "below")
 
 
 def level_text(level: float) -> str:

@@ -133,7 +133,7 @@ class LabelMatches:
         at, place = joined["row"].to_numpy(), joined["place"].to_numpy() - 1
         predicted[at, place] = codes
         confidence[at, place] = joined["confidence"].fill_null(float("nan")).to_numpy()
-        found = _Found(
+        found = _RankedSamples(
             samples, predicted, confidence, vocabulary, labels is None, {_NOT_ANNOTATED: strangers}
         )
         ids = wordnet_ids if wordnet_ids is not None else leading_ids(vocabulary)
@@ -195,7 +195,7 @@ class LabelMatches:
         confidence = np.full((annotated.height, depth), -np.inf)
         predicted[there], confidence[there] = highest(matrix, chosen, depth)
         strangers = {_NOT_ANNOTATED: len(samples) - chosen.size}
-        found = _Found(annotated, predicted, confidence, tuple(labels), False, strangers)
+        found = _RankedSamples(annotated, predicted, confidence, tuple(labels), False, strangers)
         ids = wordnet_ids if wordnet_ids is not None else leading_ids(labels)
         return found.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, [])
 
@@ -242,7 +242,7 @@ class LabelMatches:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _RankedSamples:
     """Ranked labels of annotated samples, not yet matched.
 
     Attributes:

@@ -170,7 +170,7 @@ class Neighbours:
                 f"{int(shared.sum())} samples of the database are queries too, such as {name!r}; give other "
                 "samples, or leave them out with overlap='exclude'"
             )
-        left, right = _Side.of(asked), _Side.of(searched, shared)
+        left, right = _SearchSide.of(asked), _SearchSide.of(searched, shared)
         blocks = list(left.unit(sides[0]))
         vectors = np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=np.float32)
         order = np.argsort(left.placed, kind="stable")
@@ -234,7 +234,7 @@ class Neighbours:
 
 
 @dataclass(eq=False)
-class _Side:
+class _SearchSide:
     """One side of the search: which of its samples have a usable vector.
 
     Attributes:
@@ -254,7 +254,7 @@ class _Side:
     width: int | None = None
 
     @classmethod
-    def of(cls, samples: pl.DataFrame, shut: pl.Series | None = None) -> _Side:
+    def of(cls, samples: pl.DataFrame, shut: pl.Series | None = None) -> _SearchSide:
         """A side with some samples left out."""
         none = np.zeros(samples.height, dtype=bool)
         return cls(samples, none if shut is None else shut.to_numpy(), none.copy())

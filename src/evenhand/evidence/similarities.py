@@ -129,7 +129,7 @@ class Similarities:
             ParameterError: No such kind.
         """
         check_choice("kind", kind, _BOUNDS)
-        rows, columns = _Side.of(target_sets), _Side.of(attribute_sets)
+        rows, columns = _ItemSets.of(target_sets), _ItemSets.of(attribute_sets)
         table = (
             scores.select(
                 pl.col("sample").cast(pl.String),
@@ -151,7 +151,7 @@ class Similarities:
         return cls._made(kept, rows, columns, kind, form)
 
     @classmethod
-    def _of_sides(cls, left: _Side, right: _Side, form: str) -> Similarities:
+    def _of_sides(cls, left: _ItemSets, right: _ItemSets, form: str) -> Similarities:
         columns = np.concatenate([np.zeros((0, right.width)), *right.unit()])
         if left.width and right.width and left.width != right.width:
             raise InputError(
@@ -166,7 +166,7 @@ class Similarities:
         return cls._made(values, left, right, "cosine", form)
 
     @classmethod
-    def _made(cls, values: Floats, rows: _Side, columns: _Side, kind: str, form: str) -> Similarities:
+    def _made(cls, values: Floats, rows: _ItemSets, columns: _ItemSets, kind: str, form: str) -> Similarities:
         dropped: dict[str, int] = {}
         for side in (rows, columns):
             for code, count in zip(*np.unique(side.state[~side.usable], return_counts=True), strict=True):
@@ -232,7 +232,7 @@ class Similarities:
 
 
 @dataclass(eq=False)
-class _Side:
+class _ItemSets:
     """The items of all sets of targets, or of attributes.
 
     Attributes:
@@ -252,7 +252,7 @@ class _Side:
     width: int = 0
 
     @classmethod
-    def of(cls, sets: Sets) -> _Side:
+    def of(cls, sets: Sets) -> _ItemSets:
         """The items of the sets, in their order."""
         columns = {name: pl.Series("sample", items, dtype=pl.String) for name, items in sets.items()}
         nothing = pl.Series("sample", [], dtype=pl.String)
@@ -308,7 +308,7 @@ class _Side:
         return found
 
 
-def _given(sets: Mapping[str, npt.ArrayLike]) -> _Side:
+def _given(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
     """A side from vectors that lie in memory."""
     arrays: dict[str, Floats] = {}
     for name, given in sets.items():
@@ -321,7 +321,9 @@ def _given(sets: Mapping[str, npt.ArrayLike]) -> _Side:
         if array.ndim != 2 and array.size:
             raise InputError(f"the vectors of {name!r} have shape {array.shape}; give (items, dimensions)")
         arrays[name] = array if array.ndim == 2 else array.reshape(0, 0)
-    side = _Side.of({name: [f"{name}/{number}" for number in range(len(a))] for name, a in arrays.items()})
+    side = _ItemSets.of(
+        {name: [f"{name}/{number}" for number in range(len(a))] for name, a in arrays.items()}
+    )
     filled = {name: array for name, array in arrays.items() if len(array)}
     widths = {array.shape[1]: name for name, array in filled.items()}
     if len(widths) > 1:
@@ -336,9 +338,9 @@ def _given(sets: Mapping[str, npt.ArrayLike]) -> _Side:
     return side
 
 
-def _found(table: pl.LazyFrame, sets: Sets) -> _Side:
+def _found(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
     """A side from embeddings; the order of the table does not matter."""
-    side = _Side.of(sets)
+    side = _ItemSets.of(sets)
     found = (
         table.select(pl.col("sample").cast(pl.String), "vector")
         .drop_nulls("vector")

@@ -19,7 +19,7 @@ from evenhand.models.identity.source import ModelSource
 
 
 @dataclass(frozen=True, eq=False)
-class AskedThrough:
+class BackboneCache:
     """A model and what its answers go through before they are evidence.
 
     Attributes:
@@ -33,7 +33,7 @@ class AskedThrough:
     named: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, source: ModelSource) -> AskedThrough:
+    def of(cls, source: ModelSource) -> BackboneCache:
         """An adapted model with a head is asked for vectors through its extractor; all others as they are."""
         if not isinstance(source, AdaptedSource):
             return cls(source)

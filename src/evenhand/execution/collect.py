@@ -17,8 +17,8 @@ from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
 from evenhand.execution.answer_tables import TableSource
 from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.execution.answering.requests import BATCHES, Asking, Engine
-from evenhand.execution.backbone_cache import AskedThrough
+from evenhand.execution.answering.requests import BATCHES, Engine, RequestBatch
+from evenhand.execution.backbone_cache import BackboneCache
 from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.execution.engines.local import LocalEngine
 from evenhand.execution.evidence_writer import UNANSWERED, EvidenceParts, tied_answers, tied_scores
@@ -36,7 +36,7 @@ _TEMPORARY = "answers.sqlite"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CollectedEvidence:
     """Evidence on disk and how it was made.
 
     Attributes:
@@ -61,7 +61,9 @@ class Asked:
         }
 
 
-def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, progress: Progress) -> Asked:
+def ask_all(
+    plan: Plan, source: ModelSource, folder: Path, options: AskOptions, progress: Progress
+) -> CollectedEvidence:
     """Ask every question of a plan and write the evidence.
 
     Args:
@@ -81,7 +83,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         return _from_tables(plan, source, folder / FOLDER)
     warnings = check_images(plan.questions, allow_missing=options.allow_missing)
     evidence = folder / FOLDER
-    through = AskedThrough.of(source)
+    through = BackboneCache.of(source)
     with (
         exits_are_errors(f"the model {source.uri!r}"),
         _store(through.source, folder, options) as (store, unfit),
@@ -91,7 +93,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
         written, account = [], []
         for question in plan.questions:
             parts = EvidenceParts(evidence / question.name, question, partial(through.facts, model))
-            asking = Asking(
+            asking = RequestBatch(
                 through.question(question),
                 store,
                 options.batch_size or BATCHES[question.capability],
@@ -118,7 +120,7 @@ def ask_all(plan: Plan, source: ModelSource, folder: Path, options: AskOptions, 
     }
     more = {"usage": usage, "not_kept": not_kept}
     account_of = how | {name: value for name, value in more.items() if value}
-    return Asked(evidence, unanswered, facts, account_of, warnings)
+    return CollectedEvidence(evidence, unanswered, facts, account_of, warnings)
 
 
 def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
@@ -128,7 +130,7 @@ def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
         write_table(unanswered, evidence / "unanswered" / "part-00000.parquet")
 
 
-def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
+def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> CollectedEvidence:
     """Evidence from answers made elsewhere."""
     without = [pl.DataFrame(schema=UNANSWERED)]
     account: list[dict[str, Any]] = []
@@ -144,7 +146,7 @@ def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> Asked:
     everything = pl.concat(without)
     _refuse_silence(plan, everything)
     _write_about(plan, everything, evidence)
-    return Asked(evidence, everything, {}, {"questions": account, "engine": "table"}, warnings)
+    return CollectedEvidence(evidence, everything, {}, {"questions": account, "engine": "table"}, warnings)
 
 
 @contextmanager
@@ -173,7 +175,7 @@ def make_engine(model: LazyModel, options: AskOptions) -> Engine:
     return LocalEngine(model, options.n_workers())
 
 
-def _account(question: Question, asking: Asking, engine: Engine, unanswered: int) -> dict[str, Any]:
+def _account(question: Question, asking: RequestBatch, engine: Engine, unanswered: int) -> dict[str, Any]:
     account: dict[str, Any] = {
         "question": question.name,
         "capability": question.capability,

@@ -17,7 +17,7 @@ from evenhand.models.resolve import resolve
 
 
 @dataclass(frozen=True, eq=False)
-class FurtherModels:
+class HelperModels:
     """Asks a model that is named by a URI.
 
     Attributes:

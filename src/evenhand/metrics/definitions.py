@@ -30,7 +30,7 @@ _BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
 
 
 @dataclass(frozen=True)
-class Definition:
+class MetricDefinition:
     """The fixed facts of one metric."""
 
     direction: Direction
@@ -38,11 +38,13 @@ class Definition:
     fair_at: float | None = None
 
 
-def _of(paper: str, direction: Direction, equation: str = "", fair_at: float | None = None) -> Definition:
-    return Definition(direction, Source(paper=paper, equation=equation), fair_at)
+def _of(
+    paper: str, direction: Direction, equation: str = "", fair_at: float | None = None
+) -> MetricDefinition:
+    return MetricDefinition(direction, Source(paper=paper, equation=equation), fair_at)
 
 
-DEFINITIONS: dict[str, Definition] = {
+DEFINITIONS: dict[str, MetricDefinition] = {
     "accuracy": _of(_SKEWSIZE, "higher is better", "section 2.1"),
     "mean_group_accuracy": _of("macro average over groups", "higher is better"),
     "worst_group_accuracy": _of(_SKEWSIZE, "higher is better", "section 2.1; Table 1"),

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand.core.bound import BoundMetric
+from evenhand.core.bound import MetricId
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.definitions import DEFINITIONS
@@ -77,7 +77,7 @@ def as_finding(
     if lists is not None:
         printed = {k: lists.join(map(str, one)) if isinstance(one, list) else one for k, one in kept.items()}
     found = Finding(
-        metric=str(BoundMetric.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
+        metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
         direction=definition.direction, fair_at=definition.fair_at, source=definition.source, **fields,
     )  # fmt: skip
     return found if limits is None or found.interval is None else found.with_levels(limits)

@@ -8,7 +8,7 @@ from math import isclose
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval
-from evenhand.core.significance import ALPHA, reference_of, standing_of
+from evenhand.core.significance import ALPHA, reference_of, significance_of
 from evenhand.stats.multiplicity import adjust
 
 AUDIT = ("cramers_v_pooled", "accuracy_gap")
@@ -40,7 +40,7 @@ def adjust_run(
     result = [one if one.p_value is None else one.model_copy(update=exploratory) for one in findings]
     for index, corrected, place in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
         result[index] = _primary(findings[index], corrected, place if method == "holm" else 1, alpha, method)
-    passed = {_grouping(result[index]) for index in chosen if standing_of(result[index], alpha).beyond}
+    passed = {_grouping(result[index]) for index in chosen if significance_of(result[index], alpha).beyond}
     return [one if _grouping(one) in passed else _without_verdicts(one) for one in result]
 
 

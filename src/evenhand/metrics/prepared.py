@@ -19,7 +19,7 @@ from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch, sum_by
 from evenhand.stats.rates.confusion import Confusion
 
-Evidence: TypeAlias = "Predictions | Counts | Prepared"
+Evidence: TypeAlias = "Predictions | Counts | BoundCounts"
 By: TypeAlias = str | Sequence[str]
 
 REPLICATES = 999
@@ -37,7 +37,7 @@ def names_of(by: By) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class BoundCounts:
     """Counts bound to a grouping, with tables and margins on demand."""
 
     grouped: Grouped  # the usable rows
@@ -45,10 +45,10 @@ class Prepared:
     memo: dict[Any, Any] = field(default_factory=dict)  # results shared between metrics, by what they are
 
     @classmethod
-    def of(cls, evidence: Evidence, by: By, seed: int = 0) -> Prepared:
+    def of(cls, evidence: Evidence, by: By, seed: int = 0) -> BoundCounts:
         """Bind evidence to a grouping; evidence that is already bound passes through."""
         names = names_of(by)
-        if isinstance(evidence, Prepared):
+        if isinstance(evidence, BoundCounts):
             if evidence.grouped.by != names or evidence.seed != seed:
                 raise ParameterError(f"evidence bound to {evidence.grouped.by} cannot be used by {names}")
             return evidence
@@ -57,7 +57,7 @@ class Prepared:
         key = (names, seed)
         if key not in counts.memo:
             counts.memo[key] = cls(Grouped.bind(counts, names), seed)
-        prepared: Prepared = counts.memo[key]
+        prepared: BoundCounts = counts.memo[key]
         return prepared
 
     def stream(self, *purpose: object) -> np.random.Generator:

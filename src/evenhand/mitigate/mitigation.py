@@ -17,7 +17,7 @@ from evenhand.core.errors import InputError, check_choice, one_line
 from evenhand.core.registry import Registry
 from evenhand.mitigate.card import KIND, SCHEMA_VERSION, as_json, read_mitigation, write_mitigation
 from evenhand.mitigate.maps import Map, in_range, unit
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ class Fitter(Protocol):
 
     name: str
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Fit on the fit half."""
         ...
 

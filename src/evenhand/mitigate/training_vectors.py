@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class TrainingVectors:
     """Vectors of target and attribute items with their sets: the fit half only.
 
     Attributes:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ def check_amount(remove: object, dimensions: int | None = None) -> None:
         )
 
 
-def check_material(material: Material) -> None:
+def check_material(material: TrainingVectors) -> None:
     """Raise unless every set of the tests has enough items, all with a usable vector of the same dimensions.
 
     Raises:
@@ -60,7 +60,7 @@ def check_material(material: Material) -> None:
             _check_set(side, name, sets, getattr(material, side))
 
 
-def check_vectors(material: Material) -> None:
+def check_vectors(material: TrainingVectors) -> None:
     """Raise unless targets, attributes and labels fit one another.
 
     Raises:

@@ -122,7 +122,7 @@ def contrasts(parts: Iterable[Chapter]) -> list[Contrasted]:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutRows:
     """Rows or classes left out of one or more findings of a chapter for one reason."""
 
     chapter: str
@@ -132,7 +132,7 @@ class LeftOut:
     everywhere: bool
 
 
-def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[LeftOut]:
+def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[LeftOutRows]:
     """Everything dropped, once per chapter, reason and count, the reason in words."""
     result = []
     for chapter in parts:
@@ -142,7 +142,7 @@ def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[Left
                 seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = None
         names = {finding.name for finding in chapter.findings}
         result += [
-            LeftOut(
+            LeftOutRows(
                 chapter.title, _why(reason, chapter, manifest), count, tuple(metrics), set(metrics) == names
             )
             for (reason, count), metrics in seen.items()

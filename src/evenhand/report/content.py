@@ -50,7 +50,7 @@ class NotFilled:
 
 
 @dataclass(frozen=True)
-class RunContent:
+class ReportInput:
     """The content of a run folder.
 
     Attributes:

@@ -26,7 +26,7 @@ ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables", *
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunFolder:
     """One model's (or table's) findings with what they rest on.
 
     Attributes:

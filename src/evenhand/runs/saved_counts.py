@@ -14,14 +14,14 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.hashing import sha256_file
 from evenhand.files.tables.scan import Origin, origin
-from evenhand.runs.run_folder import FINDINGS, Run
+from evenhand.runs.run_folder import FINDINGS, RunFolder
 
 _COUNTS = Path("counts", "predictions.parquet")
 _ALIKE = ("truth", "prediction")
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class CountsShard:
     """One part of a sum.
 
     Attributes:
@@ -78,7 +78,7 @@ class SavedCounts:
         """
         parts = [_part(one) for one in _found(path)]
         same = {name: _shared(parts, name) for name in _ALIKE}
-        rows: dict[str, Part] = {}
+        rows: dict[str, CountsShard] = {}
         for part in parts:
             if part.rows() in rows:
                 raise InputError(
@@ -152,7 +152,7 @@ def _holds_counts(path: Path) -> bool:
     return {"truth", "prediction", "n"} <= set(names) and any(name.startswith("attribute:") for name in names)
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path) -> CountsShard:
     """One part, with what its run says of itself."""
     file = path / _COUNTS if path.is_dir() else path
     if not file.is_file():
@@ -160,16 +160,16 @@ def _part(path: Path) -> Part:
             f"{str(path)!r} is a run without counts of predictions; give folders that evenhand audit -o wrote"
         )
     folder = file.parent.parent
-    manifest = Run.read(folder).manifest if _is_run(folder) else {}
+    manifest = RunFolder.read(folder).manifest if _is_run(folder) else {}
     if manifest.get("kind", "audit") != "audit":
         raise InputError(
             f"{str(path)!r} asked a model, and a sum would forget what was left unanswered; only audits of "
             "tables add up; evenhand run goes on with the same command"
         )
-    return Part(path, manifest, file, sha256_file(file))
+    return CountsShard(path, manifest, file, sha256_file(file))
 
 
-def _shared(parts: Sequence[Part], name: str) -> str:
+def _shared(parts: Sequence[CountsShard], name: str) -> str:
     """What all parts say of one thing.
 
     Raises:

@@ -27,8 +27,8 @@ from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import exits_are_errors
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.execution.answer_tables import TableSource
-from evenhand.execution.collect import FOLDER, Asked, Progress, ask_all
-from evenhand.execution.helper_models import FurtherModels
+from evenhand.execution.collect import FOLDER, CollectedEvidence, Progress, ask_all
+from evenhand.execution.helper_models import HelperModels
 from evenhand.execution.options import AskOptions
 from evenhand.execution.reused_answers import reuse_notes
 from evenhand.files.atomic import atomic_folder
@@ -131,10 +131,10 @@ def run(
     source = _source(model, how)
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
-    further = FurtherModels(how, progress or (lambda *_: None))
+    further = HelperModels(how, progress or (lambda *_: None))
     with exits_are_errors(f"the benchmark {asked.name!r}"), telling_what_to_add(source):
         plan = asked.plan(setting)
-    work = _Work(asked, setting, plan, source, applied, dict(tags or {}), further)
+    work = _BenchmarkRun(asked, setting, plan, source, applied, dict(tags or {}), further)
     if applied is not None:
         applied.check(work.plan, asked.name)
     with _building(out) as (folder, keeper):
@@ -164,7 +164,7 @@ def _building(out: str | Path | None) -> Iterator[tuple[Path, Any]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _BenchmarkRun:
     """A benchmark's questions to a model, and what their answers are measured with."""
 
     benchmark: Benchmark
@@ -173,9 +173,9 @@ class _Work:
     source: ModelSource
     applied: Applied | None
     tags: Mapping[str, str]
-    further: FurtherModels
+    further: HelperModels
 
-    def measured(self, answers: Asked, keeper: Any) -> AskedRun:
+    def measured(self, answers: CollectedEvidence, keeper: Any) -> AskedRun:
         """The run that the answers make."""
         plan, setting, applied = self.plan, self.setting, self.applied
         tables = answers.tables(plan)
@@ -200,14 +200,14 @@ class _Work:
             keeper,
         )
         # with its folder, because some are made from the evidence
-        whole = run_folder.Run(
+        whole = run_folder.RunFolder(
             made.findings, made.manifest, made.counts, made.tables, folder=answers.folder.parent
         )
         made.tables.update(artifact_tables(whole, data=setting.data, declared=self.benchmark.artifacts))
         return made
 
     def _assembled(
-        self, measured: Measured, answers: Asked, extra: Mapping[str, Any]
+        self, measured: Measured, answers: CollectedEvidence, extra: Mapping[str, Any]
     ) -> tuple[Findings, dict[str, Any]]:
         plan, setting = self.plan, self.setting
         settings: dict[str, Any] = {
@@ -255,7 +255,7 @@ def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Findin
     folder = settings["parameters"].get("reference")
     if not folder or all(one.reference is None for one in findings):
         return findings
-    other = run_folder.Run.read(Path(str(folder)).expanduser()).manifest
+    other = run_folder.RunFolder.read(Path(str(folder)).expanduser()).manifest
     said = adaptation_warnings([settings, other])
     return [
         one if one.reference is None else one.model_copy(update={"notes": [*one.notes, *said]})

@@ -52,7 +52,7 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Part:
+class SourcePart:
     """A part of some data, and how much of it is there.
 
     Attributes:
@@ -114,7 +114,7 @@ class DataSource:
     image_folders: Sequence[str]
     links: Callable[[Path], list[Link]]
     own_tables: Callable[[Path], list[str]]
-    parts: Callable[[Path], list[Part]] | None = None
+    parts: Callable[[Path], list[SourcePart]] | None = None
     by_hand: str = ""
 
 

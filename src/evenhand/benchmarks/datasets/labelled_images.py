@@ -12,7 +12,7 @@ import polars as pl
 from evenhand.benchmarks.datasets.readers.folders import class_folders, read_folders
 from evenhand.benchmarks.datasets.readers.hf_saved import read_saved
 from evenhand.benchmarks.datasets.readers.lists import read_lists
-from evenhand.benchmarks.datasets.readers.rows import RESERVED, Rows, Wanted, as_text, unique_ids
+from evenhand.benchmarks.datasets.readers.rows import RESERVED, ColumnSpec, ImageRows, as_text, unique_ids
 from evenhand.benchmarks.datasets.readers.tables import read_table
 from evenhand.benchmarks.datasets.readers.webdataset import read_shards
 from evenhand.core.errors import InputError
@@ -29,7 +29,7 @@ _FORMS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class LabelledImages:
     """Labelled images.
 
     Attributes:
@@ -60,7 +60,7 @@ def read_samples(
     id: str | None = None,
     roots: Sequence[str | Path] = (),
     limit: int | None = None,
-) -> Samples:
+) -> LabelledImages:
     """Read labelled images; no image is opened yet.
 
     Args:
@@ -83,7 +83,7 @@ def read_samples(
     for name in by:
         if name in RESERVED:
             raise InputError(f"an attribute cannot be called {name!r} here; rename the column first")
-    wanted = Wanted(image, truth, tuple(dict.fromkeys(by)), id)
+    wanted = ColumnSpec(image, truth, tuple(dict.fromkeys(by)), id)
     rows = _read(Path(data).expanduser(), wanted, [Path(root).expanduser() for root in roots])
     if not len(rows.images):
         raise InputError(f"{str(data)!r} holds no images; give {_FORMS}")
@@ -95,7 +95,7 @@ def read_samples(
     )
 
 
-def _samples(rows: Rows, wanted: Wanted) -> Samples:
+def _samples(rows: ImageRows, wanted: ColumnSpec) -> LabelledImages:
     given = rows.table[wanted.id] if wanted.id is not None else None
     ids, repeated = unique_ids(given, wanted.id, rows.places)
     columns = {"sample": pl.Series(ids, dtype=pl.String)}
@@ -106,10 +106,10 @@ def _samples(rows: Rows, wanted: Wanted) -> Samples:
         columns["truth"] = as_text(rows.table[rows.truth], shown, labels=True, is_text=rows.is_text)
     for name in wanted.by:
         columns[name] = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
-    return Samples(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name)
+    return LabelledImages(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name)
 
 
-def _read(data: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
+def _read(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
     if data.is_dir():
         return _read_folder(data, wanted, roots)
     if data.name.lower().endswith(_TARS):
@@ -121,7 +121,7 @@ def _read(data: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
     return read_table(data, wanted, roots)
 
 
-def _read_folder(folder: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
+def _read_folder(folder: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
     """Of a folder, what lies in it says what it is."""
     if (folder / "state.json").is_file() or (folder / "dataset_dict.json").is_file():
         return read_saved(folder, wanted)
@@ -134,7 +134,7 @@ def _read_folder(folder: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
     return read_table(_table_in(folder, names, wanted), wanted, roots)
 
 
-def _table_in(folder: Path, names: Sequence[str], wanted: Wanted) -> Path:
+def _table_in(folder: Path, names: Sequence[str], wanted: ColumnSpec) -> Path:
     """The one table of a folder, or the folder itself where it holds Parquet files."""
     tables = [folder / name for name in names if is_table(name) and not name.lower().endswith(_ARROW)]
     if len(tables) == 1:

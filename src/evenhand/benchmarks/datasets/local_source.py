@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.download_source import DataSource, Part
+from evenhand.benchmarks.datasets.download_source import DataSource, SourcePart
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.download.downloads import Link
 from evenhand.files.images.cropped import image_size
 from evenhand.files.images.sources import ImageFiles
 
 
-def readable(images: ImageFiles) -> Part:
+def readable(images: ImageFiles) -> SourcePart:
     """How many images have a header that can be read, and what is wrong with the others.
 
     Args:
@@ -26,10 +26,12 @@ def readable(images: ImageFiles) -> Part:
         except UnreadableImage as problem:
             faults[problem.reason] = faults.get(problem.reason, 0) + 1
     note = ", ".join(f"{count} {reason}" for reason, count in faults.items())
-    return Part("images whose header can be read", len(images) - sum(faults.values()), len(images), note)
+    return SourcePart(
+        "images whose header can be read", len(images) - sum(faults.values()), len(images), note
+    )
 
 
-def shown(name: str, found: int, expected: int | None = None) -> Part:
+def shown(name: str, found: int, expected: int | None = None) -> SourcePart:
     """A number that is only shown, beside that of a paper where there is one.
 
     Args:
@@ -37,10 +39,10 @@ def shown(name: str, found: int, expected: int | None = None) -> Part:
         found: How many are there.
         expected: How many the paper has.
     """
-    return Part(name, found, expected, judged=False)
+    return SourcePart(name, found, expected, judged=False)
 
 
-def remarks(dropped: Mapping[str, int], notes: Mapping[str, int]) -> list[Part]:
+def remarks(dropped: Mapping[str, int], notes: Mapping[str, int]) -> list[SourcePart]:
     """What was left out and what else was noted, by reason.
 
     Args:
@@ -58,7 +60,7 @@ def counted_source(
     home: str,
     size: str,
     by_hand: str,
-    parts: Callable[[str, Path], list[Part]],
+    parts: Callable[[str, Path], list[SourcePart]],
 ) -> DataSource:
     """Data that users get themselves.
 

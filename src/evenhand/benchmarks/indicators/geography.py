@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.indicators.household_references import HITS, Judged, ReferenceRun
+from evenhand.benchmarks.indicators.household_references import HITS, ReferenceHits, ReferenceModel
 from evenhand.benchmarks.indicators.households.concept_maps import (
     AUTO,
     CONCEPT_MAPS,
@@ -134,7 +134,7 @@ class Geography:
 
 
 def _findings(
-    hits: HouseholdHits, by: tuple[str, ...], setting: Setting, reference: ReferenceRun | None
+    hits: HouseholdHits, by: tuple[str, ...], setting: Setting, reference: ReferenceModel | None
 ) -> list[Finding]:
     shared: dict[str, Any] = {
         "by": by,
@@ -153,13 +153,13 @@ def _findings(
     return found
 
 
-def _reference(setting: Setting, concept_map: str | None = None) -> ReferenceRun | None:
+def _reference(setting: Setting, concept_map: str | None = None) -> ReferenceModel | None:
     """The run of another model, if one is given, judged as this one is."""
     folder = str(setting.parameters["reference"])
     if not folder:
         return None
-    found = ReferenceRun.read(folder)
-    found.require(Judged.by(setting.parameters, concept_map))
+    found = ReferenceModel.read(folder)
+    found.require(ReferenceHits.by(setting.parameters, concept_map))
     return found
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 BENCHMARK = "indicators/geography"
 HITS = "hits"
@@ -21,7 +21,7 @@ _OF = {"mode": "default", "top": "5", "threshold": "0"}
 
 
 @dataclass(frozen=True)
-class Judged:
+class ReferenceHits:
     """By what a run calls an image recognised.
 
     Attributes:
@@ -37,7 +37,7 @@ class Judged:
     concept_map: str | None = None
 
     @classmethod
-    def by(cls, parameters: Mapping[str, object], concept_map: str | None = None) -> Judged:
+    def by(cls, parameters: Mapping[str, object], concept_map: str | None = None) -> ReferenceHits:
         """As parameters of the benchmark say.
 
         Args:
@@ -48,14 +48,14 @@ class Judged:
         return cls(mode, int(top), tuple(numbers("threshold", threshold, low=0, high=1)), concept_map)
 
     @classmethod
-    def of(cls, run: Run) -> Judged:
+    def of(cls, run: RunFolder) -> ReferenceHits:
         """As a finished run was judged."""
         given = run.manifest.get("parameters")
         rates = [finding for finding in run.findings.findings if finding.name == _RATE]
         used = next((finding.params.get("concept_map") for finding in rates), None)
         return cls.by(given if isinstance(given, dict) else {}, str(used) if used is not None else None)
 
-    def unlike(self, reference: Judged) -> list[str]:
+    def unlike(self, reference: ReferenceHits) -> list[str]:
         """What a reference differs in, in words; it may have more thresholds.
 
         Args:
@@ -83,7 +83,7 @@ def _listed(thresholds: Sequence[float]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class ReferenceRun:
+class ReferenceModel:
     """A run of another model that one is compared with.
 
     Attributes:
@@ -93,11 +93,11 @@ class ReferenceRun:
     """
 
     name: str
-    judged: Judged
+    judged: ReferenceHits
     table: pl.DataFrame
 
     @classmethod
-    def read(cls, folder: str) -> ReferenceRun:
+    def read(cls, folder: str) -> ReferenceModel:
         """Read a run folder.
 
         Raises:
@@ -106,11 +106,11 @@ class ReferenceRun:
         place = Path(folder).expanduser()
         if not (place / "tables" / f"{HITS}.parquet").is_file():
             raise InputError(f"-p reference={folder!r} is no run of {BENCHMARK}; give the folder of one")
-        run = Run.read(place)
+        run = RunFolder.read(place)
         name = f"{run.manifest.get('model') or 'model'} ({folder})"
-        return cls(name, Judged.of(run), run.tables[HITS])
+        return cls(name, ReferenceHits.of(run), run.tables[HITS])
 
-    def require(self, judged: Judged) -> None:
+    def require(self, judged: ReferenceHits) -> None:
         """Refuse a comparison of unlike things.
 
         Args:

@@ -35,7 +35,7 @@ from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.labels import association as metrics
 from evenhand.metrics.labels.tables import (
     THRESHOLDS,
-    LabelGroups,
+    BoundMatches,
     association_confidences,
     association_curve,
     label_rates,
@@ -151,7 +151,7 @@ def _findings(
         "mode": str(setting.parameters["mode"]),
         "seed": setting.seed,
     }
-    several = bool(by) and LabelGroups.of(matches, by, unknown).known.sum() > 1
+    several = bool(by) and BoundMatches.of(matches, by, unknown).known.sum() > 1
     findings = []
     for name in matches.names:
         if name == HARMFUL:

@@ -31,7 +31,7 @@ _MARKS = ("queries/", "database/")
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSides:
+class QueryDatabaseSplit:
     """Who is asked about, and among whom is searched.
 
     Attributes:
@@ -56,7 +56,7 @@ class TwoSides:
         return _both(self.queries.dropped, self.database.dropped)
 
 
-def read_two_sides(setting: Setting) -> TwoSides:
+def read_two_sides(setting: Setting) -> QueryDatabaseSplit:
     """The two sides that a setting names: two tables, or one that is split.
 
     Raises:
@@ -94,7 +94,7 @@ def read_two_sides(setting: Setting) -> TwoSides:
         query_levels=_levels(queries, given["match"]),
         database_levels=_levels(database, given["match"]),
     )
-    return TwoSides(
+    return QueryDatabaseSplit(
         replace(queries, annotations=_with_content(queries)),
         replace(database, annotations=_with_content(_called(database, theirs, ours))),
         ours,

@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS
-from evenhand.benchmarks.indicators.query_database import BY_CONTENT, TwoSides, read_two_sides
+from evenhand.benchmarks.indicators.query_database import BY_CONTENT, QueryDatabaseSplit, read_two_sides
 from evenhand.benchmarks.indicators.questions import answered_rows
 from evenhand.benchmarks.indicators.settings import AUTO, PEOPLE, groupings_of, numbers
 from evenhand.core.findings import Finding
@@ -35,7 +35,7 @@ class RetrievalPlan(Plan):
         sides: Queries and database.
     """
 
-    sides: TwoSides | None = None
+    sides: QueryDatabaseSplit | None = None
 
 
 class Retrieval:
@@ -108,7 +108,7 @@ class Retrieval:
         return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
-def _held(rows: pl.DataFrame, columns: list[str], sides: TwoSides) -> pl.DataFrame:
+def _held(rows: pl.DataFrame, columns: list[str], sides: QueryDatabaseSplit) -> pl.DataFrame:
     """The database with what has to match and whom it shows; equal names in another source are others."""
     name = sides.queries.clusters
     known = name == sides.database.clusters and name in rows.columns
@@ -120,7 +120,7 @@ def _held(rows: pl.DataFrame, columns: list[str], sides: TwoSides) -> pl.DataFra
 
 
 def _findings(
-    found: Neighbours, sides: TwoSides, by: tuple[str, ...], k: int, setting: Setting
+    found: Neighbours, sides: QueryDatabaseSplit, by: tuple[str, ...], k: int, setting: Setting
 ) -> list[Finding]:
     shared: dict[str, Any] = {
         "match": sides.match,
@@ -133,7 +133,7 @@ def _findings(
     return [precision_at_k(found, **shared), *([precision_gap(found, **shared)] if by else [])]
 
 
-def _mix(found: Neighbours, sides: TwoSides) -> pl.DataFrame:
+def _mix(found: Neighbours, sides: QueryDatabaseSplit) -> pl.DataFrame:
     """How many of each group both sides hold: attribute, group, role, n, share."""
     parts = []
     for role, table in (("query", found.queries), ("database", found.database)):

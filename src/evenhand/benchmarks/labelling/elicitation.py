@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.labelled_images import Samples
+from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.core.errors import InputError, ParameterError, UserError, one_line
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import (
@@ -146,7 +146,9 @@ def choose_way(asked: str, capabilities: Sequence[str], benchmark: str = "classi
     )
 
 
-def questions(way: str, samples: Samples, labels: Labels, parameters: Mapping[str, Any]) -> list[Question]:
+def questions(
+    way: str, samples: LabelledImages, labels: Labels, parameters: Mapping[str, Any]
+) -> list[Question]:
     """What is asked of the model."""
     ids = samples.annotations["sample"].to_list()
     truth = samples.annotations["truth"]

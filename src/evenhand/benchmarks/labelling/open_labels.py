@@ -25,12 +25,12 @@ from evenhand.evidence.open_answers.normalise import (
     Decisions,
     Pipeline,
     Vocabulary,
-    Walker,
     normalised,
     review_file,
     review_table,
     step_shares,
 )
+from evenhand.evidence.open_answers.pipeline import PipelineRun
 
 REVIEW_FILE = "answers-to-review.csv"
 """What a person fills in and gives back as ``-p decisions=``."""
@@ -114,7 +114,7 @@ def check_given(vocabulary: Vocabulary, given: Mapping[str, Any]) -> None:
         raise ParameterError(f"-p similarity={threshold} is not possible; choose a cosine in [-1, 1]")
     if given["decisions"]:
         pipeline = Pipeline(gendered=given["gendered"] == "fold")
-        Walker(vocabulary, pipeline, Decisions.read(str(given["decisions"])))
+        PipelineRun(vocabulary, pipeline, Decisions.read(str(given["decisions"])))
 
 
 def open_labels(answered: Answered, vocabulary: Vocabulary, given: Mapping[str, Any]) -> OpenLabels:

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Measured, Setting
 from evenhand.benchmarks.mmbias.data.sets import Test
-from evenhand.benchmarks.mmbias.modalities import Form
+from evenhand.benchmarks.mmbias.modalities import ModalityPair
 from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, told_of
 from evenhand.core.findings import Finding
 from evenhand.evidence.similarities import MISSING, Similarities
@@ -74,7 +74,7 @@ class AssociationMeasures:
         }
         return Measured([self._without_told(one) for one in findings], tables=given)
 
-    def _tests(self, form: Form, similarities: Similarities) -> Tests:
+    def _tests(self, form: ModalityPair, similarities: Similarities) -> Tests:
         """Each test with what it compares."""
         return [(test, self.sets.without_shared(form, similarities, test)) for test in self.sets.tests(form)]
 
@@ -165,7 +165,7 @@ class AssociationMeasures:
         ]
         return pl.concat(parts)
 
-    def _templates(self, form: Form, evidence: Evidence) -> pl.DataFrame:
+    def _templates(self, form: ModalityPair, evidence: Evidence) -> pl.DataFrame:
         """The effect size of every test under every template; empty where no others were asked for."""
         rows = []
         further = self.sets.variants.get(form.name, ())

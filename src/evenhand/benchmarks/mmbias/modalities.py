@@ -14,7 +14,7 @@ _CALLED = {"image": "images", "text": "phrases"}
 
 
 @dataclass(frozen=True)
-class Form:
+class ModalityPair:
     """One form of the test.
 
     Attributes:
@@ -51,17 +51,17 @@ class Form:
         return "; ".join(reasons) or None
 
 
-FORMS: Mapping[str, Form] = {
+FORMS: Mapping[str, ModalityPair] = {
     one.name: one
     for one in (
-        Form("cross-modal", "image", "text"),
-        Form("textual", "text", "text"),
-        Form("visual", "image", "image"),
+        ModalityPair("cross-modal", "image", "text"),
+        ModalityPair("textual", "text", "text"),
+        ModalityPair("visual", "image", "image"),
     )
 }
 
 
-def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData) -> list[Form]:
+def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData) -> list[ModalityPair]:
     """The forms asked for, or with ``auto`` all that the model and the data allow.
 
     Args:
@@ -96,7 +96,7 @@ def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData)
     return chosen
 
 
-def _require_images(form: Form, capabilities: Sequence[str], data: AssociationData) -> None:
+def _require_images(form: ModalityPair, capabilities: Sequence[str], data: AssociationData) -> None:
     """Where images alone are missing, say which folders were looked for."""
     needed = {_NEEDED[kind] for kind in (form.targets, form.attributes)}
     if needed <= set(capabilities):
@@ -107,7 +107,7 @@ def _require_images(form: Form, capabilities: Sequence[str], data: AssociationDa
         data.require_images(list(dict.fromkeys(names)))
 
 
-def _impossible(form: Form, capabilities: Sequence[str], data: AssociationData) -> str | None:
+def _impossible(form: ModalityPair, capabilities: Sequence[str], data: AssociationData) -> str | None:
     needed = dict.fromkeys(_NEEDED[kind] for kind in (form.targets, form.attributes))
     missing = [name for name in needed if name not in capabilities]
     if missing:

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.benchmarks.mmbias.data.irregularities import SAME_BYTES, SHARED_PHOTO
 from evenhand.benchmarks.mmbias.data.prompts import BLANK, fill
 from evenhand.benchmarks.mmbias.data.sets import AssociationData, Test
-from evenhand.benchmarks.mmbias.modalities import FORMS, Form
+from evenhand.benchmarks.mmbias.modalities import FORMS, ModalityPair
 from evenhand.core.findings import Finding
 from evenhand.core.requests import ImageSource, Question
 from evenhand.evidence.similarities import Similarities
@@ -64,11 +64,11 @@ class AssociationSets:
     """
 
     data: AssociationData
-    forms: Sequence[Form]
+    forms: Sequence[ModalityPair]
     templates: Templates
     variants: Mapping[str, Sequence[Templates]]
 
-    def tests(self, form: Form) -> list[Test]:
+    def tests(self, form: ModalityPair) -> list[Test]:
         """The different tests that a form has all items for."""
         return [test for test in self._different if form.lacking(self.data, test) is None]
 
@@ -80,14 +80,16 @@ class AssociationSets:
             compared.setdefault((test.x, test.y, test.a, test.b), {})[test.name] = None
         return [Test(*sets, " | ".join(filter(None, names))) for sets, names in compared.items()]
 
-    def used(self, form: Form, role: str) -> list[str]:
+    def used(self, form: ModalityPair, role: str) -> list[str]:
         """Names of the sets that the tests of a form compare, in the order of the data."""
         tests = self.tests(form)
         pairs = [(test.x, test.y) if role == "target" else (test.a, test.b) for test in tests]
         named = {name for pair in pairs for name in pair}
         return [name for name in form.items(self.data, role) if name in named]
 
-    def samples(self, form: Form, role: str, templates: Templates | None = None) -> dict[str, list[str]]:
+    def samples(
+        self, form: ModalityPair, role: str, templates: Templates | None = None
+    ) -> dict[str, list[str]]:
         """Each used set to the samples of its items: image ids, or prompts."""
         template = (templates or self.templates).of(role)
         items = form.items(self.data, role)
@@ -145,7 +147,7 @@ class AssociationSets:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def similarities(
-        self, form: Form, evidence: Evidence, templates: Templates | None = None
+        self, form: ModalityPair, evidence: Evidence, templates: Templates | None = None
     ) -> Similarities:
         """Cosines of all items of a form, from embeddings of images and texts."""
         tables = {"image": IMAGES, "text": TEXTS}
@@ -170,7 +172,7 @@ class AssociationSets:
         )
         return replace(found, attributes=self._items(form, "attribute", None, found.attributes))
 
-    def without_shared(self, form: Form, similarities: Similarities, test: Test) -> Similarities:
+    def without_shared(self, form: ModalityPair, similarities: Similarities, test: Test) -> Similarities:
         """What one test compares, without images that stand in two of its sets; they are counted.
 
         Args:
@@ -207,7 +209,7 @@ class AssociationSets:
         return shared.select("item", "other").rows()
 
     def _items(
-        self, form: Form, role: str, templates: Templates | None, samples: Sequence[str]
+        self, form: ModalityPair, role: str, templates: Templates | None, samples: Sequence[str]
     ) -> tuple[str, ...]:
         """Of samples what they stand for: a phrase instead of its prompt."""
         items = form.items(self.data, role)

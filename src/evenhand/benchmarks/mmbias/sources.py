@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.download_source import DataSource, Part, RemoteFile
-from evenhand.benchmarks.mmbias.data.collected import Gathered
+from evenhand.benchmarks.datasets.download_source import DataSource, RemoteFile, SourcePart
+from evenhand.benchmarks.mmbias.data.collected import CollectedSets
 from evenhand.benchmarks.mmbias.data.groups import ATTRIBUTES, TARGETS, looked_for
 from evenhand.benchmarks.mmbias.data.images import read_layout
 from evenhand.benchmarks.mmbias.data.release import gather_release
@@ -52,7 +52,7 @@ BY_HAND = (
 """What a user has to get."""
 
 
-def parts(folder: Path) -> list[Part]:
+def parts(folder: Path) -> list[SourcePart]:
     """What of MMBias is there, beside what the paper has.
 
     Args:
@@ -65,7 +65,7 @@ def parts(folder: Path) -> list[Part]:
     return [*_texts(found), *_images(found)]
 
 
-def _texts(found: Gathered) -> list[Part]:
+def _texts(found: CollectedSets) -> list[SourcePart]:
     """The phrase file and the URL list, with what is wrong with their content."""
     hashes = {path.name.casefold(): digest for path, digest in sha256_files(found.files).items()}
     counts = (sum(map(len, found.target_phrases.values())), found.photos.frame.height)
@@ -76,14 +76,14 @@ def _texts(found: Gathered) -> list[Part]:
         note = f"{file.name} is missing; type: evenhand data fetch mmbias" if digest is None else ""
         if digest is not None and digest != file.sha256:
             note = f"another {file.name} than the release's"
-        rows.append(Part(what, count, expected, note))
+        rows.append(SourcePart(what, count, expected, note))
     return rows
 
 
-def _images(found: Gathered) -> list[Part]:
+def _images(found: CollectedSets) -> list[SourcePart]:
     there = {**found.target_images, **found.attribute_images}
     return [
-        Part(
+        SourcePart(
             f"photos of {group.name}" if group in TARGETS else f"{group.name} photos",
             len(there.get(group.name, ())),
             group.images,

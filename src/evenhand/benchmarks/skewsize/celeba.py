@@ -9,10 +9,10 @@ from evenhand.benchmarks.attributes import ANNOTATORS
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.labelling.elicitation import Labels
 from evenhand.benchmarks.labelling.measures import attributes_in, groupings_in
-from evenhand.benchmarks.skewsize.data.samples import Material, files_below, in_turn, require_folder
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize.data.wilds_tables import (
     CHOICES,
-    Rows,
+    WildsTable,
     find_table,
     in_split,
     read_rows,
@@ -39,7 +39,7 @@ _QUESTION = {
 
 def read_celeba(
     folder: Path, split: str = "test", *, truth: str = HAIR, attributes: Sequence[str] = (GENDER,)
-) -> Material:
+) -> LabelledSamples:
     """The faces of a split.
 
     Args:
@@ -64,11 +64,11 @@ def read_celeba(
     both = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
     dropped = {**rows.dropped, UNPLACED: len(rows.table) - len(both)}
     dropped = {reason: count for reason, count in dropped.items() if count}
-    table = in_split(Rows(both, dropped, rows.odd or placed.odd), split, file)
+    table = in_split(WildsTable(both, dropped, rows.odd or placed.odd), split, file)
     table = table.rename({"image_id": "sample", truth: "truth", **{old: new for new, old in columns.items()}})
     table = in_turn(table, attributes)
     samples = table["sample"].to_list()
-    return Material(
+    return LabelledSamples(
         annotations=table.select("sample", "truth", *attributes, "split"),
         images=files_below(_images_folder((file.parent, folder), samples), samples),
         attribute=attributes[0],
@@ -107,7 +107,7 @@ def _codes(name: str) -> dict[str, str]:
     return {"1": said, "-1": unsaid, "0": unsaid}
 
 
-def _read(setting: Setting) -> Material:
+def _read(setting: Setting) -> LabelledSamples:
     given = {key: str(value) for key, value in setting.parameters.items()}
     attributes = attributes_in(groupings_in(given["by"])) or [GENDER]
     folder = require_folder(setting.data, LAYOUT)

@@ -10,7 +10,7 @@ from evenhand.benchmarks.attributes import RECORDED
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.datasets.readers.lists import list_lines
 from evenhand.benchmarks.labelling.elicitation import Labels
-from evenhand.benchmarks.skewsize.data.samples import Material, files_below, in_turn, require_folder
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.core.errors import InputError
 
@@ -22,7 +22,7 @@ CLASSES = 345
 _SPLITS = ("test", "train", "all")
 
 
-def read_domainnet(folder: Path, split: str = "test") -> Material:
+def read_domainnet(folder: Path, split: str = "test") -> LabelledSamples:
     """The images that the official lists name; whether they are there shows when they are read.
 
     Args:
@@ -48,7 +48,7 @@ def read_domainnet(folder: Path, split: str = "test") -> Material:
         "domains without a list": len(set(DOMAINS) - set(table["domain"].to_list())),
         "classes with several numbers; the folder's name counts": int((numbers > 1).sum()),
     }
-    return Material(
+    return LabelledSamples(
         annotations=table,
         images=files_below(folder, table["sample"].to_list()),
         attribute="domain",
@@ -75,7 +75,7 @@ def split_lists(folder: Path, splits: tuple[str, ...]) -> list[Path]:
     return [file for file in named if file.is_file()]
 
 
-def _read(setting: Setting) -> Material:
+def _read(setting: Setting) -> LabelledSamples:
     return read_domainnet(require_folder(setting.data, LAYOUT), str(setting.parameters["split"]))
 
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.datasets.labelled_images import Samples
+from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
     answers_of,
@@ -22,7 +22,7 @@ from evenhand.benchmarks.labelling.measures import (
     respelled,
 )
 from evenhand.benchmarks.labelling.open_labels import PARAMETERS
-from evenhand.benchmarks.skewsize.data.samples import Material
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.data.wordnet_labels import called
 from evenhand.benchmarks.skewsize.open_answers import check_answers, measure_answers
 from evenhand.files.images.sources import FirstImages
@@ -43,7 +43,7 @@ _SHARED: Mapping[str, Parameter] = {
 class _Planned(Plan):
     """A plan that remembers what it was made from."""
 
-    material: Material | None = None
+    material: LabelledSamples | None = None
     labels: Labels = field(default_factory=lambda: Labels((), ()))
 
 
@@ -64,7 +64,7 @@ class PictureBenchmark:
 
     name: str
     card_file: str
-    reads: Callable[[Setting], Material]
+    reads: Callable[[Setting], LabelledSamples]
     own: Mapping[str, Parameter]
     templates: str = "a photo of a {label}"
     synonyms: str = ""
@@ -96,7 +96,7 @@ class PictureBenchmark:
         if setting.limit is not None and setting.limit < len(table):
             table, images = table.head(setting.limit), FirstImages(images, setting.limit)
         prompt = {**given, "prompt": given["question"] or material.question}
-        asked = questions(way, Samples(table, images), labels, prompt)
+        asked = questions(way, LabelledImages(table, images), labels, prompt)
         asked = [replace(one, names="labels") for one in asked]
         dropped, notes = material.dropped, material.notes
         return _Planned(

@@ -11,9 +11,9 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Answered, Measured
 from evenhand.benchmarks.labelling.measures import audit_labels, count_labels
 from evenhand.benchmarks.labelling.open_labels import check_given, open_labels
-from evenhand.benchmarks.skewsize.data.samples import Material
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.yes_no import TwoWay
-from evenhand.core.bound import BoundMetric
+from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.open_answers.normalise import EMPTY
@@ -21,10 +21,10 @@ from evenhand.evidence.open_answers.vocabulary import Vocabulary
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.accuracy import accuracy
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 
 
-def measure_answers(answered: Answered, material: Material) -> Measured:
+def measure_answers(answered: Answered, material: LabelledSamples) -> Measured:
     """Every metric on normalised answers; SkewSize, V and accuracy also on the raw ones.
 
     Args:
@@ -51,7 +51,7 @@ def measure_answers(answered: Answered, material: Material) -> Measured:
     )
 
 
-def check_answers(material: Material, given: Mapping[str, Any]) -> None:
+def check_answers(material: LabelledSamples, given: Mapping[str, Any]) -> None:
     """Refuse what answers could not be brought to labels with, before anything is asked.
 
     Args:
@@ -64,7 +64,7 @@ def check_answers(material: Material, given: Mapping[str, Any]) -> None:
     check_given(vocabulary_of(material, given), given)
 
 
-def vocabulary_of(material: Material, given: Mapping[str, Any]) -> Vocabulary:
+def vocabulary_of(material: LabelledSamples, given: Mapping[str, Any]) -> Vocabulary:
     """The classes with the synonyms of a file and with the words that prompts say.
 
     Args:
@@ -97,7 +97,7 @@ def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> li
     """
     made = []
     for grouping in by:
-        prepared = Prepared(Grouped.bind(counts, grouping), seed)
+        prepared = BoundCounts(Grouped.bind(counts, grouping), seed)
         made += [
             metric(prepared, by=grouping, seed=seed)
             for metric in (
@@ -113,7 +113,7 @@ def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> li
 
 def _as_raw(finding: Finding) -> Finding:
     params = {**finding.params, "answers": "raw"}
-    printed = BoundMetric.make(finding.name, tuple(finding.by), _shown(finding) | {"answers": "raw"})
+    printed = MetricId.make(finding.name, tuple(finding.by), _shown(finding) | {"answers": "raw"})
     return finding.model_copy(update={"params": params, "metric": str(printed)})
 
 

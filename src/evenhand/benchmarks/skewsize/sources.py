@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.download_source import Part
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.download_source import SourcePart
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.benchmarks.datasets.listing import list_files
 from evenhand.benchmarks.datasets.local_source import counted_source, remarks, shown
 from evenhand.benchmarks.datasets.readers.lists import list_lines
 from evenhand.benchmarks.skewsize import celeba, domainnet, waterbirds
 from evenhand.benchmarks.skewsize.data.class_group_folders import classes_by_folder, plain_name, unwrapped
-from evenhand.benchmarks.skewsize.data.samples import Material
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.core.errors import InputError
 from evenhand.files.images.sources import ImageFiles
 
@@ -40,7 +40,7 @@ CELEBA_SIZES: Mapping[str, int] = {"train": 162_770, "val": 19_867, "test": 19_9
 _SPLITS = ("train", "test")
 
 
-def shift_parts(name: str, folder: Path) -> list[Part]:
+def shift_parts(name: str, folder: Path) -> list[SourcePart]:
     """The settings of ImageNet*, with how many images each has and which classes have another number.
 
     Args:
@@ -51,7 +51,7 @@ def shift_parts(name: str, folder: Path) -> list[Part]:
         InputError: No such folder.
     """
     del name
-    definition = Definition.read("backgrounds")
+    definition = GenerationDefinition.read("backgrounds")
     wanted = [one.name for one in definition.groups]
     listed = unwrapped(list_files(folder), {*map(plain_name, wanted), *classes_by_folder(definition)})
     counts: dict[str, Counter[str]] = {}
@@ -67,14 +67,14 @@ def shift_parts(name: str, folder: Path) -> list[Part]:
     return parts + remarks({**listed.passed, **({"image in no class folder": loose} if loose else {})}, {})
 
 
-def _shift(name: str, found: Counter[str]) -> Part:
+def _shift(name: str, found: Counter[str]) -> SourcePart:
     unlike = sum(count != SHIFT_IMAGES for count in found.values())
     notes = [f"{len(found):,} of {SHIFT_CLASSES:,} classes"] if len(found) != SHIFT_CLASSES else []
     notes += [f"{unlike:,} classes without just {SHIFT_IMAGES} images"] if unlike else []
-    return Part(name, sum(found.values()), SHIFT_CLASSES * SHIFT_IMAGES, ", ".join(notes))
+    return SourcePart(name, sum(found.values()), SHIFT_CLASSES * SHIFT_IMAGES, ", ".join(notes))
 
 
-def domain_parts(name: str, folder: Path) -> list[Part]:
+def domain_parts(name: str, folder: Path) -> list[SourcePart]:
     """The lists of DomainNet, with how many lines and images each has.
 
     Args:
@@ -85,7 +85,7 @@ def domain_parts(name: str, folder: Path) -> list[Part]:
         InputError: No such folder, or a list that cannot be read.
     """
     del name
-    parts: list[Part] = []
+    parts: list[SourcePart] = []
     classes: set[str] = set()
     dropped: Counter[str] = Counter()
     folder = domainnet.lists_folder(_inside(folder))
@@ -96,12 +96,12 @@ def domain_parts(name: str, folder: Path) -> list[Part]:
             paths = listed.table["path"].to_list()
             classes |= set(listed.table["class"].to_list())
             dropped.update(listed.dropped)
-            parts.append(Part(f"{domain} {split}: lines", len(paths), size, "" if lists else "no list"))
-            parts.append(Part(f"{domain} {split}: images", there(folder, paths), len(paths)))
-    return [Part("classes", len(classes), domainnet.CLASSES), *parts, *remarks(dropped, {})]
+            parts.append(SourcePart(f"{domain} {split}: lines", len(paths), size, "" if lists else "no list"))
+            parts.append(SourcePart(f"{domain} {split}: images", there(folder, paths), len(paths)))
+    return [SourcePart("classes", len(classes), domainnet.CLASSES), *parts, *remarks(dropped, {})]
 
 
-def waterbird_parts(name: str, folder: Path) -> list[Part]:
+def waterbird_parts(name: str, folder: Path) -> list[SourcePart]:
     """The splits of Waterbirds, with how many rows and images each has.
 
     Args:
@@ -116,7 +116,7 @@ def waterbird_parts(name: str, folder: Path) -> list[Part]:
     return _split_parts(material, WATERBIRD_SIZES)
 
 
-def celeba_parts(name: str, folder: Path) -> list[Part]:
+def celeba_parts(name: str, folder: Path) -> list[SourcePart]:
     """The splits of CelebA, with how many rows and images each has.
 
     Args:
@@ -141,11 +141,11 @@ def _inside(folder: Path) -> Path:
     return folder
 
 
-def _split_parts(material: Material, sizes: Mapping[str, int]) -> list[Part]:
+def _split_parts(material: LabelledSamples, sizes: Mapping[str, int]) -> list[SourcePart]:
     splits = material.annotations["split"].to_list()
     paths: Sequence[str] = material.images.paths if isinstance(material.images, ImageFiles) else ()
-    parts = [Part(f"{split}: rows", splits.count(split), size) for split, size in sizes.items()]
-    parts.append(Part("images", there(Path(), paths), len(paths)))
+    parts = [SourcePart(f"{split}: rows", splits.count(split), size) for split, size in sizes.items()]
+    parts.append(SourcePart("images", there(Path(), paths), len(paths)))
     counts = material.annotations.group_by("split", "truth", material.attribute).len()
     groups = [shown(f"{a}: {b}, {c}", n) for a, b, c, n in counts.sort(counts.columns[:3]).iter_rows()]
     return [*parts, *groups, *remarks(material.dropped, material.notes)]

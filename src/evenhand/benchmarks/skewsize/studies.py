@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.benchmarks.attributes import USER
 from evenhand.benchmarks.benchmark import Parameter, Setting
-from evenhand.benchmarks.datasets.generation.definitions import Definition, shipped
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition, shipped
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.labelling.measures import attributes_in, groupings_in
 from evenhand.benchmarks.skewsize.data.class_group_folders import (
@@ -20,7 +20,7 @@ from evenhand.benchmarks.skewsize.data.class_group_folders import (
     read_cells,
 )
 from evenhand.benchmarks.skewsize.data.generated import is_generated, read_generated
-from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_CLASSES, Material, from_definition
+from evenhand.benchmarks.skewsize.data.samples import OUTSIDE_CLASSES, LabelledSamples, from_definition
 from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.core.errors import InputError, UnknownName, UserError
 
@@ -56,7 +56,7 @@ def study(
     )
 
 
-def read_study(setting: Setting, *, name: str) -> Material:
+def read_study(setting: Setting, *, name: str) -> LabelledSamples:
     """The images that a setting names: a generated folder, a folder of one's own, or a table.
 
     Args:
@@ -80,7 +80,7 @@ def read_study(setting: Setting, *, name: str) -> Material:
         material = read_generated(data, flagged=given["flagged"])
         _check_study(data, name)
         return material
-    definition = Definition.read(given["definition"] or name)
+    definition = GenerationDefinition.read(given["definition"] or name)
     if data.is_dir() and not _one_table(data):
         return read_cells(data, definition, outside=given["outside"])
     return _from_table(data, definition, given)
@@ -88,13 +88,13 @@ def read_study(setting: Setting, *, name: str) -> Material:
 
 def _check_study(folder: Path, name: str) -> None:
     """Refuse a folder that was made for another study."""
-    found = Definition.read(folder / "definition.yaml").class_axis
-    axes = {Definition.read(each).class_axis: each for each in shipped() if "_" not in each}
+    found = GenerationDefinition.read(folder / "definition.yaml").class_axis
+    axes = {GenerationDefinition.read(each).class_axis: each for each in shipped() if "_" not in each}
     if axes.get(found, name) != name:
         raise UserError(f"{str(folder)!r} shows each {found}; type: evenhand run skewsize/{axes[found]} ...")
 
 
-def _from_table(data: Path, definition: Definition, given: Mapping[str, str]) -> Material:
+def _from_table(data: Path, definition: GenerationDefinition, given: Mapping[str, str]) -> LabelledSamples:
     by = groupings_in(given["by"]) or [(definition.attribute,)]
     attributes = attributes_in(by)
     image, id_ = given["image"] or None, given["id"] or None

@@ -7,7 +7,7 @@ from pathlib import Path
 from evenhand.benchmarks.attributes import RECORDED
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.labelling.elicitation import Labels
-from evenhand.benchmarks.skewsize.data.samples import Material, files_below, in_turn, require_folder
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize.data.wilds_tables import (
     CHOICES,
     find_table,
@@ -22,7 +22,7 @@ TABLE = "metadata.csv"
 BIRDS, PLACES = {"0": "landbird", "1": "waterbird"}, {"0": "land", "1": "water"}
 
 
-def read_waterbirds(folder: Path, split: str = "test") -> Material:
+def read_waterbirds(folder: Path, split: str = "test") -> LabelledSamples:
     """The birds of a split, by the place before which they were put.
 
     Args:
@@ -37,7 +37,7 @@ def read_waterbirds(folder: Path, split: str = "test") -> Material:
     rows = read_rows(file, "img_filename", {"y": BIRDS, "place": PLACES, "split": split_codes()})
     table = in_split(rows, split, file).rename({"img_filename": "sample", "y": "truth"})
     table = in_turn(table, ["place"])
-    return Material(
+    return LabelledSamples(
         annotations=table.select("sample", "truth", "place", "split"),
         images=files_below(file.parent, table["sample"].to_list()),
         attribute="place",
@@ -49,7 +49,7 @@ def read_waterbirds(folder: Path, split: str = "test") -> Material:
     )
 
 
-def _read(setting: Setting) -> Material:
+def _read(setting: Setting) -> LabelledSamples:
     return read_waterbirds(require_folder(setting.data, LAYOUT), str(setting.parameters["split"]))
 
 

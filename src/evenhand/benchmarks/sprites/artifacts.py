@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Artifact
 from evenhand.benchmarks.sprites.factors import SHAPES
 from evenhand.core.errors import InputError
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 # removed: accuracy, WG, gap, DP 0-2, EO 0-2, effect size 0-2. The paper's DP and EO columns of classes 0
 # and 1 look exchanged in the rows "class 0" and "class 1"; they stand here as printed.
@@ -39,22 +39,22 @@ def _columns(*prefixes: str) -> list[str]:
     return [f"{prefix} {shape}" for prefix in prefixes for shape in SHAPES]
 
 
-def _parts(run: Run, name: str, **params: object) -> list[float | None]:
+def _parts(run: RunFolder, name: str, **params: object) -> list[float | None]:
     """The value of each shape; None where it is undefined, such as a shape without any error."""
     values = {str(part.key): part.value for part in run.finding(name, "colour", **params).parts}
     return [values.get(shape) for shape in SHAPES]
 
 
-def _value(run: Run, name: str) -> float | None:
+def _value(run: RunFolder, name: str) -> float | None:
     return run.finding(name, "colour").value
 
 
-def _alike(run: Run) -> float | None:
+def _alike(run: RunFolder) -> float | None:
     """Accuracy on a test set biased like the training set: near 1, or the bias was not learned."""
     return run.finding("accuracy", samples="like training").value
 
 
-def _parameters(run: Run) -> dict[str, Any]:
+def _parameters(run: RunFolder) -> dict[str, Any]:
     if run.manifest.get("benchmark") != "sprites":
         raise InputError(
             f"this table is made from runs of sprites, not of {run.manifest.get('benchmark')!r}; type: "
@@ -64,23 +64,23 @@ def _parameters(run: Run) -> dict[str, Any]:
     return parameters
 
 
-def _removed(run: Run) -> str:
+def _removed(run: RunFolder) -> str:
     removed = str(_parameters(run)["removed"])
     return removed if removed == "none" else f"class {SHAPES.index(removed)} ({removed})"
 
 
-def _strength(run: Run) -> str:
+def _strength(run: RunFolder) -> str:
     parameters = _parameters(run)
     return "none" if parameters["removed"] == "none" else str(parameters["strength"])
 
 
 def _table(
-    runs: Sequence[Run],
+    runs: Sequence[RunFolder],
     lead: str,
-    label: Callable[[Run], str],
+    label: Callable[[RunFolder], str],
     paper: Mapping[str, tuple[float, ...]],
     columns: Sequence[str],
-    ours: Callable[[Run], list[float | None]],
+    ours: Callable[[RunFolder], list[float | None]],
 ) -> pl.DataFrame:
     """The paper's rows, then ours; columns that only we have are empty in the paper's rows."""
     names = ["source", lead, *columns]
@@ -91,8 +91,8 @@ def _table(
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def _table1(runs: Sequence[Run]) -> pl.DataFrame:
-    def ours(run: Run) -> list[float | None]:
+def _table1(runs: Sequence[RunFolder]) -> pl.DataFrame:
+    def ours(run: RunFolder) -> list[float | None]:
         return [
             *(_value(run, name) for name in _ACCURACIES),
             *_parts(run, "demographic_parity", aggregate="max"),
@@ -105,8 +105,8 @@ def _table1(runs: Sequence[Run]) -> pl.DataFrame:
     return _table(runs, "removed", _removed, _TABLE1, columns, ours)
 
 
-def _table2(runs: Sequence[Run]) -> pl.DataFrame:
-    def ours(run: Run) -> list[float | None]:
+def _table2(runs: Sequence[RunFolder]) -> pl.DataFrame:
+    def ours(run: RunFolder) -> list[float | None]:
         return [
             _value(run, "accuracy"),
             _value(run, "worst_group_accuracy"),
@@ -118,8 +118,8 @@ def _table2(runs: Sequence[Run]) -> pl.DataFrame:
     return _table(runs, "bias strength", _strength, _TABLE2, columns, ours)
 
 
-def _table5(runs: Sequence[Run]) -> pl.DataFrame:
-    def ours(run: Run) -> list[float | None]:
+def _table5(runs: Sequence[RunFolder]) -> pl.DataFrame:
+    def ours(run: RunFolder) -> list[float | None]:
         return [*_parts(run, "skewsize"), *_parts(run, "phi")]
 
     return _table(runs, "removed", _removed, _TABLE5, _columns("V", "phi"), ours)

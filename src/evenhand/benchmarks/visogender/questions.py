@@ -32,7 +32,7 @@ Evidence = Mapping[str, pl.LazyFrame]
 
 
 @dataclass(frozen=True, eq=False)
-class Asking:
+class Elicitation:
     """What is asked, and how answers become scores.
 
     Attributes:

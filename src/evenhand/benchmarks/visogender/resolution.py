@@ -22,7 +22,7 @@ from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, boun
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
-from evenhand.benchmarks.visogender.questions import WAYS, Asking, choose_way
+from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.evidence.choices import Choices
@@ -113,9 +113,9 @@ class VisoGenderResolution:
         """Source, licence and limits."""
         return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
-    def _asking(self, setting: Setting, rows: Any, images: Any) -> Asking:
+    def _asking(self, setting: Setting, rows: Any, images: Any) -> Elicitation:
         given = setting.parameters
-        return Asking(
+        return Elicitation(
             choose_way(str(given["ask"]), setting.capabilities),
             rows,
             images,

@@ -15,7 +15,7 @@ from evenhand.cli.arguments import options
 from evenhand.core.errors import Incomplete
 
 if TYPE_CHECKING:
-    from evenhand.workflows.data.engine import Fetched, Verdict
+    from evenhand.workflows.data.engine import DataCheck, FetchResult
     from evenhand.workflows.data.faces import CutFaces
 
 data_app = typer.Typer(
@@ -140,7 +140,7 @@ def _print_without(done: CutFaces) -> None:
         typer.echo(f"{row['video']:{width}}  {row['reason']}")
 
 
-def _say_tables(done: Fetched) -> None:
+def _say_tables(done: FetchResult) -> None:
     if done.own:
         typer.echo(f"using the tables that are there: {', '.join(done.own)}", err=True)
     for file in done.files:
@@ -148,7 +148,7 @@ def _say_tables(done: Fetched) -> None:
     typer.echo(f"data in {done.folder}", err=True)
 
 
-def _print(verdicts: Sequence[Verdict]) -> None:
+def _print(verdicts: Sequence[DataCheck]) -> None:
     """A line for each image that is not fine."""
     shown = [verdict for verdict in verdicts if verdict.verdict != "ok"]
     width = max((len(verdict.id) for verdict in shown), default=0)
@@ -156,7 +156,7 @@ def _print(verdicts: Sequence[Verdict]) -> None:
         typer.echo(f"{each.id:{width}}  {each.verdict:12}  {each.reason}  {each.url}".rstrip())
 
 
-def _print_parts(done: Fetched) -> None:
+def _print_parts(done: FetchResult) -> None:
     """A line for each part; exit 3 where some are not whole."""
     width = max(len(part.name) for part in done.parts)
     for part in done.parts:
@@ -180,7 +180,7 @@ def _counted(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values())} images: {listing or 'none'}"
 
 
-def _require_complete(done: Fetched, command: str, data: Path | None) -> None:
+def _require_complete(done: FetchResult, command: str, data: Path | None) -> None:
     """Exit 3 where images are missing or doubted."""
     if done.complete:
         return

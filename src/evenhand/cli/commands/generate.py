@@ -16,7 +16,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from evenhand.cli.summaries.text import clean
 from evenhand.core.errors import Incomplete, ParameterError
 from evenhand.execution.options import AskOptions
-from evenhand.workflows.generate.engine import Gate, Generated, generate
+from evenhand.workflows.generate.engine import Generated, ReviewRule, generate
 
 _COLUMN = 14
 
@@ -45,7 +45,7 @@ def generate_images(
             **numbers,
             shard=parse_shard(shard),
             options=load,
-            gate=Gate(**gate),
+            gate=ReviewRule(**gate),
             progress=progress,
         )
     if not quiet:

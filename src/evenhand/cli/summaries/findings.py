@@ -24,7 +24,7 @@ from evenhand.cli.summaries.text import (
 )
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import is_beyond, p_shown, standing_of
+from evenhand.core.significance import is_beyond, p_shown, significance_of
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
@@ -140,13 +140,13 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
     for line in about_intervals(list(filter(_shown, findings)), lambda one: one.name):
         console.print(f"  {line}")
     for one in filter(_shown, findings):
-        if (standing := standing_of(one, alpha)).note:
+        if (standing := significance_of(one, alpha)).note:
             console.print(f"  {one.name} is {standing.told()}")
     large = [
         f"{one.name} {one.value:z.3f} (p {probability(p_shown(one))})"
         for one in findings
         if one.name == "cramers_v_pooled" and one.value is not None and one.band in ("medium", "large")
-        if standing_of(one, alpha).side in ("within", "below")
+        if significance_of(one, alpha).side in ("within", "below")
     ]
     if large:
         console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null
-from evenhand.core.significance import ALPHA, level_text, standing_of
+from evenhand.core.significance import ALPHA, level_text, significance_of
 from evenhand.workflows.outputs.result import Run
 
 _NAMED = 3  # rows that a note names; the others are counted
@@ -64,7 +64,7 @@ def verdict(finding: Finding, alpha: float) -> str:
     """The verdict; of a p that was not corrected, that it is exploratory."""
     if finding.role == "exploratory":
         return "exploratory" if finding.p_value is not None else ""
-    return replace(standing_of(finding, alpha), note="").told()
+    return replace(significance_of(finding, alpha), note="").told()
 
 
 def corrected(finding: Finding) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.evidence.derivation.from_vectors import normalised as unit_length
-from evenhand.evidence.open_answers.pipeline import Walker
+from evenhand.evidence.open_answers.pipeline import PipelineRun
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
 
 MATCHES = {
@@ -106,7 +106,7 @@ def asked_labels(
     Returns:
         One row an answer: columns of ``MATCHES``.
     """
-    walker, names = Walker(vocabulary), set(vocabulary.names)
+    walker, names = PipelineRun(vocabulary), set(vocabulary.names)
     rows = []
     for text, reply in zip(texts, replies, strict=True):
         said = walker.walk(reply or "")

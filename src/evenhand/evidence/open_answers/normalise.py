@@ -16,7 +16,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError
 from evenhand.evidence.open_answers.decisions import Decisions, review_file, review_table
-from evenhand.evidence.open_answers.pipeline import MATCHERS, STEPS, Pipeline, Walker
+from evenhand.evidence.open_answers.pipeline import MATCHERS, STEPS, Pipeline, PipelineRun
 from evenhand.evidence.open_answers.text import EMPTY, OTHER, REFUSAL
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
 
@@ -28,8 +28,8 @@ __all__ = [
     "STEPS",
     "Decisions",
     "Pipeline",
+    "PipelineRun",
     "Vocabulary",
-    "Walker",
     "normalised",
     "review_file",
     "review_table",
@@ -80,7 +80,7 @@ def normalised(
         raw=pl.col("text").cast(pl.String).fill_null(""),
         _refused=refused,
     ).collect()
-    walker = Walker(vocabulary, chosen, decisions, matches or {})
+    walker = PipelineRun(vocabulary, chosen, decisions, matches or {})
     different = table.select("raw", "_refused").unique(maintain_order=True)
     walked = [walker.walk(raw, refused=told) for raw, told in different.iter_rows()]
     columns = {

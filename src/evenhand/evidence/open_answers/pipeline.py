@@ -65,7 +65,7 @@ class Pipeline:
 
 
 @dataclass(frozen=True)
-class Said:
+class NormalisedAnswer:
     """One answer on its way: the text after each step, and what it came to."""
 
     columns: tuple[str, ...]
@@ -76,7 +76,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Walker:
+class PipelineRun:
     """Takes texts through the steps of a pipeline.
 
     Attributes:
@@ -129,7 +129,7 @@ class Walker:
         }
         return [edits[step] for step in self.pipeline.steps if step in edits]
 
-    def walk(self, raw: str, *, refused: bool = False) -> Said:
+    def walk(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
         """One answer through all steps."""
         said = self._walked(raw, refused=refused)
         if self.decisions is None:
@@ -143,13 +143,13 @@ class Walker:
         label = self._decided(decided)
         category = {REFUSAL: "refusal", EMPTY: "empty"}.get(label, "answer")
         columns = (*said.columns[:at], *[label] * (len(self.columns) - at))
-        return Said(columns, label, category, "decision", said.several)
+        return NormalisedAnswer(columns, label, category, "decision", said.several)
 
     def _decided(self, label: str) -> str:
         """A person's label as predictions spell it."""
         return label if label in SPECIAL else self._walked(label).prediction
 
-    def _walked(self, raw: str, *, refused: bool = False) -> Said:
+    def _walked(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
         text, columns, steps = raw, [], self.pipeline.steps
         for place, step in enumerate(step for step in steps if step in STEPS):
             if step != "synonym" and not self._settled(text):
@@ -160,7 +160,9 @@ class Walker:
         if category != "answer":
             label = REFUSAL if category == "refusal" else EMPTY
             kept = int(steps[:1] == ("case",) and len(steps) > 1)
-            return Said((*columns[:kept], *[label] * (len(steps) - kept)), label, category, "none", False)
+            return NormalisedAnswer(
+                (*columns[:kept], *[label] * (len(steps) - kept)), label, category, "none", False
+            )
         prediction, matched = self._matched(before, columns)
         if "synonym" in steps or (matched == "exact" and columns):
             columns[-1] = prediction
@@ -169,7 +171,7 @@ class Walker:
             if found is not None:
                 prediction, matched = found, step
             columns.append(prediction)
-        return Said(tuple(columns), prediction, "answer", matched, self._several(raw))
+        return NormalisedAnswer(tuple(columns), prediction, "answer", matched, self._several(raw))
 
     def _several(self, raw: str) -> bool:
         return "frame" in self.pipeline.steps and named_together(one_writing(raw), self._known, self._own) > 1

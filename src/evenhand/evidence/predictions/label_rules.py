@@ -54,7 +54,7 @@ class Renaming:
 
 
 @dataclass(frozen=True, eq=False)
-class Relabelled:
+class NormalizedCounts:
     """Counts after the rules.
 
     Attributes:
@@ -119,7 +119,7 @@ class LabelRules:
         every = {"map": renamed, "normalize": self.normalize, "missing": list(self.missing)}
         return {name: value for name, value in every.items() if value}
 
-    def apply(self, counts: Counts, columns: Mapping[str, str]) -> Relabelled:
+    def apply(self, counts: Counts, columns: Mapping[str, str]) -> NormalizedCounts:
         """Counts under the new labels.
 
         Args:
@@ -130,7 +130,7 @@ class LabelRules:
             ParameterError: The map names a column that is not counted.
         """
         if not self:
-            return Relabelled(counts)
+            return NormalizedCounts(counts)
         axes = [axis for axis in counts.axes if axis.name != "rank"]
         self._check_columns(columns, axes)
         used: set[Renaming] = set()
@@ -140,7 +140,9 @@ class LabelRules:
         _one_kind(axes, new)
         changes = {axis.name: _changed(axis, new[axis.name]) for axis in axes}
         unused = tuple(one for one in self.renamings if one not in used)
-        return Relabelled(counts.relabelled(new), {name: one for name, one in changes.items() if one}, unused)
+        return NormalizedCounts(
+            counts.relabelled(new), {name: one for name, one in changes.items() if one}, unused
+        )
 
     def _check_columns(self, columns: Mapping[str, str], axes: Sequence[Axis]) -> None:
         known = list(dict.fromkeys(columns.get(axis.name, axis.name) for axis in axes))

@@ -12,7 +12,7 @@ import narwhals as nw
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, Relabelled
+from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
 from evenhand.files.tables import scan as sources
 
@@ -180,7 +180,7 @@ class Predictions:
         """
         return self.relabelled(attributes).counts
 
-    def relabelled(self, attributes: Sequence[str] = ()) -> Relabelled:
+    def relabelled(self, attributes: Sequence[str] = ()) -> NormalizedCounts:
         """As ``count``, with what the rules changed.
 
         Raises:

@@ -35,7 +35,7 @@ class Batch:
 
 
 @dataclass(eq=False)
-class Answering:
+class BatchCaller:
     """Asks a loaded model one question, batch by batch.
 
     Attributes:

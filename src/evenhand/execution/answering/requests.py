@@ -36,7 +36,7 @@ Sink = Callable[[int, int, Sequence[Answer]], None]  # shard, its first row, the
 
 
 @dataclass(frozen=True, eq=False)
-class ToAsk:
+class PendingRequests:
     """A batch of the grid: rows start to stop of which those in ``readable`` have an image to look at."""
 
     shard: int
@@ -49,8 +49,8 @@ class Engine(Protocol):
     """Something that answers batches, in any order."""
 
     def answer(
-        self, question: Question, batches: Iterable[ToAsk]
-    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
+        self, question: Question, batches: Iterable[PendingRequests]
+    ) -> Generator[tuple[PendingRequests, dict[int, Answer]], None, None]:
         """Each batch with the answers to its readable rows."""
         ...
 
@@ -70,7 +70,7 @@ class _Shard:
 
 
 @dataclass(eq=False)
-class Asking:
+class RequestBatch:
     """One question on its way through a store and an engine.
 
     Attributes:
@@ -107,7 +107,7 @@ class Asking:
             self._flush()
             ahead.shutdown(cancel_futures=True)
 
-    def _unknown(self, ahead: ThreadPoolExecutor) -> Iterator[ToAsk]:
+    def _unknown(self, ahead: ThreadPoolExecutor) -> Iterator[PendingRequests]:
         """Batches to ask; the files of the next pieces are hashed meanwhile."""
         hashed: deque[Future[list[str | UnreadableImage]]] = deque()
         pieces = list(self._pieces())
@@ -131,7 +131,7 @@ class Asking:
 
     def _plan(
         self, shard: _Shard, start: int, stop: int, digests: Sequence[str | UnreadableImage]
-    ) -> list[ToAsk]:
+    ) -> list[PendingRequests]:
         for row, digest in enumerate(digests, start):
             if isinstance(digest, UnreadableImage):
                 shard.unreadable[row] = NotAnswered(digest.reason, digest.detail)
@@ -144,13 +144,13 @@ class Asking:
             last = min(first + self.batch, stop)
             readable = [row for row in range(first, last) if row not in shard.unreadable]
             if any(keys[row - start] not in known for row in readable):
-                batches.append(ToAsk(shard.index, first, last, readable))
+                batches.append(PendingRequests(shard.index, first, last, readable))
         shard.keys += keys
         shard.asked += len(batches)
         shard.rows_asked += sum(batch.stop - batch.start for batch in batches)
         return batches
 
-    def _keep(self, to_ask: ToAsk, answers: dict[int, Answer]) -> None:
+    def _keep(self, to_ask: PendingRequests, answers: dict[int, Answer]) -> None:
         shard = self._open[to_ask.shard]
         by_key = {shard.keys[row - shard.start]: answer for row, answer in answers.items()}
         self._unkept |= by_key

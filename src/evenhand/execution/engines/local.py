@@ -9,8 +9,8 @@ from typing import Any
 
 from evenhand.core.requests import Question
 from evenhand.execution.answering.answer_cache import Answer
-from evenhand.execution.answering.batches import Answering
-from evenhand.execution.answering.requests import ToAsk
+from evenhand.execution.answering.batches import BatchCaller
+from evenhand.execution.answering.requests import PendingRequests
 from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.execution.engines.prefetch import with_images
 from evenhand.models.adapters.own_code import watched
@@ -31,15 +31,15 @@ class LocalEngine:
     halved: dict[str, int] = field(default_factory=dict, init=False)
 
     def answer(
-        self, question: Question, batches: Iterable[ToAsk]
-    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
+        self, question: Question, batches: Iterable[PendingRequests]
+    ) -> Generator[tuple[PendingRequests, dict[int, Answer]], None, None]:
         """Each batch with its answers, in the order given."""
         coming = iter(batches)
         first = next(coming, None)
         if first is None:
             return
         model: Any = self.model.load()
-        answering = Answering(model, question)
+        answering = BatchCaller(model, question)
         marked = ((to_ask, list(to_ask.readable)) for to_ask in _chain(first, coming))
         with closing(with_images(question, model, marked, self.workers)) as ready:
             for place, (to_ask, batch, failed) in enumerate(ready):
@@ -51,6 +51,6 @@ class LocalEngine:
                 yield to_ask, answers
 
 
-def _chain(first: ToAsk, rest: Iterable[ToAsk]) -> Iterator[ToAsk]:
+def _chain(first: PendingRequests, rest: Iterable[PendingRequests]) -> Iterator[PendingRequests]:
     yield first
     yield from rest

@@ -23,8 +23,8 @@ from evenhand.core.errors import EvenhandError, MissingExtra, UserError, exits_a
 from evenhand.core.registry import USER_MODULES
 from evenhand.core.requests import Question
 from evenhand.execution.answering.answer_cache import Answer
-from evenhand.execution.answering.batches import Answering
-from evenhand.execution.answering.requests import ToAsk
+from evenhand.execution.answering.batches import BatchCaller
+from evenhand.execution.answering.requests import PendingRequests
 from evenhand.execution.engines.lazy_model import LazyModel, facts_of
 from evenhand.execution.engines.prefetch import with_images
 from evenhand.models.adapters.own_code import ObjectSource, watched
@@ -48,7 +48,7 @@ class Asker:
 
     def __init__(self, source: ModelSource, question: Question, begun: Any) -> None:
         self._source, self._question, self._begun = source, question, begun
-        self._answering: Answering | None = None
+        self._answering: BatchCaller | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one batch of the grid; a message for the user comes back as ``problem``."""
@@ -71,11 +71,11 @@ class Asker:
             "piece": answering.piece if answering.halved else 0,
         }
 
-    def _answered(self, rows: list[int], changes: list[str]) -> tuple[Answering, dict[int, Answer]]:
+    def _answered(self, rows: list[int], changes: list[str]) -> tuple[BatchCaller, dict[int, Answer]]:
         """Who answered, and the answers; ``changes`` gets why a model became another one by being asked."""
         watching = watched(self._source, changes.append) if self._answering is None else nullcontext()
         if self._answering is None:  # here and not before, so that its messages arrive
-            self._answering = Answering(self._source.load(), self._question)
+            self._answering = BatchCaller(self._source.load(), self._question)
         model = self._answering.model
         _, batch, failed = next(with_images(self._question, model, [(None, rows)], _READERS))
         answers: dict[int, Answer] = dict(failed)
@@ -94,7 +94,7 @@ class Asker:
             )
 
 
-class Begun:
+class StartedWorker:
     """Counts how often each batch was begun, whatever becomes of the workers."""
 
     def __init__(self) -> None:
@@ -160,8 +160,8 @@ class RayEngine:
     halved: dict[str, int] = field(default_factory=dict, init=False)
 
     def answer(
-        self, question: Question, batches: Iterable[ToAsk]
-    ) -> Generator[tuple[ToAsk, dict[int, Answer]], None, None]:
+        self, question: Question, batches: Iterable[PendingRequests]
+    ) -> Generator[tuple[PendingRequests, dict[int, Answer]], None, None]:
         """Each batch with its answers, as they come.
 
         Raises:
@@ -175,7 +175,7 @@ class RayEngine:
         items = [{"index": index, "rows": list(one.readable)} for index, one in enumerate(planned)]
         parts = min(len(items), 4 * self.workers)
         source = _sendable(self.model.source, self.options)
-        begun = ray.remote(num_cpus=0)(Begun).remote()
+        begun = ray.remote(num_cpus=0)(StartedWorker).remote()
         try:
             answered = ray.data.from_items(items, override_num_blocks=parts).map(
                 Asker,
@@ -200,8 +200,8 @@ class RayEngine:
             ) from problem
 
     def _received(
-        self, planned: Sequence[ToAsk], question: Question, row: Mapping[str, Any]
-    ) -> tuple[ToAsk, dict[int, Answer]]:
+        self, planned: Sequence[PendingRequests], question: Question, row: Mapping[str, Any]
+    ) -> tuple[PendingRequests, dict[int, Answer]]:
         if row["problem"]:
             raise UserError(str(row["problem"]))
         if row["facts"]:

@@ -30,7 +30,7 @@ class Failed(Exception):  # noqa: N818 - one address that gave nothing; the othe
 
 
 @dataclass(frozen=True)
-class Place:
+class Host:
     """Where a URL leads: what is to be looked up before it is asked."""
 
     scheme: str
@@ -38,7 +38,7 @@ class Place:
     port: int
 
 
-def place_of(scheme: str, host: str, port: int | None, userinfo: bytes) -> Place:
+def place_of(scheme: str, host: str, port: int | None, userinfo: bytes) -> Host:
     """Check what a URL says before anything is looked up.
 
     Raises:
@@ -50,7 +50,7 @@ def place_of(scheme: str, host: str, port: int | None, userinfo: bytes) -> Place
         raise Failed("not an http or https address", "no host")
     if userinfo:
         raise Failed("address with a user name", "it would send a password")
-    return Place(scheme, host, port or _PORTS[scheme])
+    return Host(scheme, host, port or _PORTS[scheme])
 
 
 def is_public(address: Address) -> bool:
@@ -80,7 +80,7 @@ def _inner(address: ipaddress.IPv6Address) -> Sequence[ipaddress.IPv4Address] | 
     return None
 
 
-async def addresses_of(place: Place, allowed: Sequence[str] = ()) -> list[str]:
+async def addresses_of(place: Host, allowed: Sequence[str] = ()) -> list[str]:
     """Look a host up and keep the addresses that may be asked.
 
     The request must go to one of these, not to the name: looked up again, it could lead elsewhere.

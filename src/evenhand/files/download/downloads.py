@@ -55,7 +55,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Step:
+class DownloadStep:
     """What became of one link this time.
 
     Attributes:
@@ -81,7 +81,7 @@ class Downloaded:
         stand_ins: Ids of images that look like placeholders, and why.
     """
 
-    steps: Sequence[Step]
+    steps: Sequence[DownloadStep]
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -126,7 +126,7 @@ def download(
     wanted = _checked(links)
     manifest = ImageManifest(folder)
     with manifest.writing():
-        work = _Work(manifest, check, replace_changed, limits or Limits())
+        work = _DownloadJob(manifest, check, replace_changed, limits or Limits())
         steps = asyncio.run(work.all(wanted, progress or _silent))
     return Downloaded(steps, stand_ins(step.record for step in steps))
 
@@ -208,7 +208,7 @@ def files_by_id(folder: Path) -> dict[str, list[str]]:
     return dict(found)
 
 
-class _Work:
+class _DownloadJob:
     """One call of ``download``."""
 
     def __init__(self, manifest: ImageManifest, check: bool, replace_changed: bool, limits: Limits) -> None:
@@ -216,12 +216,12 @@ class _Work:
         self.check, self.replace_changed = check, replace_changed and not check
         self.files = {each: _only(names, self.folder) for each, names in files_by_id(self.folder).items()}
 
-    async def all(self, links: Sequence[Link], progress: Progress) -> list[Step]:
+    async def all(self, links: Sequence[Link], progress: Progress) -> list[DownloadStep]:
         """A step for every link, in their order."""
         self.decoding, done = asyncio.Semaphore(_DECODERS), 0
         known = self._hashes([link.id for link in links])
 
-        async def one(web: Web, link: Link) -> Step:
+        async def one(web: Web, link: Link) -> DownloadStep:
             nonlocal done
             step = self._settled(link, known.get(link.id, "")) or await self._ask(web, link)
             done += 1
@@ -239,11 +239,11 @@ class _Work:
             each: "" if isinstance(one, OSError) else one[0] for each, one in zip(there, found, strict=True)
         }
 
-    def _settled(self, link: Link, sha256: str) -> Step | None:
+    def _settled(self, link: Link, sha256: str) -> DownloadStep | None:
         """What needs no request."""
         record = self.manifest.records.get(link.id)
         if record is not None and record.status == "removed":
-            return Step(link.id, "removed", record)
+            return DownloadStep(link.id, "removed", record)
         if link.id in self.files and (record is None or record.sha256 != sha256 or not record.sha256):
             step = self._keep(link, sha256)
             if step.action == "failed" or not self.check:
@@ -252,9 +252,13 @@ class _Work:
             return self._note(link, "skipped", Record(link.id, "skipped", link.url, reason=link.skip))
         if record is None or link.id not in self.files or record.url != link.url or self.check:
             return None
-        return None if record.status == "changed" and self.replace_changed else Step(link.id, "kept", record)
+        return (
+            None
+            if record.status == "changed" and self.replace_changed
+            else DownloadStep(link.id, "kept", record)
+        )
 
-    def _keep(self, link: Link, sha256: str) -> Step:
+    def _keep(self, link: Link, sha256: str) -> DownloadStep:
         """A file that was not fetched here: the user's, or one whose record a kill cut off."""
         name = self.files[link.id]
         before = self.manifest.records.get(link.id)
@@ -268,7 +272,7 @@ class _Work:
             record = replace(record, status="failed", reason=reason, detail=one_line(problem))
         return self._note(link, record.status, record)
 
-    async def _ask(self, web: Web, link: Link) -> Step:
+    async def _ask(self, web: Web, link: Link) -> DownloadStep:
         """Ask for an image and compare it with what is known."""
         before = self.manifest.records.get(link.id) or Record(link.id, "failed")
         # another version of the list may name another URL; what is there came from the one before
@@ -291,7 +295,7 @@ class _Work:
             return self._note(link, "changed", changed)
         record = Record(link.id, "fetched", link.url, sha256=sha256, size=len(reply.content), **shape)
         if self.check:
-            return Step(link.id, "alive", replace(_fine(record, link, reply), date=_now()))
+            return DownloadStep(link.id, "alive", replace(_fine(record, link, reply), date=_now()))
         record = replace(record, file=self._write(link.id, reply.content))
         return self._note(link, "replaced" if other else "fetched", _fine(record, link, reply))
 
@@ -304,10 +308,10 @@ class _Work:
         self.files[id] = name
         return name
 
-    def _note(self, link: Link, action: str, record: Record) -> Step:
+    def _note(self, link: Link, action: str, record: Record) -> DownloadStep:
         record = replace(record, date=_now())
         self.manifest.add(record)
-        return Step(link.id, action, record)
+        return DownloadStep(link.id, action, record)
 
 
 def _fine(record: Record, link: Link, reply: Reply) -> Record:

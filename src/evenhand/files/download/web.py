@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core.errors import one_line
-from evenhand.files.download.addresses import Failed, Place, addresses_of, place_of
+from evenhand.files.download.addresses import Failed, Host, addresses_of, place_of
 
 if TYPE_CHECKING:
     import httpx
@@ -88,7 +88,7 @@ class Web:
         self._hosts: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(limits.per_host)
         )
-        self._looked_up: dict[Place, asyncio.Task[list[str] | Failed]] = {}
+        self._looked_up: dict[Host, asyncio.Task[list[str] | Failed]] = {}
 
     async def __aenter__(self) -> Web:
         import httpx
@@ -154,7 +154,7 @@ class Web:
             detail = one_line(problem) or type(problem).__name__
             raise Failed("cannot be asked", detail, temporary=isinstance(problem, OSError)) from problem
 
-    async def _hop(self, url: httpx.URL, place: Place) -> Reply | str:
+    async def _hop(self, url: httpx.URL, place: Host) -> Reply | str:
         """Ask one place at the addresses that were checked; the next URL, if it sends us on."""
         import httpx
 
@@ -169,7 +169,7 @@ class Web:
         self._looked_up.pop(place, None)  # it may have moved
         raise _transport(trouble) from trouble
 
-    async def _addresses(self, place: Place) -> list[str]:
+    async def _addresses(self, place: Host) -> list[str]:
         """Where a host is, looked up once for all its files; who waits may give up without the others."""
         if place not in self._looked_up:
             self._looked_up[place] = asyncio.create_task(self._look_up(place))
@@ -180,13 +180,13 @@ class Web:
             raise Failed(found.reason, found.detail, temporary=found.temporary)
         return found
 
-    async def _look_up(self, place: Place) -> list[str] | Failed:
+    async def _look_up(self, place: Host) -> list[str] | Failed:
         try:
             return await addresses_of(place, self.limits.allowed)
         except Failed as problem:
             return problem
 
-    async def _ask(self, url: httpx.URL, place: Place, address: str) -> Reply | str:
+    async def _ask(self, url: httpx.URL, place: Host, address: str) -> Reply | str:
         """Send the request to an address, with the name where a server looks for it."""
         async with self._client.stream(
             "GET",
@@ -229,7 +229,7 @@ def _headers() -> dict[str, str]:
     return {"User-Agent": agent, "Accept": accept, "Accept-Encoding": "identity"}
 
 
-def _parse(url: str) -> tuple[Place, httpx.URL]:
+def _parse(url: str) -> tuple[Host, httpx.URL]:
     import httpx
 
     try:

@@ -46,7 +46,7 @@ _WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, wher
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(BoundSets):
+class SetComparison(BoundSets):
     """Two sets of targets and two sets of attributes of one test, checked and bound."""
 
     cells: Floats  # what is averaged over A and over B: the similarities, or a reading of them
@@ -66,7 +66,7 @@ class Comparison(BoundSets):
         seed: int = 0,
         alternative: str = "two_sided",
         reading: Reading | None = None,
-    ) -> Comparison:
+    ) -> SetComparison:
         """Check what every association metric takes; in paper mode p is that of the right tail.
 
         ``reading``: from the block of one set and na to what is averaged over A and over B; None: the block.

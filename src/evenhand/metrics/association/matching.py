@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, Null
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association.estimation import Comparison
+from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import BAND_DRAWS, Details
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.estimates import null_band, number, resampled_p
@@ -116,7 +116,7 @@ def _asked(
     k: int,
     reading: str,
     **options: Any,
-) -> Comparison:
+) -> SetComparison:
     """The images and words of a reading, checked and bound."""
     check_choice("reading", reading, READINGS)
     check_k(k)
@@ -125,13 +125,13 @@ def _asked(
             "match_association takes probabilities, not cosines; use association_effect_size, or make the "
             "Similarities with from_scores"
         )
-    return Comparison.make(
+    return SetComparison.make(
         "match_association", evidence, targets, attributes,
         reading=lambda block, na: _read(block, na, k, reading), **options,
     )  # fmt: skip
 
 
-def _finding(asked: Comparison, k: int, reading: str, standardised: bool) -> Finding:
+def _finding(asked: SetComparison, k: int, reading: str, standardised: bool) -> Finding:
     params = {"k": k, "reading": reading, "standardised": True if standardised else None}
     na, nb = asked.sizes[2:]
     words = min(na, nb) if reading == "per_image_per_set" else na + nb
@@ -183,7 +183,7 @@ def _best(block: Floats, k: int) -> Floats:
     return np.asarray(last + weights * (block - last) * block.shape[1] / k)
 
 
-def _group_test(asked: Comparison, k: int, scale: float, bound: float) -> tuple[float | None, Null | None]:
+def _group_test(asked: SetComparison, k: int, scale: float, bound: float) -> tuple[float | None, Null | None]:
     """Images exchanged between the sets: their words change with them, so they are found anew each time.
 
     What is drawn is the difference; standardised, it is multiplied by the scale of the value itself, and

@@ -17,7 +17,7 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding
 from evenhand.metrics.prepared import LEVEL, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.association.two_way import Estimate
+from evenhand.stats.association.two_way import TwoWayEstimate
 
 Details: TypeAlias = dict[str, float | str | None]
 
@@ -194,7 +194,9 @@ def partition_null(
     return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **drawn)
 
 
-def crossed_fields(found: Estimate, how: str, nothing: str, alternative: str = "two_sided") -> dict[str, Any]:
+def crossed_fields(
+    found: TwoWayEstimate, how: str, nothing: str, alternative: str = "two_sided"
+) -> dict[str, Any]:
     """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
     low, high = found.band(LEVEL)
     null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"{nothing}: {how}")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association.estimation import Comparison
+from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import SingleSet
 from evenhand.metrics.association.weat import effects_without
 from evenhand.metrics.estimates import number
@@ -69,7 +69,7 @@ def association_tables(
 
 def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFrame:
     x, y, a, b = test
-    asked = Comparison.make("association_effect_size", evidence, (x, y), (a, b))
+    asked = SetComparison.make("association_effect_size", evidence, (x, y), (a, b))
     if asked.empty:
         return pl.DataFrame(schema=CONTRIBUTIONS)
     n, m, na, nb = asked.sizes

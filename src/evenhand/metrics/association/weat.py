@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association.estimation import Comparison
+from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import (
     Details,
     SingleSet,
@@ -79,7 +79,7 @@ def association_effect_size(
 
     Source: Janghorbani and de Melo 2023, equation 1; Caliskan et al. 2017.
     """
-    asked = Comparison.make(
+    asked = SetComparison.make(
         "association_effect_size", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
         alternative=alternative,
     )  # fmt: skip
@@ -115,7 +115,7 @@ def association_difference(
 
     Source: Janghorbani and de Melo 2023, equation 1 without its denominator.
     """
-    asked = Comparison.make(
+    asked = SetComparison.make(
         "association_difference", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
         alternative=alternative,
     )  # fmt: skip
@@ -221,7 +221,7 @@ def association_reduction(
         UserError: Not Similarities, other items before than after, or an unknown set.
     """
     check_ddof(ddof)
-    comparison = Comparison.make(
+    comparison = SetComparison.make(
         "association_reduction", evidence, targets, attributes, mode=mode, inference=inference, seed=seed
     )
     reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
@@ -246,7 +246,7 @@ def association_reduction(
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
-def _block_of(after: Similarities, comparison: Comparison) -> Floats:
+def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
     """Similarities of the items of a comparison, from others of the same items."""
     known = (comparison.evidence.targets, comparison.evidence.attributes)
     if not isinstance(after, Similarities) or known != (after.targets, after.attributes):
@@ -266,7 +266,7 @@ def check_ddof(ddof: int) -> None:
         raise ParameterError(f"ddof={ddof!r} is not possible; choose 1 (SEAT, iEAT) or 0 (WEFE)")
 
 
-def undefined(asked: Comparison, ddof: int) -> str | None:
+def undefined(asked: SetComparison, ddof: int) -> str | None:
     """Why a comparison has no effect size; None if it has one."""
     if asked.empty:
         return "empty_set"
@@ -276,7 +276,7 @@ def undefined(asked: Comparison, ddof: int) -> str | None:
     return None if asked.spread else "equal_associations"
 
 
-def effects_without(asked: Comparison, ddof: int) -> tuple[Floats, Floats]:
+def effects_without(asked: SetComparison, ddof: int) -> tuple[Floats, Floats]:
     """The effect size without each target, and without each attribute; NaN where it is undefined.
 
     Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
@@ -290,7 +290,7 @@ def effects_without(asked: Comparison, ddof: int) -> tuple[Floats, Floats]:
     return targets, words
 
 
-def _differences_without(asked: Comparison) -> tuple[Floats, Floats]:
+def _differences_without(asked: SetComparison) -> tuple[Floats, Floats]:
     """The mean difference without each target, and without each attribute."""
     n, na = asked.sizes[0], asked.sizes[2]
     nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
@@ -306,7 +306,7 @@ def _means_without(first: Floats, second: Floats) -> Floats:
     return np.concatenate([near - second.mean(), first.mean() - far])
 
 
-def _left_out(asked: Comparison, targets: Floats, words: Floats) -> Details:
+def _left_out(asked: SetComparison, targets: Floats, words: Floats) -> Details:
     """The range of a value without one target or attribute, and which one gives each end."""
     values, ids = np.concatenate([targets, words]), (*asked.items, *asked.words)
     if np.isnan(values).all():

@@ -12,7 +12,7 @@ from evenhand.core.findings import Dropped, Finding, Interval, Null
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.resolution import rule_of
-from evenhand.metrics.choices.rows import Bound, Rows, Weight
+from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, joint_p
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
@@ -58,7 +58,7 @@ def resolution_difference(
     """
     check_common(mode, inference, seed)
     outcome, weight = rule_of(metric)
-    bound, other = Bound.of(evidence, by, where, mode), Bound.of(reference, (), None, mode)
+    bound, other = BoundChoices.of(evidence, by, where, mode), BoundChoices.of(reference, (), None, mode)
     mine, theirs, lost = _matched(bound, other)
     rows = bound.rows(outcome).take(mine)
     there = other.rows(outcome)
@@ -79,7 +79,7 @@ def resolution_difference(
     return bound.finding("resolution_difference", params=params, parts=bound.parts(part), **fields)
 
 
-def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]:
+def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, list[Dropped]]:
     """Rows of the first that the second has too, where they stand in the second, and what is lost."""
     mine = bound.choices.table.select("sample", "truth").filter(bound.chosen)
     theirs = other.choices.table.select("sample", "truth").with_row_index("row")
@@ -102,13 +102,13 @@ def _matched(bound: Bound, other: Bound) -> tuple[Mask, Integers, list[Dropped]]
 class _Asked:
     """How two models are compared on the samples that both answered."""
 
-    bound: Bound
+    bound: BoundChoices
     weight: Weight
     inference: str
     seed: int
     metric: str
 
-    def compared(self, rows: Rows, moved: Floats, *group: str) -> dict[str, Any]:
+    def compared(self, rows: OutcomeRates, moved: Floats, *group: str) -> dict[str, Any]:
         """Value, interval, null band and p of one group, or of all samples."""
         if rows.reason is not None:
             return {"value": None, "reason": rows.reason}
@@ -133,10 +133,10 @@ class _Asked:
             "p_value": p_value,
         }
 
-    def _unit(self, rows: Rows) -> str:
+    def _unit(self, rows: OutcomeRates) -> str:
         return "sample" if rows.cluster is None else str(self.bound.choices.cluster)
 
-    def interval(self, rows: Rows, moved: Floats, level: float, p_value: float | None) -> Interval:
+    def interval(self, rows: OutcomeRates, moved: Floats, level: float, p_value: float | None) -> Interval:
         """Bonett and Price's, with samples shrunk to what clusters leave of them."""
         ends = Deviations(moved, rows.second, self.weight, rows.cluster).limits(level)
         low, high = agreeing(ends, p_value, 0.0, level)

@@ -12,7 +12,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Null, Part, key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.choices.rows import GAP, MEAN, Bound, Exchanged, Rows, Weight
+from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.rates.clustered import FEWEST
@@ -195,7 +195,7 @@ def choice_finding(
     """One of the metrics of choices."""
     check_common(mode, inference, seed)
     outcome, weight = rule_of(name)
-    bound = Bound.of(evidence, by, where, mode)
+    bound = BoundChoices.of(evidence, by, where, mode)
     rows = bound.rows(outcome)
     full = inference == "auto"
     piece = Piece(bound, rows, outcome, weight, seed, ())
@@ -222,8 +222,8 @@ def choice_finding(
 class Piece:
     """One mean or gap of an outcome: of all samples, or of a group."""
 
-    bound: Bound
-    rows: Rows
+    bound: BoundChoices
+    rows: OutcomeRates
     outcome: str
     weight: Weight
     seed: int
@@ -337,7 +337,7 @@ def _rounded(value: float) -> float:
     return float(np.round(value, 2))
 
 
-def _twice_rounded(rows: Rows, weight: Weight) -> float | None:
+def _twice_rounded(rows: OutcomeRates, weight: Weight) -> float | None:
     """The mean or gap of rates that are rounded themselves, rounded again (half to even)."""
     first, second = rows.shares
     if first is None or second is None:
@@ -346,7 +346,7 @@ def _twice_rounded(rows: Rows, weight: Weight) -> float | None:
     return _rounded((first + second) / 2 if weight == MEAN else first - second)
 
 
-def _paper_value(bound: Bound, rows: Rows, weight: Weight) -> tuple[float | None, list[str]]:
+def _paper_value(bound: BoundChoices, rows: OutcomeRates, weight: Weight) -> tuple[float | None, list[str]]:
     """As the released code rounds; over several contexts the mean of their means, and no gap."""
     choices, levels = bound.choices, list[str]()
     if CONTEXT in choices.attributes:

@@ -18,8 +18,8 @@ from evenhand.metrics.estimates import described
 from evenhand.metrics.prepared import By, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.exchange.relabelling import units_in
-from evenhand.stats.exchange.rows import Exchange, UnitRows, exchange, likeness
-from evenhand.stats.rates.clustered import FEWEST, Cells
+from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange, likeness
+from evenhand.stats.rates.clustered import FEWEST, GroupCells
 from evenhand.stats.rates.rates import Rates
 
 Weight = tuple[float, float]
@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class OutcomeRates:
     """The samples of one piece of a finding; arrays of shape (N,)."""
 
     values: Integers  # how much each counts as the outcome, whole numbers of ``1/unit``
@@ -42,10 +42,10 @@ class Rows:
     stratum: Integers  # codes within which genders are exchanged
     cluster: Integers | None  # codes; None where each row is its own unit
 
-    def take(self, chosen: Mask) -> Rows:
+    def take(self, chosen: Mask) -> OutcomeRates:
         """Fewer samples."""
         cluster = None if self.cluster is None else self.cluster[chosen]
-        return Rows(
+        return OutcomeRates(
             self.values[chosen], self.turned[chosen], self.unit, self.second[chosen], self.stratum[chosen],
             cluster,
         )  # fmt: skip
@@ -95,7 +95,7 @@ class Rows:
         if self.cluster is None:
             rates = Rates.of_rows(np.bincount(group, hits, 2), np.bincount(group, minlength=2))
             return replace(rates, size=np.where(rates.size < FEWEST, 0.0, rates.size))
-        cells = Cells.of_rows(hits, group, 2, self.cluster)
+        cells = GroupCells.of_rows(hits, group, 2, self.cluster)
         rates = Rates.of_clusters(cells.means())
         if not 0 < hits.mean() < 1:
             return rates
@@ -144,7 +144,7 @@ class Rows:
 class Exchanged:
     """What exchanging genders gives a mean or a gap."""
 
-    drawn: Exchange  # of what is left of values without their strata
+    drawn: ExchangedRates  # of what is left of values without their strata
     slope: float  # how far the value moves with a difference of one between genders
     expected: float  # the value's mean over all exchanges
 
@@ -162,7 +162,7 @@ class Exchanged:
 
 
 @dataclass(frozen=True, eq=False)
-class Bound(named.NamedGroups):
+class BoundChoices(named.NamedGroups):
     """Choices under one grouping and selection."""
 
     choices: Choices
@@ -173,10 +173,10 @@ class Bound(named.NamedGroups):
     groups: named.Groups
     group: Integers
     dropped: list[Dropped]
-    memo: dict[str, Rows] = field(default_factory=dict, repr=False)
+    memo: dict[str, OutcomeRates] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, evidence: Any, by: By, where: Where | None, mode: str = "default") -> Bound:
+    def of(cls, evidence: Any, by: By, where: Where | None, mode: str = "default") -> BoundChoices:
         """Bind choices to a grouping and a selection.
 
         Raises:
@@ -197,11 +197,11 @@ class Bound(named.NamedGroups):
         grouped = named.coded(columns, chosen)
         return cls(evidence, names, where or {}, mode, chosen, *grouped, named.dropped_of(counts))
 
-    def units(self, rows: Rows) -> str:
+    def units(self, rows: OutcomeRates) -> str:
         """What is drawn as a whole in these rows, in words."""
         return "rows" if rows.cluster is None else f"values of {self.choices.cluster}"
 
-    def piece(self, rows: Rows, code: int) -> Rows:
+    def piece(self, rows: OutcomeRates, code: int) -> OutcomeRates:
         """The rows of one group.
 
         A group that is one value of the cluster's attribute is not drawn from others like it: its rows are.
@@ -209,18 +209,18 @@ class Bound(named.NamedGroups):
         rows = rows.take(self.group == code)
         return replace(rows, cluster=None) if self.choices.cluster in self.by else rows
 
-    def rows(self, outcome: str) -> Rows:
+    def rows(self, outcome: str) -> OutcomeRates:
         """All rows in it."""
         choices = self.choices
 
-        def make() -> Rows:
+        def make() -> OutcomeRates:
             values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
             own, other = (values[self.chosen, OUTCOMES.index(one)] for one in (outcome, turned))
             second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
             stratum = _codes(choices, choices.strata)[self.chosen]
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
-            return Rows(own, other, unit, second, stratum, cluster)
+            return OutcomeRates(own, other, unit, second, stratum, cluster)
 
         return named.kept(self.memo, outcome, make)
 

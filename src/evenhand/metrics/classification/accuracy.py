@@ -11,9 +11,9 @@ from scipy import special
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import Inference, margin_finding, null_of, wilson
+from evenhand.metrics.classification.margins import MarginInference, margin_finding, null_of, wilson
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, By, Evidence, Prepared, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.rates.differences import (
@@ -56,7 +56,7 @@ def accuracy(
     Source: Albuquerque et al. 2024, section 2.1.
     """
     check_common(mode, inference)
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     confusion = prepared.confusion
     value, parts = float(confusion.accuracy()), accuracy_parts(prepared, inference)
     if inference != "auto":
@@ -81,7 +81,7 @@ def mean_group_accuracy(
 
     Source: macro average over groups (balanced accuracy with groups in place of classes).
     """
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     return margin_finding(prepared, "mean_group_accuracy", mean_inference, mode=mode, inference=inference)
 
 
@@ -97,7 +97,7 @@ def worst_group_accuracy(
 
     Source: Albuquerque et al. 2024, section 2.1 and Table 1.
     """
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     parts = accuracy_parts(prepared, inference)
     return margin_finding(
         prepared, "worst_group_accuracy", worst_inference, mode=mode, inference=inference, parts=parts
@@ -114,7 +114,7 @@ def worst_class_group_accuracy(
 
     Source: Sagawa et al. 2020.
     """
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     g, cells = prepared.grouped, prepared.confusion.accuracy_by_cell()
     z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
     group = g.group_key(z)
@@ -157,7 +157,7 @@ def accuracy_gap(
     Source: Albuquerque et al. 2024, section 2.1 and Table 1 (Gap).
     """
     check_choice("groups", groups, ("z", "yz"))
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     if groups == "z":
         return margin_finding(prepared, "accuracy_gap", gap_inference, mode=mode, inference=inference)
     return margin_finding(
@@ -177,44 +177,44 @@ def accuracy_range(
 
     Source: range over groups; see also fairlearn's ``MetricFrame.difference``.
     """
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     return margin_finding(prepared, "accuracy_range", range_inference, mode=mode, inference=inference)
 
 
-def mean_inference(margins: Margins, value: float) -> Inference:
+def mean_inference(margins: Margins, value: float) -> MarginInference:
     """Of the mean of groups: MOVER over all of them."""
     rates = _groups(margins)
     weight = np.full(rates.value.size, 1 / rates.value.size)
     draws, exchanged = _draws(margins, lambda drawn: drawn.mean(axis=1))
-    return Inference(
+    return MarginInference(
         partial(mean_limits, rates, weight), "MOVER of Wilson limits", p_value=_below(value, draws),
         draws=draws, exchanged=exchanged, side="low",
     )  # fmt: skip
 
 
-def worst_inference(margins: Margins, value: float) -> Inference:
+def worst_inference(margins: Margins, value: float) -> MarginInference:
     """Of the worst group: the smallest of the groups' limits."""
     rates = _groups(margins)
     draws, exchanged = _draws(margins, lambda drawn: drawn.min(axis=1))
-    return Inference(
+    return MarginInference(
         partial(worst_limits, rates), _WORST_OF.format("groups"), p_value=_below(value, draws), draws=draws,
         exchanged=exchanged, side="low", deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
 
 
-def worst_cell_inference(margins: Margins, value: float) -> Inference | str:
+def worst_cell_inference(margins: Margins, value: float) -> MarginInference | str:
     """Of the worst (class, group) cell: the smallest of the cells' limits."""
     if not margins.by_label:
         return TOO_MANY
     chance = margins.within_truth if margins.testable else None
     draws = chance.values["worst_class_group_accuracy"] if chance else None
-    return Inference(
+    return MarginInference(
         partial(worst_limits, _cells(margins)), _WORST_OF.format("cells"), p_value=_below(value, draws),
         draws=draws, exchanged=chance.method if chance else "", side="low", deciding=_worst_cell(margins),
     )  # fmt: skip
 
 
-def gap_inference(margins: Margins, value: float) -> Inference | str:
+def gap_inference(margins: Margins, value: float) -> MarginInference | str:
     """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
     rates, size = _groups(margins), margins.confusion.group_size
     if size.size < 2:
@@ -227,14 +227,14 @@ def gap_inference(margins: Margins, value: float) -> Inference | str:
         p = min(1.0, share.size * float(special.ndtr(-float(margins.tally("hit").below_rest()[0]))))
         notes = [_BONFERRONI]
     draws, exchanged = _draws(margins, lambda groups: groups @ share - groups.min(axis=1))
-    return Inference(
+    return MarginInference(
         partial(gap_limits, rates, share), "MOVER of each group and the others, at once",
         p_value=p, reference=0.0, draws=draws, exchanged=exchanged, notes=notes,
         deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
 
 
-def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
+def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
     """Of accuracy minus that of the worst cell: MOVER of both.
 
     Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
@@ -253,7 +253,7 @@ def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
 
     chance = margins.within_truth if margins.testable else None
     draws = chance.values["class_group_accuracy_gap"] if chance else None
-    return Inference(
+    return MarginInference(
         ends, "MOVER of the accuracy and the smallest of the cells",
         p_value=None if draws is None else exceeded(value, draws),
         reference=None if draws is None else float(np.nanmean(draws)), draws=draws,
@@ -261,7 +261,7 @@ def cell_gap_inference(margins: Margins, value: float) -> Inference | str:
     )  # fmt: skip
 
 
-def range_inference(margins: Margins, value: float) -> Inference | str:
+def range_inference(margins: Margins, value: float) -> MarginInference | str:
     """Of the largest minus the smallest accuracy: MOVER of each two groups, at once."""
     rates, drawn = _groups(margins), margins.of_hits
     groups = rates.value.size
@@ -270,7 +270,7 @@ def range_inference(margins: Margins, value: float) -> Inference | str:
     p, quantile, notes = largest_test(margins, ("hit",), None if drawn is None else drawn.largest(), groups)
     draws, exchanged = _draws(margins, lambda drawn: drawn.max(axis=1) - drawn.min(axis=1))
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
-    return Inference(
+    return MarginInference(
         lambda level: range_limits(rates, level, quantile=quantile(level)),
         together("MOVER of each two groups", groups), p_value=p, reference=0.0, draws=draws,
         exchanged=exchanged, deciding=deciding(margins, extremes), notes=notes,
@@ -310,13 +310,13 @@ def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
     return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
 
 
-def group_name(prepared: Prepared, group: int) -> str:
+def group_name(prepared: BoundCounts, group: int) -> str:
     """A group as one text."""
     key = prepared.grouped.group_key(group)
     return key if isinstance(key, str) else " · ".join(key)
 
 
-def accuracy_parts(prepared: Prepared, inference: str) -> list[Part]:
+def accuracy_parts(prepared: BoundCounts, inference: str) -> list[Part]:
     """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
     grouped, margins = prepared.grouped, Margins.of(prepared)
     if not grouped.by:

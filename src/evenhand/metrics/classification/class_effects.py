@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
-from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
+from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
@@ -38,7 +38,7 @@ _SUMMARY_METHOD = "inverted test along the significant and along all of the esti
 class ClassTables:
     """The tables of one form and filter, with what every statistic on them shares."""
 
-    prepared: Prepared  # the evidence
+    prepared: BoundCounts  # the evidence
     form: str  # as in EffectOptions
     labels: Codes  # label code of each table
     whole: TableBatch  # the tables before filtering; ``batch``: after
@@ -47,7 +47,7 @@ class ClassTables:
     units: UnitTables | None
 
     @classmethod
-    def of(cls, prepared: Prepared, options: EffectOptions) -> ClassTables:
+    def of(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         """Made once for equal form and filter."""
         grouped = prepared.grouped
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
@@ -131,7 +131,7 @@ class ClassTables:
 class ClassEffects:
     """Effect sizes of k tables; arrays have shape (k,) and hold NaN where undefined."""
 
-    prepared: Prepared  # the evidence
+    prepared: BoundCounts  # the evidence
     options: EffectOptions  # how effect sizes are measured
     labels: Codes  # label code of each table
     tables: Association  # chi-squared and shapes of the tables after filtering
@@ -161,7 +161,7 @@ class ClassEffects:
         return squares(self.tables, self.shared.phi2, phi=self.options.statistic == "phi")
 
 
-def class_effects(prepared: Prepared, options: EffectOptions) -> ClassEffects:
+def class_effects(prepared: BoundCounts, options: EffectOptions) -> ClassEffects:
     """Effect sizes of every class, computed once for equal options."""
     key = ("effects", options)
     if key not in prepared.memo:
@@ -173,7 +173,7 @@ def class_effects(prepared: Prepared, options: EffectOptions) -> ClassEffects:
 
 
 def plain_effects(
-    prepared: Prepared, options: EffectOptions, labels: Codes, tables: Association, whole: TableBatch
+    prepared: BoundCounts, options: EffectOptions, labels: Codes, tables: Association, whole: TableBatch
 ) -> ClassEffects:
     """Effect sizes without inference; ``whole``: the tables before filtering."""
     values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)

@@ -13,7 +13,7 @@ from evenhand.metrics.classification.summaries import (
     skewness_finding,
     summary_finding,
 )
-from evenhand.metrics.prepared import By, Evidence, Prepared
+from evenhand.metrics.prepared import BoundCounts, By, Evidence
 
 
 def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
@@ -167,4 +167,4 @@ def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKe
 
 
 def _effects(evidence: Evidence, by: By, seed: int, form: str, options: EffectKeywords) -> ClassEffects:
-    return class_effects(Prepared.of(evidence, by, seed), EffectOptions.make(form, options))
+    return class_effects(BoundCounts.of(evidence, by, seed), EffectOptions.make(form, options))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InputError
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.null_tables import draw_tables
@@ -29,7 +29,7 @@ _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
+class ExchangedMargins:
     """Draws with exchanged groups."""
 
     # scalars in each draw, shape (R,): within the truth those of `summaries`, over all the parity of labels
@@ -48,10 +48,10 @@ class Margins:
     Rows are independent, or come in clusters, or have weights; the kinds are those of ``UnitRates``.
     """
 
-    prepared: Prepared
+    prepared: BoundCounts
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Margins:
+    def of(cls, prepared: BoundCounts) -> Margins:
         """The margins of bound evidence, made once."""
         if "margin rates" not in prepared.memo:
             prepared.memo["margin rates"] = cls(prepared)
@@ -197,7 +197,7 @@ class Margins:
         return Tally(hits, size[:, None])
 
     @cached_property
-    def over_all(self) -> Chance:
+    def over_all(self) -> ExchangedMargins:
         """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
 
         def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, Tally]]]:
@@ -209,7 +209,7 @@ class Margins:
 
     def _chance(
         self, kinds: Sequence[str], drawn: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
-    ) -> Chance:
+    ) -> ExchangedMargins:
         """Chunks of draws put together: their scalars, and their tallies by kind."""
         largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
         noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
@@ -221,7 +221,7 @@ class Margins:
                 noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
         joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
         most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
-        return Chance(joined, most, kept, method)
+        return ExchangedMargins(joined, most, kept, method)
 
     def _predicted(self) -> Iterator[Tally]:
         groups, labels = self.confusion.support.shape
@@ -237,7 +237,7 @@ class Margins:
             yield Tally(tables.astype(np.float64), size[:, None])
 
     @cached_property
-    def within_truth(self) -> Chance:
+    def within_truth(self) -> ExchangedMargins:
         """All margins, groups exchanged among the rows of each truth: for equalized odds."""
         drawn = ((summaries(confusion), tallies) for confusion, tallies in self._within())
         return self._chance(("true", "false"), drawn, f"{self.exchanged} exchanged within the truth")

@@ -12,7 +12,7 @@ from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
-from evenhand.metrics.prepared import LEVEL, Prepared, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.rates.confusion import Confusion, summaries
 
@@ -21,7 +21,7 @@ _Z_LEVEL = 1.959963984540054
 
 
 @dataclass(frozen=True)
-class Inference:
+class MarginInference:
     """What is known of a value beyond itself."""
 
     ends: Callable[[float], tuple[Any, Any]]  # from a level to the limits
@@ -37,15 +37,15 @@ class Inference:
     notes: Sequence[str] = ()  # what a reader has to know
 
 
-def observed(prepared: Prepared, mode: str) -> Confusion:
+def observed(prepared: BoundCounts, mode: str) -> Confusion:
     """The margins; in paper mode a difference over a single group is 0, as the formulas give it."""
     return replace(prepared.confusion, fewest=1) if mode == "paper" else prepared.confusion
 
 
 def margin_finding(
-    prepared: Prepared,
+    prepared: BoundCounts,
     name: str,
-    infer: Callable[[Margins, float], Inference | str],
+    infer: Callable[[Margins, float], MarginInference | str],
     *,
     mode: str,
     inference: str,
@@ -94,7 +94,7 @@ def margin_finding(
     )  # fmt: skip
 
 
-def _weaker(known: Inference) -> float | None:
+def _weaker(known: MarginInference) -> float | None:
     """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
 
     The interval's is 1 minus the largest level at which it excludes the reference.
@@ -112,7 +112,7 @@ def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null 
     return null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
 
 
-def _detectable(known: Inference, arm: float) -> float | None:
+def _detectable(known: MarginInference, arm: float) -> float | None:
     """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
     if known.draws is None or known.side != "high" or np.isnan(known.draws).all():
         return None

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.prepared import By, Evidence, Prepared
+from evenhand.metrics.prepared import BoundCounts, By, Evidence
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.resampling import ClassCells
 
@@ -64,7 +64,7 @@ def prediction_differences(
 
     Source: Albuquerque et al. 2024, Figures 1 and 3 (the ranking is ours).
     """
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     effects = class_effects(prepared, EffectOptions(inference="none"))
     value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
     ranked = sorted(prepared.classes, key=lambda one: -np.nan_to_num(_accuracy(one) * value_of[one.label]))
@@ -118,7 +118,7 @@ def _pair(compared: Floats, mistakes: Floats, accuracy: Floats, least: int) -> t
     return float(score[first, second]), int(keep[first]), int(keep[second])
 
 
-def _rows(prepared: Prepared, contrast: _Contrast, order: int, top: int) -> list[tuple[object, ...]]:
+def _rows(prepared: BoundCounts, contrast: _Contrast, order: int, top: int) -> list[tuple[object, ...]]:
     table, groups, labels = contrast.cells.dense()
     picked = [int(np.flatnonzero(groups == group)[0]) for group in contrast.pair]
     shown = sorted({int(column) for row in picked for column in np.argsort(-table[row], kind="stable")[:top]})

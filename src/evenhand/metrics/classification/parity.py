@@ -12,10 +12,10 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy import TOO_MANY, deciding, largest_test, together
-from evenhand.metrics.classification.margin_rates import Chance, Margins
-from evenhand.metrics.classification.margins import Inference, margin_finding, observed
+from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
+from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import By, Evidence, Prepared, check_common
+from evenhand.metrics.prepared import BoundCounts, By, Evidence, check_common
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.rates import mean_range
@@ -62,8 +62,8 @@ def demographic_parity(
     Source: Albuquerque et al. 2024, eq. 5, Appendix A (after Alabdulmohsin et al. 2022).
     """
     check_choice("aggregate", aggregate, ("max", "mean"))
-    prepared = Prepared.of(evidence, by, seed)
-    question = Question(("predicted",), aggregate, "max", aggregate)
+    prepared = BoundCounts.of(evidence, by, seed)
+    question = RangeSummary(("predicted",), aggregate, "max", aggregate)
     return margin_finding(
         prepared, "demographic_parity", partial(inference_of, question), mode=mode, inference=inference,
         key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
@@ -110,11 +110,11 @@ def equalized_odds(
     """
     check_choice("eo", eo, ("max", "avg", "full"))
     check_choice("aggregate", aggregate, ("max", "mean"))
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     if eo == "full":
         return _full_odds(prepared, aggregate, mode, inference)
     key = f"equalized_odds/{eo}/{aggregate}"
-    question = Question(("true", "false"), key, eo, aggregate)
+    question = RangeSummary(("true", "false"), key, eo, aggregate)
     return margin_finding(
         prepared, "equalized_odds", partial(inference_of, question), mode=mode, inference=inference, key=key,
         params={"eo": eo, "aggregate": aggregate},
@@ -122,7 +122,7 @@ def equalized_odds(
     )  # fmt: skip
 
 
-def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) -> Finding:
+def _full_odds(prepared: BoundCounts, aggregate: str, mode: str, inference: str) -> Finding:
     check_common(mode, inference)
     batch = prepared.separation
     fewest = 1 if mode == "paper" else 2
@@ -139,7 +139,7 @@ def _full_odds(prepared: Prepared, aggregate: str, mode: str, inference: str) ->
     return build(prepared.grouped, "equalized_odds", params, value, reason=reason, parts=parts)
 
 
-def _label_parts(prepared: Prepared, values: Floats) -> list[Part]:
+def _label_parts(prepared: BoundCounts, values: Floats) -> list[Part]:
     grouped = prepared.grouped
     support = np.bincount(grouped.truth, grouped.rows, grouped.n_used)
     reasons = [None if np.isfinite(value) else "single_group" for value in values]
@@ -150,7 +150,7 @@ def _label_parts(prepared: Prepared, values: Floats) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class Question:
+class RangeSummary:
     """Which rates are compared, and what is made of their ranges.
 
     Demographic parity compares rates of predictions, whatever the truth; equalized odds those of right and of
@@ -170,14 +170,14 @@ class Question:
         """The mean over labels."""
         return over_classes(self.of_labels(ranges), "mean")
 
-    def chance(self, margins: Margins) -> Chance | None:
+    def chance(self, margins: Margins) -> ExchangedMargins | None:
         """The draws in which the question has no answer but 0."""
         if not margins.testable:
             return None
         return margins.over_all if self.kinds == ("predicted",) else margins.within_truth
 
 
-def inference_of(question: Question, margins: Margins, value: float) -> Inference | str:
+def inference_of(question: RangeSummary, margins: Margins, value: float) -> MarginInference | str:
     """How the value of a question is inferred."""
     if len(margins.prepared.grouped.groups) < 2:
         return ""
@@ -186,7 +186,7 @@ def inference_of(question: Question, margins: Margins, value: float) -> Inferenc
     return _mean(margins, value, question) if question.aggregate == "mean" else _largest(margins, question)
 
 
-def _largest(margins: Margins, question: Question) -> Inference:
+def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
     """The largest over labels: MOVER of each two groups of each label, at once."""
     chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
     labels, groups = rates[0].value.shape
@@ -205,7 +205,7 @@ def _largest(margins: Margins, question: Question) -> Inference:
             highs = np.where(both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
         return float(np.nanmax(lows)), float(np.nanmax(highs))
 
-    return Inference(
+    return MarginInference(
         ends, together("MOVER of each two groups and label", groups), p_value=p, reference=0.0,
         draws=None if chance is None else chance.values[question.key],
         exchanged="" if chance is None else chance.method, notes=notes,
@@ -213,7 +213,7 @@ def _largest(margins: Margins, question: Question) -> Inference:
     )  # fmt: skip
 
 
-def _mean(margins: Margins, value: float, question: Question) -> Inference | str:
+def _mean(margins: Margins, value: float, question: RangeSummary) -> MarginInference | str:
     """The mean over labels, without what noise adds to it."""
     chance, notes = question.chance(margins), []
     tallies = [margins.tally(kind) for kind in question.kinds]
@@ -231,7 +231,7 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
     away, variance = [one.away[0] for one in tallies], [one.variance[0] for one in tallies]
     wider = [one.wider[0] for one in tallies]
     found = mean_range(value, away, variance, noise, wider, question.combined)
-    return Inference(
+    return MarginInference(
         found.limits, "inverted test of the mean range, noise by " + exchanged,
         p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,
         corrected=found.corrected, notes=notes, details=_explained(margins, question),
@@ -241,7 +241,7 @@ def _mean(margins: Margins, value: float, question: Question) -> Inference | str
 _NORMAL = "p by normal noise of the weights: weighted rows are not exchanged"
 
 
-def _explained(margins: Margins, question: Question) -> dict[str, float | None]:
+def _explained(margins: Margins, question: RangeSummary) -> dict[str, float | None]:
     """Of parity, what the groups' truths alone explain: the mean where groups are exchanged within them."""
     if question.kinds != ("predicted",) or not margins.testable:
         return {}
@@ -265,7 +265,7 @@ def _label_limits(rates: Rates, level: float, quantile: float | None, families: 
     return low, high
 
 
-def _extremes(margins: Margins, rates: Sequence[Rates], question: Question) -> dict[str, int]:
+def _extremes(margins: Margins, rates: Sequence[Rates], question: RangeSummary) -> dict[str, int]:
     """The groups between which the label that decides has its range."""
     ranges = [_ranges(one) for one in rates]
     label = int(np.nanargmax(question.of_labels(ranges)))

@@ -17,7 +17,7 @@ from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
 from evenhand.metrics.classification.summaries import skewness_finding
-from evenhand.metrics.prepared import LEVEL, By, Prepared, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, check_common
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.relabelling import each_exceeded
@@ -120,7 +120,7 @@ def _ranked(
     check_common("default", inference)
     if not isinstance(evidence, Predictions) or evidence.id is None or evidence.rank is None:
         raise InputError(f"{name} needs ranked predictions; read the table with id=COLUMN and rank=COLUMN")
-    prepared = Prepared.of(evidence, by, seed)
+    prepared = BoundCounts.of(evidence, by, seed)
     labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
     chosen = np.sort(prepared.grouped.classes).astype(np.int64)
@@ -149,7 +149,7 @@ def _values(labels: ImageLabels, chosen: Integers, group: Integers, weight: Floa
     return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[chosen]
 
 
-def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepared) -> NullEffects:
+def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: BoundCounts) -> NullEffects:
     """Permute the groups of whole images within each class."""
     rng = prepared.stream("ranked", "null")
     order = np.argsort(labels.truth, kind="stable")
@@ -170,7 +170,7 @@ def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Prepa
 
 
 def _image_labels(
-    evidence: Predictions, prepared: Prepared, k: int | None
+    evidence: Predictions, prepared: BoundCounts, k: int | None
 ) -> tuple[ImageLabels, list[Dropped]]:
     """Rows of images whose truth, attributes and label are all present, and what else was left out."""
     grouped = prepared.grouped
@@ -221,7 +221,7 @@ def _left_out(read: pl.DataFrame) -> list[Dropped]:
     return [Dropped(reason=reason, count=count) for reason, count in reasons.items() if count]
 
 
-def _encode(rows: pl.DataFrame, prepared: Prepared) -> ImageLabels:
+def _encode(rows: pl.DataFrame, prepared: BoundCounts) -> ImageLabels:
     """Codes of images and labels in the grouping's own numbering; labels beyond it follow."""
     grouped = prepared.grouped
     images = rows.unique("image", keep="first", maintain_order=True).with_row_index("position")

@@ -13,18 +13,18 @@ from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.effect_options import EffectKeywords
-from evenhand.metrics.prepared import Prepared
+from evenhand.metrics.prepared import BoundCounts
 
 
 def audit_grouping(
     counts: Counts, by: Sequence[str], *, seed: int = 0, mode: str = "default", **options: object
-) -> tuple[list[Finding], Prepared]:
+) -> tuple[list[Finding], BoundCounts]:
     """Every classification metric under one grouping.
 
     Options are ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like. The
     prepared evidence comes along for tables beyond the findings.
     """
-    prepared = Prepared(Grouped.bind(counts, by), seed)
+    prepared = BoundCounts(Grouped.bind(counts, by), seed)
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
     common: dict[str, Any] = {"by": by, "mode": mode, "seed": seed}
     common["inference"] = str(options.get("inference", "auto"))

@@ -28,7 +28,7 @@ from evenhand.metrics.estimates import (
     percentile_interval,
     resampled_p,
 )
-from evenhand.metrics.prepared import LEVEL, REPLICATES, Prepared
+from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
 from evenhand.stats.skewness import skewness, skewness_bound
@@ -215,7 +215,7 @@ def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
     return value, None if value is not None else "no_spread"
 
 
-def _against_null(prepared: Prepared, null: Floats, value: float) -> dict[str, Any]:
+def _against_null(prepared: BoundCounts, null: Floats, value: float) -> dict[str, Any]:
     """Null band, from the least to the 95 % point, and p of a summary over classes."""
     band = null_band(null, level=LEVEL, method=_DRAWN, seed=prepared.seed, side="high")
     return {"null": band, "p_value": None if band is None else resampled_p(null, value, "high")}
@@ -267,7 +267,7 @@ def _part_inference(effects: ClassEffects, table: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _class_accuracy(prepared: Prepared, mode: str) -> Floats:
+def _class_accuracy(prepared: BoundCounts, mode: str) -> Floats:
     """Accuracy of each label, and that accuracy minus its worst group's (Table 3), shape (2, labels).
 
     The second is NaN where one group alone has rows; in paper mode it is 0 there.

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.findings import Finding, Part, key_of
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.differences.counts import Both, Compared
+from evenhand.metrics.differences.counts import Both, ComparedCounts
 from evenhand.metrics.differences.models import flips_of
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.multiplicity import adjust
@@ -69,7 +69,7 @@ class Changes:
             if one.parts:
                 self._changes.append(_change_rows(one, pair))
         if isinstance(both, Counts):
-            aligned = Compared.of(both, list(grouping), names).aligned
+            aligned = ComparedCounts.of(both, list(grouping), names).aligned
             self._flips.append(_flip_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST)))
             self._answers.append(
                 _answer_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST))

@@ -29,7 +29,7 @@ _SAME_MIX = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedCounts:
     """Two or more models over one grouping, bound to a seed."""
 
     aligned: Aligned  # their usable rows
@@ -38,7 +38,7 @@ class Compared:
     seed: int = 0  # the user's one seed
 
     @classmethod
-    def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> Compared:
+    def of(cls, evidence: Both, by: By, names: Sequence[str], seed: int = 0) -> ComparedCounts:
         """Bind counts of two models: on the same samples (``prediction_b``), or one after the other."""
         groups = names_of(by)
         if not groups:
@@ -52,7 +52,7 @@ class Compared:
         return cls.over(Aligned.of_separate(tables, groups, names), names, seed)
 
     @classmethod
-    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> Compared:
+    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> ComparedCounts:
         """Models over rows that are aligned."""
         singles = tuple(aligned.counts_of(place) for place in range(len(names)))
         return cls(aligned, singles, tuple(names), seed)

@@ -15,10 +15,10 @@ from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects, summary_limits
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.differences.counts import Both, Compared, compared_rows
+from evenhand.metrics.differences.counts import Both, ComparedCounts, compared_rows
 from evenhand.metrics.differences.inference import both_values, difference_of, inferred, null_around
 from evenhand.metrics.estimates import agreeing, as_finding, number
-from evenhand.metrics.prepared import LEVEL, By, Prepared
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Pair
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
@@ -100,7 +100,7 @@ def model_differences(
             raise UnknownName("metric to compare", metric, SUMMARIES)
     both = (evidence,) if isinstance(evidence, Counts) else evidence
     clusters = ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
-    work = _Differences(Compared.of(evidence, by, names, seed), clusters)
+    work = _Differences(ComparedCounts.of(evidence, by, names, seed), clusters)
     return [work.finding(metric, alpha / family) for metric in metrics]
 
 
@@ -108,7 +108,7 @@ def model_differences(
 class _Differences:
     """The findings of two models, metric by metric."""
 
-    compared: Compared
+    compared: ComparedCounts
     clusters: str  # columns that rows were sampled by as wholes
 
     def finding(self, metric: str, alpha: float) -> Finding:
@@ -207,15 +207,15 @@ class _Differences:
         return []
 
 
-def effects_of(pair: Compared, place: int) -> tuple[Prepared, ClassEffects, Squares]:
+def effects_of(pair: ComparedCounts, place: int) -> tuple[BoundCounts, ClassEffects, Squares]:
     """A model's effect sizes by class, and what is known about their squares."""
-    prepared = Prepared.of(pair.singles[place], pair.aligned.by, pair.seed)
+    prepared = BoundCounts.of(pair.singles[place], pair.aligned.by, pair.seed)
     options = EffectOptions.make("separation", {"inference": "none"})
     effects = class_effects(prepared, options)
     return prepared, effects, effects.squares
 
 
-def accuracy_changes(pair: Compared) -> list[Part]:
+def accuracy_changes(pair: ComparedCounts) -> list[Part]:
     """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
 
     Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
@@ -265,7 +265,7 @@ def changed(aligned: Aligned, unit: Codes, units: int) -> Flips | Shares:
     return flips_of(aligned, unit, units) if aligned.joined else shares_of(aligned, unit, units)
 
 
-def effect_size_changes(pair: Compared, correlation: Floats) -> list[Part]:
+def effect_size_changes(pair: ComparedCounts, correlation: Floats) -> list[Part]:
     """Cramér's V of the first model minus that of the second, in [-1, 1], for each class.
 
     ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
@@ -304,7 +304,7 @@ def effect_size_changes(pair: Compared, correlation: Floats) -> list[Part]:
 
 
 def _classes_of(
-    pair: Compared,
+    pair: ComparedCounts,
 ) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
     """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
     shown = [one.observed() for one in pair.classes]
@@ -321,7 +321,7 @@ def _classes_of(
     return np.stack(values), own, reasons
 
 
-def _accuracies(pair: Compared, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
+def _accuracies(pair: ComparedCounts, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
     a, found = pair.aligned, changed(pair.aligned, unit, len(keys))
     values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
     rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)

@@ -17,7 +17,7 @@ from evenhand.core.random_streams import stream
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.metrics.differences.counts import Compared
+from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.metrics.estimates import percentile_interval
 from evenhand.metrics.prepared import LEVEL
@@ -44,7 +44,7 @@ _SHARES = {"by": pl.String, "metric": pl.String, "model": pl.String, "rank": pl.
 
 
 @dataclass(frozen=True)
-class Told:
+class RankingNotes:
     """One run under one measure, on the rows compared.
 
     Attributes:
@@ -62,7 +62,7 @@ class Told:
     n: float
 
 
-def measured(compared: Compared, metric: str) -> list[Told]:
+def measured(compared: ComparedCounts, metric: str) -> list[RankingNotes]:
     """Every run under a measure of ``MEASURES``.
 
     Where models have other mixes of classes and groups, values and intervals are those in the common mix.
@@ -71,7 +71,9 @@ def measured(compared: Compared, metric: str) -> list[Told]:
     return [_told(compared, metric, place, one) for place, one in enumerate(found)]
 
 
-def ranking(compared: OverSeeds, groups: Sequence[SeedGroup], runs: dict[str, list[Told]]) -> pl.DataFrame:
+def ranking(
+    compared: OverSeeds, groups: Sequence[SeedGroup], runs: dict[str, list[RankingNotes]]
+) -> pl.DataFrame:
     """The measures of every model with their intervals, on the rows compared, and its rank; 1 is best.
 
     Args:
@@ -89,37 +91,39 @@ def ranking(compared: OverSeeds, groups: Sequence[SeedGroup], runs: dict[str, li
     return pl.DataFrame(rows, schema=_VALUES, orient="row")
 
 
-def _of_group(compared: OverSeeds, metric: str, group: SeedGroup, runs: Sequence[Told]) -> Told:
+def _of_group(
+    compared: OverSeeds, metric: str, group: SeedGroup, runs: Sequence[RankingNotes]
+) -> RankingNotes:
     """A run as it is; several seeds by their mean."""
     own = [runs[place] for place in group.places]
     if not group.several:
         return own[0]
     lacking = [seed for seed, one in zip(group.seeds, own, strict=True) if one.value is None]
     if lacking:
-        return Told(None, None, None, f"no value for seed {', '.join(lacking)}", own[0].n)
+        return RankingNotes(None, None, None, f"no value for seed {', '.join(lacking)}", own[0].n)
     found = compared.mean(metric, group)
     low, high = (found.low, found.high) if found.error > 0 else (None, None)
-    return Told(found.value, low, high, None, own[0].n)
+    return RankingNotes(found.value, low, high, None, own[0].n)
 
 
-def _told(compared: Compared, metric: str, place: int, found: Finding) -> Told:
+def _told(compared: ComparedCounts, metric: str, place: int, found: Finding) -> RankingNotes:
     """Value and ends of a model's interval, in the common mix where mixes differ."""
     low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
     if not compared.standardised or found.value is None:
-        return Told(found.value, low, high, found.reason, found.n)
+        return RankingNotes(found.value, low, high, found.reason, found.n)
     value = float(compared.observed[metric][place, 0])
     if metric.startswith("cramers_v"):
         factor = compared.factor(metric, place)
         low, high = (None if end is None else min(1.0, factor * end) for end in (low, high))
-        return Told(value, low, high, found.reason, found.n)
+        return RankingNotes(value, low, high, found.reason, found.n)
     draws = compared.resampled[metric][place]
     method = "bootstrap within class and group"
     interval = percentile_interval(draws, level=LEVEL, method=method, seed=compared.seed)
     low, high = (interval.low, interval.high) if interval else (None, None)
-    return Told(value, low, high, found.reason, found.n)
+    return RankingNotes(value, low, high, found.reason, found.n)
 
 
-def ranks_over_mev(compared: Compared, groups: Sequence[SeedGroup]) -> pl.DataFrame:
+def ranks_over_mev(compared: ComparedCounts, groups: Sequence[SeedGroup]) -> pl.DataFrame:
     """SkewSize of every model and its rank, with columns below each minimum expected value left out.
 
     Several seeds stand by their mean, which has no value where one of them has none.
@@ -138,7 +142,7 @@ def ranks_over_mev(compared: Compared, groups: Sequence[SeedGroup]) -> pl.DataFr
 
 
 def ranks_over_replicates(
-    compared: Compared, groups: Sequence[SeedGroup], metrics: Sequence[str] = RANKED
+    compared: ComparedCounts, groups: Sequence[SeedGroup], metrics: Sequence[str] = RANKED
 ) -> pl.DataFrame:
     """The share of bootstrap replicates in which each model has each rank, by measure.
 
@@ -167,7 +171,7 @@ def ranks_over_replicates(
     return pl.DataFrame(rows, schema=_SHARES, orient="row")
 
 
-def _drawn(compared: Compared, metric: str, groups: Sequence[SeedGroup]) -> Floats:
+def _drawn(compared: ComparedCounts, metric: str, groups: Sequence[SeedGroup]) -> Floats:
     """Replicates of each model: a run's own, or the mean of seeds drawn again."""
     draws = compared.resampled[metric]
     made = []

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Param, Part
-from evenhand.metrics.differences.counts import Compared, compared_rows
+from evenhand.metrics.differences.counts import ComparedCounts, compared_rows
 from evenhand.metrics.differences.inference import POWER
 from evenhand.metrics.estimates import as_finding, number
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.arrays import Floats
 from evenhand.stats.paired import seeds as between_seeds
-from evenhand.stats.paired.seeds import Estimate
+from evenhand.stats.paired.seeds import SeedEstimate
 
 Ends = tuple[float | None, float | None]
 
@@ -52,13 +52,13 @@ class SeedGroup:
 class OverSeeds:
     """Values of every run by measure, and replicates of them with samples drawn again."""
 
-    compared: Compared  # the runs' usable rows
+    compared: ComparedCounts  # the runs' usable rows
     values: Mapping[str, Floats]  # value of each run, shape (M,), by measure; NaN where there is none
     draws: Mapping[str, Floats]  # replicates of each run's value, shape (M, R), by measure
     dropped: Sequence[Dropped] = ()  # samples left out of all
 
     @classmethod
-    def of(cls, compared: Compared, dropped: Sequence[Dropped] = ()) -> OverSeeds:
+    def of(cls, compared: ComparedCounts, dropped: Sequence[Dropped] = ()) -> OverSeeds:
         """All summaries of compared runs."""
         values = {metric: drawn[:, 0] for metric, drawn in compared.observed.items()}
         return cls(compared, values, compared.resampled, dropped)
@@ -89,7 +89,7 @@ class OverSeeds:
             },
         )  # fmt: skip
 
-    def mean(self, metric: str, group: SeedGroup) -> Estimate:
+    def mean(self, metric: str, group: SeedGroup) -> SeedEstimate:
         """The mean over two or more seeds, with an interval that counts seeds and samples.
 
         The interval ends where the measure does: t of two seeds would put an accuracy above 1.
@@ -187,7 +187,7 @@ class OverSeeds:
         )
 
 
-def _within(found: Estimate, metric: str, lowest: float) -> Estimate:
+def _within(found: SeedEstimate, metric: str, lowest: float) -> SeedEstimate:
     """An estimate whose interval does not leave the measure's range, ``lowest`` to 1."""
     if metric in _UNBOUNDED:
         return found
@@ -214,7 +214,7 @@ def lacking_in(group: SeedGroup, values: Floats) -> str:
 
 def estimated(
     first: SeedGroup, second: SeedGroup, here: Floats, there: Floats, shared: float, *, by_seed: bool
-) -> tuple[Estimate, str]:
+) -> tuple[SeedEstimate, str]:
     """Mean over the first's seeds minus that over the second's, and how it was made.
 
     At least one of the two has several seeds; ``by_seed`` takes differences of equal seeds.
@@ -231,7 +231,7 @@ def estimated(
     return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low), how
 
 
-def uncertain(made: Estimate, how: str, alpha: float) -> dict[str, Any]:
+def uncertain(made: SeedEstimate, how: str, alpha: float) -> dict[str, Any]:
     """Interval, null band, p and smallest detectable difference; a note where nothing varies.
 
     ``alpha`` is the level of the test over the number of tests.

@@ -16,7 +16,7 @@ from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.estimates import agreeing, few_decide, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GroupQuestion
-from evenhand.metrics.households.tables import HouseholdGroups, HouseholdUnits
+from evenhand.metrics.households.tables import BoundHits, HouseholdUnits
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.arrays import Floats, Limits
@@ -43,7 +43,7 @@ _INSTEAD = "not every income is there: the gap is that of {} minus {} income"
 class HitQuestion(GroupQuestion):
     """What one metric asks of images by household and group."""
 
-    bound: HouseholdGroups
+    bound: BoundHits
     units, exchanged_how, method = "households", _EXCHANGED, _WILSON
 
     def rates_of(self, **codes: int) -> Details:
@@ -63,7 +63,7 @@ class HitQuestion(GroupQuestion):
             UserError: An unknown attribute or option.
         """
         check_common(mode, inference, seed)
-        bound = HouseholdGroups.of(evidence, by, weighting=weighting, mode=mode)
+        bound = BoundHits.of(evidence, by, weighting=weighting, mode=mode)
         return cls(bound, name, "keep", mode, inference == "auto", seed)
 
     @property

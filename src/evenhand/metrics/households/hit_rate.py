@@ -19,7 +19,7 @@ from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired.differences import Paired, paired_difference
-from evenhand.stats.rates.clustered import Cells, ClusterMean, ratio_interval
+from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval
 
 _ELSEWHERE = "not in the other evidence"
 _FLIPPED = "models exchanged in each household"
@@ -278,9 +278,13 @@ def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
 
 
 def _ratio(
-    question: HitQuestion, cells: Cells, reference: Cells, code: int, means: tuple[ClusterMean, ClusterMean],
+    question: HitQuestion,
+    cells: GroupCells,
+    reference: GroupCells,
+    code: int,
+    means: tuple[ClusterMean, ClusterMean],
     purpose: str,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The hit rate of one group over that of the reference, household by household, and what chance gives."""
     rate, base = (mean.value for mean in means)
     details = {"rate": rate, "reference_rate": base, "households": float(means[0].clusters)}

@@ -16,8 +16,8 @@ from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, kept
 from evenhand.metrics.prepared import LEVEL, By, names_of
 from evenhand.stats.arrays import Floats, Integers
-from evenhand.stats.exchange.rows import Exchange, UnitRows, exchange
-from evenhand.stats.rates.clustered import FEWEST, Cells, ClusterMean
+from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
+from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
 from evenhand.stats.rates.differences import MOST_PAIRED, normal_quantile
 from evenhand.stats.rates.rates import Rates
 
@@ -41,7 +41,7 @@ def household_rates(hits: HouseholdHits, *, mode: str = "default") -> pl.DataFra
         ``household``, of ``country``, ``region``, ``income`` and ``income_bucket`` those that the evidence
         has, ``n`` (images), ``hit_rate`` and ``coverage``, sorted by household.
     """
-    bound = HouseholdGroups.of(hits, (), mode=mode)
+    bound = BoundHits.of(hits, (), mode=mode)
     names = [name for name in ("country", "region", "income", "income_bucket") if name in bound.rows.columns]
     return (
         bound.rows.group_by("_household", "household")
@@ -73,10 +73,10 @@ def country_hit_rates(hits: HouseholdHits, *, mode: str = "default") -> pl.DataF
     Source: De Vries et al., Does object recognition work for everyone?, 2019.
     """
     hits.check_attribute("income")
-    return country_points(HouseholdGroups.of(hits, "country", weighting="image", mode=mode))
+    return country_points(BoundHits.of(hits, "country", weighting="image", mode=mode))
 
 
-def country_points(bound: HouseholdGroups) -> pl.DataFrame:
+def country_points(bound: BoundHits) -> pl.DataFrame:
     """As ``country_hit_rates``, from evidence bound by country."""
     region = [name for name in ("region",) if name in bound.rows.columns]
     incomes = (
@@ -117,14 +117,14 @@ def hit_curve(
     """
     parts = []
     for threshold in thresholds:
-        bound = HouseholdGroups.of(hits.at(threshold), by, weighting=weighting, mode=mode)
+        bound = BoundHits.of(hits.at(threshold), by, weighting=weighting, mode=mode)
         level = pl.lit(float(threshold)).alias("threshold")
         coverage = pl.Series("coverage", bound.covered, dtype=pl.Float64)
         parts.append(_rates(bound).with_columns(coverage).select(level, pl.all()))
     return pl.concat(parts)
 
 
-def _rates(bound: HouseholdGroups) -> pl.DataFrame:
+def _rates(bound: BoundHits) -> pl.DataFrame:
     low, high = Rates.of_clusters(bound.means).limits(normal_quantile(LEVEL))
     households = np.array([mean.clusters for mean in bound.means], dtype=np.int64)
     few = pl.col("households") < FEWEST  # these have no limits
@@ -146,7 +146,7 @@ def check_hits(evidence: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class HouseholdGroups(NamedGroups):
+class BoundHits(NamedGroups):
     """Images (or pairs of image and concept, in paper mode) by household and group."""
 
     hits: HouseholdHits
@@ -159,9 +159,7 @@ class HouseholdGroups(NamedGroups):
     dropped: list[Dropped]
 
     @classmethod
-    def of(
-        cls, evidence: Any, by: By, *, weighting: str = "household", mode: str = "default"
-    ) -> HouseholdGroups:
+    def of(cls, evidence: Any, by: By, *, weighting: str = "household", mode: str = "default") -> BoundHits:
         """Bind HouseholdHits to a grouping; each ``household`` counts once, or each ``image``.
 
         ``paper`` mode has pairs of image and concept for rows, and a household with two incomes twice.
@@ -180,9 +178,7 @@ class HouseholdGroups(NamedGroups):
         return kept(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
 
     @classmethod
-    def _bound(
-        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: str, mode: str
-    ) -> HouseholdGroups:
+    def _bound(cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: str, mode: str) -> BoundHits:
         paper, counts = mode == "paper", dict(evidence.dropped)
         table = evidence.table if paper or _CONCEPT in names else evidence.images
         for name in ("household", *names):
@@ -213,12 +209,12 @@ class HouseholdGroups(NamedGroups):
         return self.pooled.height
 
     @cached_property
-    def whole(self) -> Cells:
+    def whole(self) -> GroupCells:
         """The cells without a grouping."""
         return self._cells()
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> GroupCells:
         """What each household adds to each group."""
         return self._cells(grouped=True)
 
@@ -232,7 +228,7 @@ class HouseholdGroups(NamedGroups):
         """The same over all groups."""
         return self._cells("covered").means()[0].value if self.n else None
 
-    def _cells(self, column: str = "hit", *, grouped: bool = False) -> Cells:
+    def _cells(self, column: str = "hit", *, grouped: bool = False) -> GroupCells:
         rows = self.rows.with_columns(_group=self.group) if grouped else self.pooled.with_columns(_group=0)
         found = (
             rows.group_by("_household", "_group")
@@ -243,7 +239,7 @@ class HouseholdGroups(NamedGroups):
         weight = np.ones(size.size) if self.weighting == "household" else size
         codes = found["_household"].to_numpy(), found["_group"].to_numpy()
         count = len(self.groups) if grouped else 1
-        return Cells(found["sum"].to_numpy() / size * weight, weight, size, *codes, count)
+        return GroupCells(found["sum"].to_numpy() / size * weight, weight, size, *codes, count)
 
     @cached_property
     def means(self) -> list[ClusterMean]:
@@ -295,7 +291,7 @@ class HouseholdUnits:
         return np.asarray(total / np.bincount(rows.group, rows.weights, rows.groups))
 
     @cached_property
-    def exchange(self) -> Exchange | None:
+    def exchange(self) -> ExchangedRates | None:
         """Of adjusted hits; None where nothing can change places, or households lie in many groups each."""
         rows = self.rows
         few = rows.groups <= MOST_PAIRED or not rows.mixed.any()

@@ -13,11 +13,11 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import null_band, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
-from evenhand.metrics.labels.tables import LabelGroups, check_threshold
+from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.arrays import Floats, Mask
-from evenhand.stats.exchange.rows import Exchange, UnitRows, exchange
+from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
 from evenhand.stats.rates.differences import range_limits
 from evenhand.stats.rates.rates import Rates, group_rates
 
@@ -74,7 +74,9 @@ def label_association_rate(
     Source: Goyal et al. 2022, section 3.1 and Table 3 (indicator 1).
     """
     options = (by, threshold, unknown, mode, inference)
-    return rate_finding(Asked.make("label_association_rate", evidence, association, *options, seed=seed))
+    return rate_finding(
+        BoundAssociation.make("label_association_rate", evidence, association, *options, seed=seed)
+    )
 
 
 def label_association_gap(
@@ -104,7 +106,9 @@ def label_association_gap(
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
     options = (by, threshold, unknown, mode, inference)
-    return gap_finding(Asked.make("label_association_gap", evidence, association, *options, seed=seed))
+    return gap_finding(
+        BoundAssociation.make("label_association_gap", evidence, association, *options, seed=seed)
+    )
 
 
 def harmful_association_rate(
@@ -129,7 +133,9 @@ def harmful_association_rate(
     Source: Goyal et al. 2022, section 3.1; the union is ours, the released code has none.
     """
     options = (by, threshold, unknown, mode, inference)
-    return rate_finding(Asked.make("harmful_association_rate", evidence, HARMFUL, *options, seed=seed))
+    return rate_finding(
+        BoundAssociation.make("harmful_association_rate", evidence, HARMFUL, *options, seed=seed)
+    )
 
 
 def harmful_association_gap(
@@ -149,14 +155,16 @@ def harmful_association_gap(
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
     options = (by, threshold, unknown, mode, inference)
-    return gap_finding(Asked.make("harmful_association_gap", evidence, HARMFUL, *options, seed=seed))
+    return gap_finding(
+        BoundAssociation.make("harmful_association_gap", evidence, HARMFUL, *options, seed=seed)
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Asked(GroupQuestion):
+class BoundAssociation(GroupQuestion):
     """One association at one threshold under one grouping."""
 
-    bound: LabelGroups
+    bound: BoundMatches
     association: str
     threshold: float
 
@@ -164,14 +172,14 @@ class Asked(GroupQuestion):
     def make(
         cls, name: str, evidence: LabelMatches, association: str, by: By, threshold: float, unknown: str,
         mode: str, inference: str, *, seed: int,
-    ) -> Asked:  # fmt: skip
+    ) -> BoundAssociation:  # fmt: skip
         """Check what is asked for.
 
         Raises:
             UserError: An unknown attribute, association or option.
         """
         check_common(mode, inference, seed)
-        bound = LabelGroups.of(evidence, by, unknown)
+        bound = BoundMatches.of(evidence, by, unknown)
         evidence.labels_of(association)  # refuses an unknown one
         checked = check_threshold(threshold)
         return cls(bound, name, unknown, mode, inference == "auto", seed, association, checked)
@@ -220,11 +228,11 @@ class Asked(GroupQuestion):
         return UnitRows(self.hit[inside], codes, int(bound.known.sum()), cluster)
 
     @cached_property
-    def exchanged(self) -> Exchange:
+    def exchanged(self) -> ExchangedRates:
         """The known groups, exchanged at random; a rate and its gap are of the same draws."""
         purpose = ("+".join(self.bound.by), self.association, self.threshold, self.unknown, "exchange")
 
-        def draw() -> Exchange:
+        def draw() -> ExchangedRates:
             return exchange(self.compared, stream(self.seed, "label_association", *purpose))
 
         return kept(self.bound.memo, (self.association, self.threshold, self.seed), draw)
@@ -293,7 +301,7 @@ class Asked(GroupQuestion):
         return bound.parts(fields)
 
 
-def rate_finding(asked: Asked) -> Finding:
+def rate_finding(asked: BoundAssociation) -> Finding:
     """The rate of one association, with a part for each group."""
     if asked.reason is not None:
         return asked.finding(None, reason=asked.reason, parts=asked.parts())
@@ -308,7 +316,7 @@ def rate_finding(asked: Asked) -> Finding:
     return asked.rate(value, whole, **fields)
 
 
-def gap_finding(asked: Asked) -> Finding:
+def gap_finding(asked: BoundAssociation) -> Finding:
     """Largest minus smallest rate of the known groups."""
     known = np.flatnonzero(asked.bound.known)
     reason = asked.reason or ("single_group" if known.size < 2 else None)

@@ -56,7 +56,7 @@ def association_curve(
         UnknownName: An attribute or association that does not exist.
         ParameterError: No threshold, or one outside [0, 1].
     """
-    bound = LabelGroups.of(matches, by, unknown)
+    bound = BoundMatches.of(matches, by, unknown)
     cuts = np.unique([check_threshold(float(value)) for value in thresholds])
     if not cuts.size:
         raise ParameterError("thresholds=[] is not possible; give one at least, such as [0.1]")
@@ -65,7 +65,7 @@ def association_curve(
     return pl.concat(_curve(bound, name, cuts, covered) for name in names)
 
 
-def _curve(bound: LabelGroups, name: str, cuts: Floats, covered: Integers) -> pl.DataFrame:
+def _curve(bound: BoundMatches, name: str, cuts: Floats, covered: Integers) -> pl.DataFrame:
     """The rows of one association."""
     count, width = len(bound.groups), cuts.size
     rate = low = high = np.full(count * width, np.nan)
@@ -105,7 +105,7 @@ def association_confidences(
 
     Source: the released code of Goyal et al. 2022 (rounded there to 5 and 4 digits).
     """
-    bound = LabelGroups.of(matches, by, unknown)
+    bound = BoundMatches.of(matches, by, unknown)
     counts, groups = _counted(bound, threshold), len(bound.groups)
     first, rows = _mean(bound.best, bound.group, groups), []
     for name in matches.names:
@@ -150,7 +150,7 @@ def label_rates(
 
     Source: the released code of Goyal et al. 2022 (in %).
     """
-    bound = LabelGroups.of(matches, by, unknown)
+    bound = BoundMatches.of(matches, by, unknown)
     labels, table = _predictions(bound, _counted(bound, threshold))
     rate, rest = _beside_others(table)
     names = pl.Series(matches.vocabulary, dtype=pl.String)
@@ -187,13 +187,13 @@ def matched_labels(matches: LabelMatches) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame(schema=MATCHED)
 
 
-def _texts(bound: LabelGroups, times: int) -> pl.Series:
+def _texts(bound: BoundMatches, times: int) -> pl.Series:
     """The groups as tables write them, each so many times."""
     texts = pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String)
     return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
 
 
-def _predictions(bound: LabelGroups, counts: Mask) -> tuple[Integers, Floats]:
+def _predictions(bound: BoundMatches, counts: Mask) -> tuple[Integers, Floats]:
     """Labels that any group got, and how often each group got each, shape (groups, labels)."""
     matches, width = bound.matches, len(bound.matches.vocabulary)
     codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
@@ -212,7 +212,7 @@ def _beside_others(table: Floats) -> tuple[Floats, Floats]:
     return _shares(table, total), _shares(plain.sum(axis=0) - plain, there.sum() - there)
 
 
-def _counted(bound: LabelGroups, threshold: float) -> Mask:
+def _counted(bound: BoundMatches, threshold: float) -> Mask:
     """Which of the first predictions count, shape (n, at most top)."""
     matches = bound.matches
     sure = matches.confidence[bound.chosen, : matches.top] >= check_threshold(threshold)
@@ -231,7 +231,7 @@ def _shares(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelGroups(NamedGroups):
+class BoundMatches(NamedGroups):
     """Samples by group."""
 
     matches: LabelMatches
@@ -243,7 +243,7 @@ class LabelGroups(NamedGroups):
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, evidence: Any, by: By, unknown: str = "keep") -> LabelGroups:
+    def of(cls, evidence: Any, by: By, unknown: str = "keep") -> BoundMatches:
         """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell.
 
         Raises:
@@ -259,7 +259,7 @@ class LabelGroups(NamedGroups):
         return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 
     @classmethod
-    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> LabelGroups:
+    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> BoundMatches:
         counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
         columns = named.texts(evidence.table, names)
         for name, column in columns.items():

@@ -16,9 +16,9 @@ from evenhand.metrics.estimates import agreeing, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
-from evenhand.metrics.retrieval.queries import QueryGroups
+from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
-from evenhand.stats.rankings.neighbour_labels import Relabelled, relabel
+from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, relabel
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.differences import range_limits
 from evenhand.stats.rates.rates import Rates
@@ -85,7 +85,7 @@ def precision_at_k(
     Source: Goyal et al. 2022, section 3.3 (indicator 3).
     """
     return precision_finding(
-        Asked.make("precision_at_k", evidence, match, by, k, unknown, mode, inference, seed=seed)
+        BoundNeighbours.make("precision_at_k", evidence, match, by, k, unknown, mode, inference, seed=seed)
     )
 
 
@@ -118,15 +118,15 @@ def precision_gap(
     Source: ours, after Goyal et al. 2022, section 3.3.
     """
     return gap_finding(
-        Asked.make("precision_gap", evidence, match, by, k, unknown, mode, inference, seed=seed)
+        BoundNeighbours.make("precision_gap", evidence, match, by, k, unknown, mode, inference, seed=seed)
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Asked(GroupQuestion):
+class BoundNeighbours(GroupQuestion):
     """What has to match among the first k under one grouping."""
 
-    bound: QueryGroups
+    bound: BoundQueries
     first: FirstItems  # how much each neighbour of each query counts
     k: int
 
@@ -134,7 +134,7 @@ class Asked(GroupQuestion):
     def make(
         cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: str, mode: str,
         inference: str, *, seed: int,
-    ) -> Asked:  # fmt: skip
+    ) -> BoundNeighbours:  # fmt: skip
         """Check what is asked for.
 
         Raises:
@@ -142,7 +142,7 @@ class Asked(GroupQuestion):
         """
         check_common(mode, inference, seed)
         paper = mode == "paper"
-        bound = QueryGroups.of(evidence, match, by, unknown, paper=paper)
+        bound = BoundQueries.of(evidence, match, by, unknown, paper=paper)
         check_k(k)
         if k > evidence.k:
             raise ParameterError(
@@ -186,12 +186,12 @@ class Asked(GroupQuestion):
         return np.minimum(self.observed.value, 1)  # sums of shares round
 
     @cached_property
-    def relabelled(self) -> Relabelled:
+    def relabelled(self) -> RelabelledPrecision:
         """Labels that changed places; precision and gap are of the same draws."""
         bound = self.bound
         purpose = ("+".join(bound.match), "+".join(bound.by), self.k, self.unknown, self.mode)
 
-        def draw() -> Relabelled:
+        def draw() -> RelabelledPrecision:
             return relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
 
         return kept(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
@@ -259,7 +259,7 @@ class Asked(GroupQuestion):
         ]
 
 
-def precision_finding(asked: Asked) -> Finding:
+def precision_finding(asked: BoundNeighbours) -> Finding:
     """The mean precision of all queries, with a part for each group."""
     if asked.reason is not None:
         return asked.finding(None, reason=asked.reason, parts=asked.parts())
@@ -273,7 +273,7 @@ def precision_finding(asked: Asked) -> Finding:
     return asked.rate(value, asked.rows.whole().rates, **fields)
 
 
-def gap_finding(asked: Asked) -> Finding:
+def gap_finding(asked: BoundNeighbours) -> Finding:
     """Largest minus smallest precision of the known groups."""
     known = np.flatnonzero(asked.bound.known)
     reason = asked.reason or ("single_group" if known.size < 2 else None)
@@ -297,7 +297,7 @@ def gap_finding(asked: Asked) -> Finding:
     return asked.gap(value, _test(asked, known), **fields)
 
 
-def _test(asked: Asked, known: Integers) -> GapTest:
+def _test(asked: BoundNeighbours, known: Integers) -> GapTest:
     found, compared = asked.relabelled, asked.rows.rates.take(known)
     chance, either = found.chance_at(known), found.p_gap(known, two_sided=True)
 

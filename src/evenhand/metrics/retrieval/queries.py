@@ -24,7 +24,7 @@ _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|
 
 
 @dataclass(frozen=True, eq=False)
-class QueryGroups(NamedGroups):
+class BoundQueries(NamedGroups):
     """Queries by group, with the value that their neighbours have to have."""
 
     neighbours: Neighbours
@@ -41,7 +41,7 @@ class QueryGroups(NamedGroups):
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, evidence: Any, match: By, by: By, unknown: str, *, paper: bool = False) -> QueryGroups:
+    def of(cls, evidence: Any, match: By, by: By, unknown: str, *, paper: bool = False) -> BoundQueries:
         """Bind Neighbours to what has to match on both sides and to a grouping of the queries.
 
         ``exclude`` leaves queries out whose groups annotators could not tell. ``paper`` keeps those whose
@@ -67,7 +67,7 @@ class QueryGroups(NamedGroups):
     @classmethod
     def _bound(
         cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: str, paper: bool
-    ) -> QueryGroups:
+    ) -> BoundQueries:
         for name in match:
             _check_meaning(name, evidence.queries[name], evidence.database[name])
         wanted, theirs = named.texts(evidence.queries, match), named.texts(evidence.database, match)
@@ -92,7 +92,7 @@ class QueryGroups(NamedGroups):
             named.dropped_of(dropped), _database_notes(theirs),
         )  # fmt: skip
 
-    def without(self, gone: Mask, reason: str) -> QueryGroups:
+    def without(self, gone: Mask, reason: str) -> BoundQueries:
         """The same with some queries left out, shape (n,), and counted."""
         if not gone.any():
             return self

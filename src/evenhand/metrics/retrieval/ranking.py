@@ -12,7 +12,7 @@ from evenhand.core.findings import Finding
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.prepared import By, check_k
 from evenhand.metrics.retrieval.ranking_bound import (
-    Asked,
+    BoundRankings,
     Details,
     Figures,
     Statistic,
@@ -25,7 +25,7 @@ from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools, Tops
-from evenhand.stats.rankings.null import Chance
+from evenhand.stats.rankings.null import NullDistribution
 
 _WIDE = (-np.inf, np.inf)
 _EXTREME = {"high": "group_of_max", "low": "group_of_min"}
@@ -71,7 +71,7 @@ def bias_at_k(
 
     Source: Hall et al. 2023, Appendix A.
     """
-    asked = Asked.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
+    asked = BoundRankings.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
     check_k(k)
     plus, minus, named = _pair(asked, groups)
     return _difference(asked, k, plus, minus, named)
@@ -114,7 +114,7 @@ def skew_at_k(
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
-    asked = Asked.make("skew_at_k", evidence, by, target, mode, inference, seed)
+    asked = BoundRankings.make("skew_at_k", evidence, by, target, mode, inference, seed)
     check_k(k)
     code = asked.code_of(group)
 
@@ -150,7 +150,7 @@ def max_skew_at_k(
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
-    asked = Asked.make("max_skew_at_k", evidence, by, target, mode, inference, seed)
+    asked = BoundRankings.make("max_skew_at_k", evidence, by, target, mode, inference, seed)
     return _extreme_skew(asked, k, rankings.max_skews, "high")
 
 
@@ -172,7 +172,7 @@ def min_skew_at_k(
 
     Source: Geyik et al. 2019; Hall et al. 2023 (released code).
     """
-    asked = Asked.make("min_skew_at_k", evidence, by, target, mode, inference, seed)
+    asked = BoundRankings.make("min_skew_at_k", evidence, by, target, mode, inference, seed)
     return _extreme_skew(asked, k, rankings.min_skews, "low")
 
 
@@ -195,14 +195,14 @@ def ndkl(
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
-    asked = Asked.make("ndkl", evidence, by, target, mode, inference, seed)
+    asked = BoundRankings.make("ndkl", evidence, by, target, mode, inference, seed)
     if k is not None:
         check_k(k)
 
     def of(ranked: RankedPools) -> Floats:
         return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
 
-    def null_of(pool: Integers, rng: np.random.Generator) -> Chance:
+    def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
         return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
 
     pieces = [
@@ -220,7 +220,7 @@ def ndkl(
     return retrieval_finding(asked, figures, {"k": k}, statistic)
 
 
-def _difference(asked: Asked, k: int, plus: int, minus: int, named: list[str]) -> Finding:
+def _difference(asked: BoundRankings, k: int, plus: int, minus: int, named: list[str]) -> Finding:
     """Bias of every query, and what chance makes of it."""
     neither = 0.0 if asked.paper else np.nan
 
@@ -245,7 +245,7 @@ def _difference(asked: Asked, k: int, plus: int, minus: int, named: list[str]) -
 
 
 def _extreme_skew(
-    asked: Asked, k: int, kernel: Callable[[Integers, Integers, Floats, int, str], Floats], side: str
+    asked: BoundRankings, k: int, kernel: Callable[[Integers, Integers, Floats, int, str], Floats], side: str
 ) -> Finding:
     check_k(k)
 
@@ -260,7 +260,7 @@ def _extreme_skew(
 
 
 def _skew_figures(
-    asked: Asked, k: int, values_of: Values, watched: Sequence[int], side: str | None = None
+    asked: BoundRankings, k: int, values_of: Values, watched: Sequence[int], side: str | None = None
 ) -> Figures:
     """Skews with the groups that are absent, and those that have the largest or smallest skew."""
     names = np.array(asked.group_names, dtype=object)
@@ -286,7 +286,7 @@ def _skew_figures(
     return figures
 
 
-def _extreme_groups(asked: Asked, tops: Tops, pools: Integers, k: int, side: str) -> Mask:
+def _extreme_groups(asked: BoundRankings, tops: Tops, pools: Integers, k: int, side: str) -> Mask:
     """Which groups most often have the largest (smallest) skew of each ranking, shape (R, G)."""
     skew = rankings.skews(tops.counts, pools[tops.owner], asked.targets(pools)[tops.owner], k, _absent(asked))
     signed = np.where(np.isnan(skew), -np.inf, skew if side == "high" else -skew)
@@ -296,7 +296,7 @@ def _extreme_groups(asked: Asked, tops: Tops, pools: Integers, k: int, side: str
     return np.asarray((often >= often.max(axis=1, keepdims=True) - 1e-12) & (pools > 0) & enough)
 
 
-def _most_often(asked: Asked, figures: Figures, side: str) -> tuple[int, ...]:
+def _most_often(asked: BoundRankings, figures: Figures, side: str) -> tuple[int, ...]:
     """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
     named = figures.details[_EXTREME[side]]
     often = [sum(name in str(found).split(", ") for found in named) for name in asked.group_names]
@@ -304,7 +304,7 @@ def _most_often(asked: Asked, figures: Figures, side: str) -> tuple[int, ...]:
 
 
 def _of_top(
-    asked: Asked, k: int, values_of: Values, side: str, bounds: tuple[float, float],
+    asked: BoundRankings, k: int, values_of: Values, side: str, bounds: tuple[float, float],
     spread: Callable[[Integers], Floats] | None = None,
 ) -> Statistic:  # fmt: skip
     """A figure of the first k places, as chance needs it."""
@@ -313,7 +313,7 @@ def _of_top(
         found = rankings.tops(ranked, k, asked.stream("ties", k, "drawn"))
         return found.mean(values_of(found.counts, ranked.pools[found.owner], k))
 
-    def null_of(pool: Integers, rng: np.random.Generator) -> Chance:
+    def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
         return ranking_null.null_of_top(
             pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape), k), rng
         )
@@ -332,11 +332,11 @@ def _even(pools: Integers) -> Floats:
     return np.ones(len(pools))
 
 
-def _absent(asked: Asked) -> str:
+def _absent(asked: BoundRankings) -> str:
     return "smoothed" if asked.paper else "floor"
 
 
-def _pair(asked: Asked, groups: Sequence[str] | None) -> tuple[int, int, list[str]]:
+def _pair(asked: BoundRankings, groups: Sequence[str] | None) -> tuple[int, int, list[str]]:
     """Codes of the group that counts +1 and of the one that counts -1, -1 for one that has no sample."""
     names = asked.group_names
     if groups is None:
@@ -363,6 +363,6 @@ def _explain(figures: Figures, where: Mask, reason: str) -> None:
     figures.reasons.update(dict.fromkeys(np.flatnonzero(where).tolist(), reason) | figures.reasons)
 
 
-def _needs_two_groups(asked: Asked, figures: Figures) -> None:
+def _needs_two_groups(asked: BoundRankings, figures: Figures) -> None:
     if not asked.paper:
         _explain(figures, (figures.pools > 0).sum(axis=1) < 2, "single_group")

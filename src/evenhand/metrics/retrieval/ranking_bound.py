@@ -15,7 +15,7 @@ from evenhand.evidence.rankings import Pools, Rankings
 from evenhand.metrics.prepared import By, check_common, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.rankings.fairness import RankedPools, Tops, target_shares, tops
-from evenhand.stats.rankings.null import Chance
+from evenhand.stats.rankings.null import NullDistribution
 
 Target = str | Mapping[str, float]
 Details: TypeAlias = dict[str, list[float | str | None]]
@@ -27,7 +27,7 @@ _CELLS = 20_000_000  # query x place x group counts held at once
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class BoundRankings:
     """One retrieval metric, checked and bound."""
 
     name: str  # the metric's name
@@ -40,7 +40,7 @@ class Asked:
     @classmethod
     def make(
         cls, name: str, evidence: Rankings, by: By, target: Target, mode: str, inference: str, seed: int
-    ) -> Asked:
+    ) -> BoundRankings:
         """Check what every retrieval metric takes.
 
         Raises:
@@ -154,7 +154,7 @@ class Figures:
         return {query: self.reasons.get(query, "undefined") for query in missing}
 
 
-def top_figures(asked: Asked, k: int, values_of: Values, look: Look | None = None) -> Figures:
+def top_figures(asked: BoundRankings, k: int, values_of: Values, look: Look | None = None) -> Figures:
     """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
     parts: list[tuple[Floats, Integers, Mask]] = []
     details: Details = {}
@@ -176,7 +176,9 @@ class Statistic:
     """A figure of one ranking, as chance needs it."""
 
     of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
-    null_of: Callable[[Integers, np.random.Generator], Chance]  # of all rankings of one pool, shape (G,)
+    null_of: Callable[
+        [Integers, np.random.Generator], NullDistribution
+    ]  # of all rankings of one pool, shape (G,)
     like_pool: Callable[[Integers], Floats]  # from pools, shape (R, G), to values of tops like them
     spread: Callable[[Integers], Floats]  # from them to what the variance is proportional to
     side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``

@@ -13,19 +13,19 @@ from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null, 
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.estimates import agreeing, as_finding, few_decide, number
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.retrieval.ranking_bound import Asked, Figures, Statistic
+from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.multiplicity import adjust
-from evenhand.stats.rankings.exchange import Changed, Exchange, Means
+from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
 from evenhand.stats.rankings.fairness import RankedPools
-from evenhand.stats.rankings.null import Chance, drawn_values, null_of_mean
+from evenhand.stats.rankings.null import NullDistribution, drawn_values, null_of_mean
 
 _METHOD = "studentised exchange of groups, over queries and units"
 
 
 def retrieval_finding(
-    asked: Asked, figures: Figures, params: Mapping[str, Any], statistic: Statistic
+    asked: BoundRankings, figures: Figures, params: Mapping[str, Any], statistic: Statistic
 ) -> Finding:
     """The mean over queries with all that belongs to it; ``params`` are those beside target and mode."""
     values = figures.values[~np.isnan(figures.values)]
@@ -34,7 +34,7 @@ def retrieval_finding(
     details: dict[str, float | str | None] = {"sigma": sigma, "queries": float(values.size)}
     if figures.tied.any():
         details["tied_queries"] = float(figures.tied.sum())
-    notes, inference = [*_notes(asked, figures), *figures.notes], Inference()
+    notes, inference = [*_notes(asked, figures), *figures.notes], FigureInference()
     if value is not None:
         notes += _few(asked, figures)
     if asked.inference == "auto" and value is not None:
@@ -55,11 +55,13 @@ def retrieval_finding(
     return as_finding(asked.name, pools.by, {**params, **asked.params}, **fields, **inference.fields)
 
 
-def _against(chance: Chance, value: float) -> dict[str, float | str | None]:
+def _against(chance: NullDistribution, value: float) -> dict[str, float | str | None]:
     return {"null_sd": number(chance.sd), "z": number(chance.z(value))}
 
 
-def _parts(asked: Asked, figures: Figures, chances: Mapping[int, Chance], side: str) -> list[Part]:
+def _parts(
+    asked: BoundRankings, figures: Figures, chances: Mapping[int, NullDistribution], side: str
+) -> list[Part]:
     values, sizes, lacking = figures.values, figures.pools.sum(axis=1), figures.lacking
     p = np.full(values.size, np.nan)
     for query, chance in chances.items():
@@ -81,7 +83,7 @@ def _parts(asked: Asked, figures: Figures, chances: Mapping[int, Chance], side: 
     return parts
 
 
-def _dropped(asked: Asked, figures: Figures) -> list[Dropped]:
+def _dropped(asked: BoundRankings, figures: Figures) -> list[Dropped]:
     counts = dict(asked.pools.dropped)
     if asked.pools.emptied:
         counts["query without usable samples"] = asked.pools.emptied
@@ -89,7 +91,7 @@ def _dropped(asked: Asked, figures: Figures) -> list[Dropped]:
     return [Dropped(reason=reason, count=count) for reason, count in counts.items()]
 
 
-def _notes(asked: Asked, figures: Figures) -> list[str]:
+def _notes(asked: BoundRankings, figures: Figures) -> list[str]:
     notes, total = [], figures.values.size
     lost, tied = int((asked.pools.lost > 0).sum()), int(figures.tied.sum())
     if lost:
@@ -101,7 +103,7 @@ def _notes(asked: Asked, figures: Figures) -> list[str]:
     return notes
 
 
-def _few(asked: Asked, figures: Figures) -> list[str]:
+def _few(asked: BoundRankings, figures: Figures) -> list[str]:
     """A note on groups of few units that decide the value."""
     pools = asked.pools
     sizes = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
@@ -122,16 +124,16 @@ def absent_note(absent: Sequence[object], k: int, *, paper: bool) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Inference:
+class FigureInference:
     """What exchanging groups says of a figure; empty where nothing can change places."""
 
-    whole: Chance | None = None  # the null of the mean over queries
-    chances: Mapping[int, Chance] = field(default_factory=dict)  # the null of each usable query
+    whole: NullDistribution | None = None  # the null of the mean over queries
+    chances: Mapping[int, NullDistribution] = field(default_factory=dict)  # the null of each usable query
     fields: Mapping[str, Any] = field(default_factory=dict)  # null band, p and interval of the finding
     notes: tuple[str, ...] = ()  # what to know about them
 
 
-def _infer(asked: Asked, figures: Figures, statistic: Statistic) -> Inference:
+def _infer(asked: BoundRankings, figures: Figures, statistic: Statistic) -> FigureInference:
     """Compare a figure, which one query at least has, with rankings that know nothing of the groups."""
     usable = np.flatnonzero(~np.isnan(figures.values))
     values, pools = figures.values[usable], asked.pools
@@ -146,9 +148,9 @@ def _infer(asked: Asked, figures: Figures, statistic: Statistic) -> Inference:
         pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if asked.paper else "expected"
     )
     samples = RankedPools.rank(pools.samples[usable], pools.scores[usable], 1, "stable").codes
-    exchange = Exchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
+    exchange = RankingExchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
     if exchange.fixed:
-        return Inference(notes=(explain("one_cluster"),))
+        return FigureInference(notes=(explain("one_cluster"),))
     drawn, changed = _drawn(asked, exchange, statistic)
     means = Means.of(values, drawn, shared=pools.shared, pools=changed)
     whole = _of_draws(means.draws)
@@ -161,12 +163,17 @@ def _infer(asked: Asked, figures: Figures, statistic: Statistic) -> Inference:
 
 
 def _inferred(
-    asked: Asked, statistic: Statistic, means: Means, whole: Chance, chances: Mapping[int, Chance], null: Null
-) -> Inference:
+    asked: BoundRankings,
+    statistic: Statistic,
+    means: Means,
+    whole: NullDistribution,
+    chances: Mapping[int, NullDistribution],
+    null: Null,
+) -> FigureInference:
     fields: dict[str, Any] = {"null": null, "chance_at": null.mean}
     if means.queries < 2:
         fields["p_value"] = whole.p_value(means.value, statistic.side)
-        return Inference(whole, chances, fields, ("no interval: one query says nothing about others",))
+        return FigureInference(whole, chances, fields, ("no interval: one query says nothing about others",))
     p_value = means.p_value(statistic.side)
 
     def limits(level: float) -> Interval | None:
@@ -179,10 +186,12 @@ def _inferred(
         )
 
     fields |= {"p_value": p_value, "interval": limits(LEVEL), "limits": limits}
-    return Inference(whole, chances, fields)
+    return FigureInference(whole, chances, fields)
 
 
-def _drawn(asked: Asked, exchange: Exchange, statistic: Statistic) -> tuple[Floats, Changed | None]:
+def _drawn(
+    asked: BoundRankings, exchange: RankingExchange, statistic: Statistic
+) -> tuple[Floats, UnevenPools | None]:
     """Values of exchanged rankings, shape (B, R), and what is due to pools where these change."""
     rows, ranked = len(exchange.order), exchange.ranked
     values, like, spread, moved = [], [], [], False
@@ -194,25 +203,27 @@ def _drawn(asked: Asked, exchange: Exchange, statistic: Statistic) -> tuple[Floa
             spread.append(statistic.spread(piece.pools).reshape(-1, rows))
     if not moved:
         return np.concatenate(values), None
-    return np.concatenate(values), Changed(
+    return np.concatenate(values), UnevenPools(
         np.concatenate(like), statistic.like_pool(ranked.pools),
         np.concatenate(spread), statistic.spread(ranked.pools),
     )  # fmt: skip
 
 
-def _of_draws(values: Floats) -> Chance:
-    return Chance.of(values, np.full(values.size, 1 / values.size), values.size)
+def _of_draws(values: Floats) -> NullDistribution:
+    return NullDistribution.of(values, np.full(values.size, 1 / values.size), values.size)
 
 
-def _of_pools(asked: Asked, pools: Integers, usable: Integers, statistic: Statistic) -> dict[int, Chance]:
+def _of_pools(
+    asked: BoundRankings, pools: Integers, usable: Integers, statistic: Statistic
+) -> dict[int, NullDistribution]:
     """What chance gives for each usable query; equal pools share one distribution."""
-    known: dict[tuple[int, ...], Chance] = {}
+    known: dict[tuple[int, ...], NullDistribution] = {}
     for pool in map(tuple, np.unique(pools[usable], axis=0).tolist()):
         known[pool] = statistic.null_of(np.array(pool), asked.stream("null", pool))
     return {query: known[tuple(pools[query].tolist())] for query in usable.tolist()}
 
 
-def _null_of(chance: Chance, seed: int, what: str) -> Null:
+def _null_of(chance: NullDistribution, seed: int, what: str) -> Null:
     """The band of a distribution of random rankings of what is named."""
     low, high = chance.band(LEVEL)
     drawn = {"replicates": chance.drawn, "seed": seed} if chance.drawn else {}

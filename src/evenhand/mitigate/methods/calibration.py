@@ -11,7 +11,7 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.mitigate.algebra.subspaces import Floats, Ints, away_from, removal_facts
 from evenhand.mitigate.methods.projections import BASES, group_span
 from evenhand.mitigate.mitigation import Map, Mitigation
-from evenhand.mitigate.training_vectors import Material, directions_of
+from evenhand.mitigate.training_vectors import TrainingVectors, directions_of
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class CalibratedProjection:
 
     ``P0`` is that of ``OrthogonalProjection``; ``M`` is the mean of ``(z_i - z_j)(z_i - z_j)^T`` over pairs
     of prompts that differ in the group alone, z of length 1. Texts become ``P z``, brought to length 1;
-    images stay as they are. The targets must be prompts. Pairs are ``Material.positive_pairs``; without them
-    the prompts at the same place of X and Y are paired, which is right only where both lists were made from
-    one list.
+    images stay as they are. The targets must be prompts. Pairs are ``TrainingVectors.positive_pairs``; without
+    them the prompts at the same index of X and Y are paired, which is right only where both lists were made
+    from one list.
 
     Where B spans both prompts of every pair, ``P0`` removes all that ``M`` holds, and nothing is calibrated:
     so it is with ``basis="items"`` and all directions. P is no projection: applied twice it shrinks twice.
@@ -45,7 +45,7 @@ class CalibratedProjection:
     basis: str = field(default="means", metadata={"help": "what spans the directions", "choices": BASES})
     centred: bool = field(default=True, metadata={"help": "subtract the middle of the groups first"})
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Fit on the prompts of the fit half.
 
         Args:
@@ -82,7 +82,7 @@ class CalibratedProjection:
         }
         return Mitigation(self.name, asdict(self), maps, facts)
 
-    def _map(self, material: Material, basis: Floats, pairs: Ints) -> Map:
+    def _map(self, material: TrainingVectors, basis: Floats, pairs: Ints) -> Map:
         left, right = (directions_of(material.targets[ends], "targets") for ends in pairs.T)
         apart = left - right
         together = apart.T @ apart / len(pairs)

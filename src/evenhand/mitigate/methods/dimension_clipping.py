@@ -12,7 +12,7 @@ from evenhand.core.errors import InputError, check_choice
 from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
 from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 from evenhand.stats.mutual_information import binned_information, smoothed_information
 
@@ -70,7 +70,7 @@ class ClipClip:
             if "choices" in rule.metadata:
                 check_choice(rule.name, getattr(self, rule.name), rule.metadata["choices"])
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Choose the dimensions on the fit half.
 
         Args:
@@ -87,7 +87,7 @@ class ClipClip:
         check_amount(self.remove, material.dimensions)
         return self.cut(self.order(material, seed=seed))
 
-    def order(self, material: Material, *, seed: int = 0) -> ClippingOrder:
+    def order(self, material: TrainingVectors, *, seed: int = 0) -> ClippingOrder:
         """The order in which dimensions go: every amount is a start of it.
 
         Args:

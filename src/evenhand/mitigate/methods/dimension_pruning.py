@@ -13,7 +13,7 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
 from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 from evenhand.stats.association.without_dimension import RemainingDimensions
 from evenhand.stats.mutual_information import binned_information
@@ -70,9 +70,9 @@ class Pruning:
     effect looks larger than it is; the dimensions depend on the basis, and a rotation of the embedding gives
     others; many dimensions at once (``one_shot``) go past zero, into an association the other way round.
 
-    The filter keeps the dimensions that tell much about ``Material.labels``, what must stay recognisable. Its
-    default (``auto``) is no filter unless such labels are given: with the compared groups as labels it would
-    protect just the dimensions that set the groups apart.
+    The filter keeps the dimensions that tell much about ``TrainingVectors.labels``, what must stay
+    recognisable. Its default (``auto``) is no filter unless such labels are given: with the compared groups as
+    labels it would protect just the dimensions that set the groups apart.
 
     Attributes:
         remove: At most so many dimensions; None: 10.5 % of them.
@@ -135,7 +135,7 @@ class Pruning:
             raise ParameterError(f"threshold={self.threshold} is not possible; give a number of nats")
         check_amount(self.remove)
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Choose the dimensions on the fit half.
 
         Args:
@@ -151,7 +151,7 @@ class Pruning:
         """
         return self.cut(self.order(material, seed=seed))
 
-    def order(self, material: Material, *, seed: int = 0) -> PruningOrder:
+    def order(self, material: TrainingVectors, *, seed: int = 0) -> PruningOrder:
         """The order in which dimensions go, up to ``remove``: one search serves every smaller amount.
 
         Args:
@@ -187,7 +187,7 @@ class Pruning:
         base = state.effect_sizes()
         _check_spread(material, base)
         allowed, used = self._allowed(material, seed)
-        search = _Search(self, state, allowed, limit, base)
+        search = _PruningSearch(self, state, allowed, limit, base)
         search.run()
         trajectory = np.array(search.trajectory)
         return PruningOrder(
@@ -262,7 +262,7 @@ class Pruning:
         overall = np.mean if self.pairs == "joint_mean" else np.max
         return bool(is_now[turned].sum() > was[turned].sum() and overall(is_now) > overall(was))
 
-    def _allowed(self, material: Material, seed: int) -> tuple[Bools, dict[str, Any]]:
+    def _allowed(self, material: TrainingVectors, seed: int) -> tuple[Bools, dict[str, Any]]:
         """Which dimensions the filter lets go, and what the filter was."""
         how = self.information
         if how == "auto":
@@ -283,7 +283,7 @@ class Pruning:
         return allowed, {"information": how, "threshold": threshold, "labels": whose}
 
 
-class _Search:
+class _PruningSearch:
     """One run over the dimensions, from the first to the last that goes."""
 
     def __init__(
@@ -361,7 +361,7 @@ def usual_amount(dimensions: int) -> int:
     return min(max(1, round(MOST * dimensions)), dimensions - 1)
 
 
-def _labelled(material: Material) -> tuple[Floats, Ints, str]:
+def _labelled(material: TrainingVectors) -> tuple[Floats, Ints, str]:
     """Vectors with a label, their labels, and where those come from; a label below 0 is none."""
     if material.labels is None:
         vectors, labels, _ = material.grouped()
@@ -379,7 +379,7 @@ def _labelled(material: Material) -> tuple[Floats, Ints, str]:
     return vectors, labels, whose
 
 
-def _check_spread(material: Material, base: Floats) -> None:
+def _check_spread(material: TrainingVectors, base: Floats) -> None:
     for (x, y, a, b), d in zip(material.tests, base, strict=True):
         if not np.isfinite(d):
             raise InputError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.mitigate.algebra.subspaces import Floats, check_something_left, removal_facts
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 
 NEGLIGIBLE = 1e-6
@@ -50,7 +50,7 @@ class LEACE:
     )
     shrinkage: bool = field(default=True, metadata={"help": "shrink the covariance, for few items"})
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Fit on the targets of the fit half.
 
         Args:

@@ -12,7 +12,7 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.mitigate.algebra.subspaces import Floats, Ints, away_from, span, without
 from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 
 MOST_ROUNDS = 100
@@ -50,7 +50,7 @@ class INLP:
     )
     penalty: float = field(default=1.0, metadata={"help": "inverse strength of the classifier's L2 penalty"})
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Fit on the targets of the fit half.
 
         Args:

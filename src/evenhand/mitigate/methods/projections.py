@@ -17,13 +17,15 @@ from evenhand.mitigate.algebra.subspaces import (
     without,
 )
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Material
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 
 BASES = ("means", "items")
 
 
-def group_span(material: Material, *, remove: int | None, basis: str, centred: bool) -> tuple[Floats, int]:
+def group_span(
+    material: TrainingVectors, *, remove: int | None, basis: str, centred: bool
+) -> tuple[Floats, int]:
     """An orthonormal basis of what the groups span.
 
     Args:
@@ -36,7 +38,7 @@ def group_span(material: Material, *, remove: int | None, basis: str, centred: b
         Shape (r, D), strongest direction first; and how many directions there are.
 
     Raises:
-        InputError: As ``check_material`` and ``Material.directions``.
+        InputError: As ``check_material`` and ``TrainingVectors.directions``.
         UnknownName: A test names a set that does not exist.
         ParameterError: An unknown basis, ``remove`` below 0, or nothing of the space would be left.
     """
@@ -77,7 +79,7 @@ class OrthogonalProjection:
     basis: str = field(default="means", metadata={"help": "what spans the directions", "choices": BASES})
     centred: bool = field(default=True, metadata={"help": "subtract the middle of the groups first"})
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Fit on the targets of the fit half.
 
         Args:
@@ -118,7 +120,7 @@ class MeanDifference:
         default=None, metadata={"help": "directions to remove, largest differences first; none: all"}
     )
 
-    def fit(self, material: Material, *, seed: int = 0) -> Mitigation:
+    def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Fit on the targets of the fit half.
 
         Args:

@@ -50,7 +50,9 @@ def open_openclip(rest: str, options: LoadOptions) -> ModelSource:
     if "/" in weights or Path(weights).suffix in (".safetensors", ".pt", ".pth", ".bin"):
         record = remembered("open_clip", release, architecture, lambda: _look_up(architecture, None))
         file = local_safetensors(Path(weights).expanduser(), f"openclip:{rest}")
-        return OpenClipSource(rest, options, _Found(architecture, architecture, file, release, record, {}))
+        return OpenClipSource(
+            rest, options, _OpenClipSource(architecture, architecture, file, release, record, {})
+        )
     record = remembered(
         "open_clip", release, f"{architecture}/{weights}", lambda: _look_up(architecture, weights)
     )
@@ -58,7 +60,7 @@ def open_openclip(rest: str, options: LoadOptions) -> ModelSource:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _OpenClipSource:
     """A model whose files are known; nothing of it is loaded."""
 
     name: str  # what open_clip.create_model is given
@@ -79,7 +81,7 @@ class OpenClipSource:
         found: Its files.
     """
 
-    def __init__(self, rest: str, options: LoadOptions, found: _Found) -> None:
+    def __init__(self, rest: str, options: LoadOptions, found: _OpenClipSource) -> None:
         self.uri, self._options, self._found = f"openclip:{rest}", options, found
 
     def identity(self) -> dict[str, str]:
@@ -211,7 +213,7 @@ def _look_up(architecture: str, tag: str | None) -> dict[str, Any]:
     return {"model": model, "tag": training}
 
 
-def _by_tag(architecture: str, tag: str, release: str, record: dict[str, Any]) -> _Found:
+def _by_tag(architecture: str, tag: str, release: str, record: dict[str, Any]) -> _OpenClipSource:
     training = record["tag"]
     convert = (
         "get the weights, then type: evenhand convert FILE FILE.safetensors, "
@@ -222,10 +224,10 @@ def _by_tag(architecture: str, tag: str, release: str, record: dict[str, Any]) -
         raise UserError(f"open_clip has no safetensors on the hub for {architecture}/{tag}; {convert}")
     name = str(Path(file).with_suffix(".safetensors")) if file else "open_clip_model.safetensors"
     weights = hub_file(repository, [name], None, convert)
-    return _Found(architecture, architecture, weights, release, record, training)
+    return _OpenClipSource(architecture, architecture, weights, release, record, training)
 
 
-def _in_folder(folder: Path, given: str, release: str) -> _Found:
+def _in_folder(folder: Path, given: str, release: str) -> _OpenClipSource:
     config = read_config(folder / _CONFIG, f"openclip:{given}", ["model_cfg"])
     present = [folder / name for name in _FOLDER_WEIGHTS if (folder / name).is_file()]
     if not present:
@@ -234,4 +236,4 @@ def _in_folder(folder: Path, given: str, release: str) -> _Found:
             "type: evenhand convert FILE.bin FOLDER/open_clip_model.safetensors"
         )
     small = tuple(sorted(file for file in folder.iterdir() if file.suffix in (".json", ".txt", ".model")))
-    return _Found(f"local-dir:{folder}", "folder", present[0], release, config, {}, small)
+    return _OpenClipSource(f"local-dir:{folder}", "folder", present[0], release, config, {}, small)

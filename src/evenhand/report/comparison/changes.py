@@ -52,7 +52,7 @@ _ANSWERS = (
 
 
 @dataclass(frozen=True)
-class Changed:
+class GroupingChange:
     """What changed under one grouping.
 
     Attributes:
@@ -89,7 +89,7 @@ def changed(
     *,
     alpha: float,
     fewest: int = 0,
-) -> list[Changed]:
+) -> list[GroupingChange]:
     """What changed, grouping by grouping; frames, tables and charts go into ``data``.
 
     Args:
@@ -105,7 +105,7 @@ def changed(
     table = tables.get("changes")
     if table is None:
         return []
-    made: list[Changed] = []
+    made: list[GroupingChange] = []
     known = set(table["by"])
     for chapter in chapters:
         by = "+".join(chapter.by)
@@ -125,7 +125,7 @@ def _of_chapter(
     alpha: float,
     fewest: int,
     room: int,
-) -> Changed:
+) -> GroupingChange:
     every = _hidden([row for row in tables["changes"].to_dicts() if row["by"] == by], fewest)
     pairs = list(dict.fromkeys((row["model"], row["reference"]) for row in every))
     whats = _whats(every, alpha)
@@ -133,7 +133,7 @@ def _of_chapter(
     name = f"changes-{chapter.id}"
     about = _metrics(chapter)
     _add_changes(data, name, rows, pairs, whats, alpha, about)
-    return Changed(
+    return GroupingChange(
         chapter=chapter.id,
         title=chapter.title,
         name=name,

@@ -13,7 +13,7 @@ from evenhand.core.significance import is_line_beyond
 from evenhand.core.text.formatting import listing, number, quoted, span, visible
 from evenhand.report import glossary
 from evenhand.report.chapters import grouping_title
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts
 from evenhand.report.views.frames import PageData, add_sheet
 
@@ -48,7 +48,7 @@ class SeedView:
     left: int
 
 
-def seed_views(content: RunContent, data: PageData, alpha: float) -> list[SeedView]:
+def seed_views(content: ReportInput, data: PageData, alpha: float) -> list[SeedView]:
     """What a comparison says of seeds and of times; nothing of other runs.
 
     Args:
@@ -60,7 +60,7 @@ def seed_views(content: RunContent, data: PageData, alpha: float) -> list[SeedVi
     return [one for one in made if one is not None]
 
 
-def _seeds(content: RunContent, data: PageData) -> SeedView | None:
+def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
     found = [one for one in content.findings.findings if one.name.endswith(SPREAD)]
     found.sort(key=lambda one: glossary.ORDER.get(one.name.removesuffix(SPREAD), len(glossary.ORDER)))
     if not found:
@@ -153,7 +153,7 @@ def _told(one: Finding) -> str:
     return f"{_of(one)}, {quoted(one.model)}: {moved}."
 
 
-def _times(content: RunContent, data: PageData, alpha: float) -> SeedView | None:
+def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | None:
     table = content.tables.get("drift")
     if table is None or not content.manifest.get("over_time"):
         return None

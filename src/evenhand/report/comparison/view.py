@@ -23,7 +23,7 @@ _PAD = 0.04
 
 
 @dataclass(frozen=True)
-class Place:
+class RankingEntry:
     """One model under one measure."""
 
     rank: str
@@ -39,7 +39,7 @@ class Order:
     """All models under one measure, the best first."""
 
     title: str
-    places: Sequence[Place]
+    places: Sequence[RankingEntry]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonView:
     """What the report shows of a comparison beside its findings.
 
     Attributes:
@@ -78,7 +78,9 @@ class Comparison:
     values: Sequence[Sequence[str]]
 
 
-def comparison_of(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> Comparison | None:
+def comparison_of(
+    manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]
+) -> ComparisonView | None:
     """The comparison that a run is; None for other runs."""
     if manifest.get("kind") != "compare":
         return None
@@ -87,7 +89,7 @@ def comparison_of(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataF
         for row in _rows(tables, "pairing")
     ]
     groupings = dict.fromkeys(row["by"] for row in _rows(tables, "ranking"))
-    return Comparison(
+    return ComparisonView(
         [str(warning) for warning in manifest.get("warnings") or []],
         pairing,
         [_ranked(str(by), tables) for by in groupings],
@@ -195,7 +197,7 @@ def _ranked(by: str, tables: Mapping[str, polars.DataFrame]) -> Ranked:
     return Ranked(grouping_title(by.split("+")), orders, [f"{one:g}" for one in levels], lines, outside)
 
 
-def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[Place]:
+def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[RankingEntry]:
     marks = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
     low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
     pad = _PAD * (high - low) or 0.5
@@ -203,7 +205,7 @@ def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], 
     return [_place(row, shares.get((row["metric"], row["model"])), low - pad, high + pad) for row in ordered]
 
 
-def _place(row: Mapping[str, Any], share: float | None, start: float, end: float) -> Place:
+def _place(row: Mapping[str, Any], share: float | None, start: float, end: float) -> RankingEntry:
     def at(mark: float) -> float:
         return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
 
@@ -212,7 +214,7 @@ def _place(row: Mapping[str, Any], share: float | None, start: float, end: float
     if row["value"] is not None:
         interval = (at(ends[0]), at(ends[1])) if ends else None
         strip = Strip(number(start), number(end), at(row["value"]), interval, None, None)
-    return Place(
+    return RankingEntry(
         rank=DASH if row["rank"] is None else str(row["rank"]),
         model=row["model"],
         value=number(row["value"]),

@@ -10,7 +10,7 @@ from math import isfinite
 from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import plural
 from evenhand.core.text.model_names import lineage_of
-from evenhand.report.exports.exported import ExportedRun, json_text, text_of
+from evenhand.report.exports.exported import RunView, json_text, text_of
 
 SEX = ("gender", "sex")
 RACE = ("race", "racial", "ethnicity", "ethnic")
@@ -23,14 +23,14 @@ PEOPLE = (
 _ABOUT_PEOPLE = ("visogender/", "mmbias/", "indicators/")  # benchmarks
 _WORD = re.compile(r"[^\W\d_]+")
 _AFTER = frozenset(("after", "reduction"))
-_Fact = Callable[[ExportedRun, Sequence[ExportedRun]], Iterator[str]]
+_Fact = Callable[[RunView, Sequence[RunView]], Iterator[str]]
 
 LAST_WRITING = (
     "The manifest keeps the conditions of its last writing: it cannot show that results were not seen before"
 )
 
 
-def _gates(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _gates(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Conditions that the manifest keeps, and how they turned out: one typed at the export alone is none."""
     if run.created is None:
         return
@@ -44,14 +44,14 @@ def _gates(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
         )
 
 
-def _groups(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _groups(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     for finding in run.estimable:
         shown = [group for group in finding.groups if group.n >= 0]
         if shown:
             yield f"{_entry(finding)}, groups: sizes of {plural(len(shown), 'group')}"
 
 
-def _dropped(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _dropped(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     having = [finding for finding in run.findings.findings if finding.dropped]
     for finding in having:
         yield f"{_entry(finding)}, dropped: {plural(len(finding.dropped), 'reason')}"
@@ -59,32 +59,32 @@ def _dropped(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
         yield "findings.json: nothing left out, dropped is empty in every finding"
 
 
-def _reasons(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _reasons(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     for finding in run.not_estimable:
         yield f"{_entry(finding)}, reason: {text_of(finding.reason)}"
     if run.findings.findings and not run.not_estimable:
         yield f"findings.json: every finding{' that is not hidden' if run.hidden else ''} has a value"
 
 
-def _intervals(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _intervals(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     for finding in run.estimable:
         if finding.interval is not None:
             yield f"{_entry(finding)}, interval: {finding.interval.method}"
 
 
-def _chance(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _chance(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     for finding in run.estimable:
         if finding.null is not None:
             yield f"{_entry(finding)}, null: {finding.null.method}"
 
 
-def _sources(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _sources(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     told = {finding.name: finding.source.paper for finding in run.findings.findings}
     for name, paper in told.items():
         yield f"findings.json: {name}, source: {text_of(paper)}"
 
 
-def _crossed(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _crossed(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Findings by two attributes or more crossed, two of which are of people by the words of their names."""
     for finding in run.estimable:
         people = [name for name in finding.by if _has(name, PEOPLE)]
@@ -92,25 +92,25 @@ def _crossed(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
             yield f"{_entry(finding)} = {finding.value:.6g}, by {' x '.join(map(text_of, finding.by))}"
 
 
-def _manifest(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _manifest(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Versions and an identity, where it is the one that the findings name."""
     identity, versions = run.manifest.get("manifest_id"), run.manifest.get("versions")
     if versions and identity == run.findings.manifest_id:
         yield f"manifest.json: manifest_id = {text_of(identity)}, versions = {json_text(versions)}"
 
 
-def _card(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _card(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     if run.manifest.get("card"):
         yield f"manifest.json: card, of the benchmark {run.benchmark}"
 
 
-def _source(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _source(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     digest = (run.manifest.get("source") or {}).get("sha256")
     if digest:
         yield f"manifest.json: source.sha256 = {text_of(digest)}"
 
 
-def _mitigation(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _mitigation(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Findings after a mitigation, on the half that it was not fitted on."""
     for finding in run.estimable:
         params = finding.params
@@ -119,7 +119,7 @@ def _mitigation(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
             yield f"{_entry(finding)} = {finding.value:.6g}"
 
 
-def _comparison(run: ExportedRun, runs: Sequence[ExportedRun]) -> Iterator[str]:
+def _comparison(run: RunView, runs: Sequence[RunView]) -> Iterator[str]:
     """A comparison with an earlier run of one model: by its own manifest, or by the runs given beside it."""
     if run.manifest.get("kind") != "compare":
         return
@@ -140,7 +140,7 @@ def _comparison(run: ExportedRun, runs: Sequence[ExportedRun]) -> Iterator[str]:
 def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
     """Counts of predictions by an attribute whose name holds one of these words."""
 
-    def found(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+    def found(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
         if run.counts is None or (scores and not _scores(run.counts.axis("prediction").levels)):
             return
         for name in run.counts.attributes:
@@ -151,7 +151,7 @@ def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
     return found
 
 
-def _sex_and_race(run: ExportedRun, _: Sequence[ExportedRun]) -> Iterator[str]:
+def _sex_and_race(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Counts of predictions by sex and race together, of which impact ratios of both crossed are made."""
     names = run.counts.attributes if run.counts is not None else ()
     sex = next((name for name in names if _has(name, SEX)), None)
@@ -191,7 +191,7 @@ def _has(name: str, words: Collection[str]) -> bool:
     return any(word.lower() in words for word in _WORD.findall(name))
 
 
-def _when(run: ExportedRun) -> float:
+def _when(run: RunView) -> float:
     return run.created.timestamp() if run.created is not None else 0.0
 
 

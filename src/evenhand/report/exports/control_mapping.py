@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.errors import UnknownName
 from evenhand.core.findings import Finding
 from evenhand.report.exports.control_facts import FACTS, compares_people, serves_people
-from evenhand.report.exports.exported import CAUTION, ExportedRun, chosen, json_bytes, markdown, title, told
+from evenhand.report.exports.exported import CAUTION, RunView, chosen, json_bytes, markdown, title, told
 
 FOLDER = Path(__file__).resolve().parent / "controls"
 NOTE = "Evidence, not a conformity decision."
@@ -61,7 +61,7 @@ def mapping(name: str) -> dict[str, Any]:
     return content
 
 
-def controls(runs: Sequence[ExportedRun], given: Mapping[str, str]) -> list[dict[str, Any]]:
+def controls(runs: Sequence[RunView], given: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every control with the evidence that the runs hold together, and what is missing.
 
     Every piece of evidence names the finding or the manifest's entry that it is. Only findings with a value
@@ -95,7 +95,7 @@ def controls_markdown(made: Sequence[Mapping[str, Any]]) -> bytes:
     return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
 
 
-def _framework(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[str, Any]:
+def _framework(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
     return {
         **{key: written[key] for key in ("framework", "title", "source", "scope")},
         "note": NOTE,
@@ -103,7 +103,7 @@ def _framework(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[
     }
 
 
-def _control(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[str, Any]:
+def _control(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
     needs = [_need(one, runs) for one in written["needs"]]
     return {
         "id": written["id"],
@@ -119,7 +119,7 @@ def _control(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> dict[st
     }
 
 
-def _need(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Need:
+def _need(written: Mapping[str, Any], runs: Sequence[RunView]) -> Need:
     facts = [
         f"{run.name}, {entry}"
         for fact in written.get("facts", [])
@@ -132,7 +132,7 @@ def _need(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Need:
     return Need(written["says"], (*_evidence(written, runs), *facts), otherwise)
 
 
-def _evidence(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
+def _evidence(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     holds = [_HOLDS[name] for name in written.get("holds", [])]
     for run in runs:
         for finding in run.estimable:
@@ -140,14 +140,14 @@ def _evidence(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterat
                 yield f"{run.name}, findings.json: {finding.metric} = {finding.value:.6g}"
 
 
-def _undefined(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
+def _undefined(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     for run in runs:
         for finding in run.not_estimable:
             if finding.name in written.get("findings", []):
                 yield f"{run.name}: {told(finding, run.alpha)}"
 
 
-def _hidden(written: Mapping[str, Any], runs: Sequence[ExportedRun]) -> Iterator[str]:
+def _hidden(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     for run in runs:
         for finding in run.hidden:
             if finding.name in written.get("findings", []):

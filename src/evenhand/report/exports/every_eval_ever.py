@@ -10,7 +10,7 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding
 from evenhand.report import glossary
 from evenhand.report.exports.exported import (
-    ExportedRun,
+    RunView,
     about_one_model,
     chosen,
     json_bytes,
@@ -33,7 +33,7 @@ _HOSTED = ("api:",)
 _LOCAL = ("hf:", "timm:", "openclip:", "onnx:", "adapted:")
 
 
-def every_eval_ever(runs: Sequence[ExportedRun], given: Mapping[str, str] | None = None) -> bytes:
+def every_eval_ever(runs: Sequence[RunView], given: Mapping[str, str] | None = None) -> bytes:
     """One run as a record.
 
     Its format has no room for a missing score: findings without a value are listed with their reasons under
@@ -75,7 +75,7 @@ def every_eval_ever(runs: Sequence[ExportedRun], given: Mapping[str, str] | None
     return json_bytes(record)
 
 
-def _told_of(run: ExportedRun) -> dict[str, str]:
+def _told_of(run: RunView) -> dict[str, str]:
     missing = {finding.metric: why(finding.reason) for finding in run.not_estimable}
     hidden = [finding.metric for finding in run.hidden]
     return {
@@ -92,7 +92,7 @@ def _id(model: str) -> str:
     return model.partition(":")[2] if model.startswith(_LOCAL) else model
 
 
-def _model(run: ExportedRun, settings: Mapping[str, str]) -> dict[str, Any]:
+def _model(run: RunView, settings: Mapping[str, str]) -> dict[str, Any]:
     deployment = "externally_managed" if run.model.startswith(_HOSTED) else "unknown"
     deployment = "self_deployed" if run.model.startswith(_LOCAL) else deployment
     developer = {"developer": settings["developer"]} if settings["developer"] else {}
@@ -108,7 +108,7 @@ def _model(run: ExportedRun, settings: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _result(run: ExportedRun, finding: Finding) -> dict[str, Any]:
+def _result(run: RunView, finding: Finding) -> dict[str, Any]:
     key = f"{run.findings.manifest_id} {finding.benchmark} {finding.model} {finding.metric}"
     return {
         "evaluation_result_id": hashlib.sha256(key.encode()).hexdigest()[:32],

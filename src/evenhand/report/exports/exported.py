@@ -50,7 +50,7 @@ class Gate:
 
 
 @dataclass(frozen=True, eq=False)
-class ExportedRun:
+class RunView:
     """A run as exports see it.
 
     Attributes:
@@ -187,7 +187,7 @@ def chosen(given: Mapping[str, str], possible: Mapping[str, str], format_: str) 
     return {**possible, **given}
 
 
-def about_one_model(runs: Sequence[ExportedRun], format_: str) -> None:
+def about_one_model(runs: Sequence[RunView], format_: str) -> None:
     """Refuse comparisons where a format is about one model: a difference is no result of a model.
 
     Raises:
@@ -201,7 +201,7 @@ def about_one_model(runs: Sequence[ExportedRun], format_: str) -> None:
             )
 
 
-def only_run(runs: Sequence[ExportedRun], format_: str, instead: str) -> ExportedRun:
+def only_run(runs: Sequence[RunView], format_: str, instead: str) -> RunView:
     """The one run of a format that holds one.
 
     Raises:

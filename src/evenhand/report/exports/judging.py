@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.report.wording import sentences as words
 
 Verdict = Literal["worse", "better", "unlike", "within", "untested"]
@@ -39,7 +39,7 @@ _SAYS: Mapping[Verdict, str] = {
 def judged(finding: Finding, alpha: float) -> Verdict:
     """On which side of chance a finding lies.
 
-    ``standing_of`` decides: p and interval together, beside the value that chance or fairness leads to. The
+    ``significance_of`` decides: p and interval together, beside the value that chance or fairness leads to. The
     metric's direction says which side is better. A descriptive metric with a fair value is unfair on both
     sides; without one it is ``unlike``, and so is a value of which nothing tells the side. A difference of
     models takes the direction of the metric that is compared: ``worse`` means that the first model is worse
@@ -104,7 +104,7 @@ def _direction(finding: Finding) -> str:
 
 
 def _judged(finding: Finding, holder: Finding | Part, direction: str, alpha: float) -> Verdict:
-    standing = standing_of(holder, alpha)
+    standing = significance_of(holder, alpha)
     if holder.value is None or not standing.side:
         return "untested"
     if not standing.beyond:

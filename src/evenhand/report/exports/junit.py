@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from evenhand.core.findings import Finding
-from evenhand.report.exports.exported import CAUTION, ExportedRun, Gate, json_text, told, xml
+from evenhand.report.exports.exported import CAUTION, Gate, RunView, json_text, told, xml
 
 NO_TIME = "1970-01-01T00:00:00"
 
 
-def junit(runs: Sequence[ExportedRun]) -> bytes:
+def junit(runs: Sequence[RunView]) -> bytes:
     """Every run as a test suite.
 
     Valid by the schema of Ant and by that of Jenkins. A broken gate is a failure, one that held is a passed
@@ -29,7 +29,7 @@ def junit(runs: Sequence[ExportedRun]) -> bytes:
     return text + b"\n"
 
 
-def _suite(run: ExportedRun, place: int) -> ElementTree.Element:
+def _suite(run: RunView, place: int) -> ElementTree.Element:
     gated = [gate.finding for gate in run.gates]
     alone = [one for one in run.findings.findings if not any(one is other for other in gated)]
     suite = ElementTree.Element(
@@ -59,7 +59,7 @@ def _suite(run: ExportedRun, place: int) -> ElementTree.Element:
     return suite
 
 
-def _properties(run: ExportedRun) -> Iterator[tuple[str, str]]:
+def _properties(run: RunView) -> Iterator[tuple[str, str]]:
     yield "evenhand", run.version
     yield "manifest_id", run.findings.manifest_id
     yield "model", run.model
@@ -68,12 +68,12 @@ def _properties(run: ExportedRun) -> Iterator[tuple[str, str]]:
     yield "suppress", str(run.fewest)
 
 
-def _case(run: ExportedRun, name: str) -> ElementTree.Element:
+def _case(run: RunView, name: str) -> ElementTree.Element:
     benchmark = xml(run.benchmark).strip() or "evenhand"
     return ElementTree.Element("testcase", {"name": xml(name), "classname": benchmark, "time": "0"})
 
 
-def _gate(run: ExportedRun, gate: Gate) -> ElementTree.Element:
+def _gate(run: RunView, gate: Gate) -> ElementTree.Element:
     case = _case(run, f"{gate.text} [{gate.finding.metric}]")
     if gate.broken is not None:
         failure = ElementTree.SubElement(case, "failure", {"message": xml(gate.broken), "type": "gate"})
@@ -81,7 +81,7 @@ def _gate(run: ExportedRun, gate: Gate) -> ElementTree.Element:
     return case
 
 
-def _informational(run: ExportedRun, finding: Finding) -> ElementTree.Element:
+def _informational(run: RunView, finding: Finding) -> ElementTree.Element:
     case = _case(run, finding.metric)
     skipped = ElementTree.SubElement(case, "skipped", {"message": "no gate: for information", "type": "info"})
     skipped.text = xml(told(finding, run.alpha))

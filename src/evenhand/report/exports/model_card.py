@@ -7,13 +7,13 @@ from typing import Any
 
 from evenhand.core.errors import MissingExtra, ParameterError
 from evenhand.core.findings import Finding
-from evenhand.report.exports.exported import CAUTION, ExportedRun, about_one_model, chosen, title
+from evenhand.report.exports.exported import CAUTION, RunView, about_one_model, chosen, title
 from evenhand.report.exports.summary import section
 
 PARAMETERS = {"pipeline": "image-classification", "name": ""}
 
 
-def model_card(runs: Sequence[ExportedRun], given: Mapping[str, str] | None = None) -> bytes:
+def model_card(runs: Sequence[RunView], given: Mapping[str, str] | None = None) -> bytes:
     """Metadata and a section of text, as a README.md begins.
 
     Findings with a value are results of the ``model-index``, whose format has no room for a missing value.
@@ -51,7 +51,7 @@ def model_card(runs: Sequence[ExportedRun], given: Mapping[str, str] | None = No
     return f"---\n{yaml}\n---\n\n{text}\n".encode()
 
 
-def _result(run: ExportedRun, finding: Finding, pipeline: str) -> Any:
+def _result(run: RunView, finding: Finding, pipeline: str) -> Any:
     from huggingface_hub import EvalResult
 
     return EvalResult(

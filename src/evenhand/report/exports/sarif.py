@@ -10,7 +10,7 @@ from evenhand.core.findings import Finding
 from evenhand.report import glossary
 from evenhand.report.exports.exported import (
     CAUTION,
-    ExportedRun,
+    RunView,
     json_bytes,
     json_text,
     named,
@@ -23,7 +23,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _ESCAPES = {ord("{"): "{{", ord("}"): "}}", ord("["): "\\[", ord("]"): "\\]", ord("\\"): "\\\\"}
 
 
-def sarif(runs: Sequence[ExportedRun]) -> bytes:
+def sarif(runs: Sequence[RunView]) -> bytes:
     """Every run as a run of SARIF.
 
     =============================================  ======  =======
@@ -47,7 +47,7 @@ def sarif(runs: Sequence[ExportedRun]) -> bytes:
     return json_bytes({"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run) for run in runs]})
 
 
-def _run(run: ExportedRun) -> dict[str, Any]:
+def _run(run: RunView) -> dict[str, Any]:
     names = list(dict.fromkeys(finding.name for finding in run.findings.findings))
     first = {name: next(f for f in run.findings.findings if f.name == name) for name in names}
     return {
@@ -88,7 +88,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _result(run: ExportedRun, finding: Finding, rule: int) -> dict[str, Any] | None:
+def _result(run: RunView, finding: Finding, rule: int) -> dict[str, Any] | None:
     judged = _judged(run, finding)
     if judged is None:
         return None
@@ -114,7 +114,7 @@ def _result(run: ExportedRun, finding: Finding, rule: int) -> dict[str, Any] | N
     }
 
 
-def _judged(run: ExportedRun, finding: Finding) -> tuple[str, str, list[str]] | None:
+def _judged(run: RunView, finding: Finding) -> tuple[str, str, list[str]] | None:
     """Kind, level and first sentences of a result; None where there is nothing to tell."""
     broken = [gate.broken for gate in run.gates if gate.finding is finding and gate.broken is not None]
     parts = parts_judged(finding, run.alpha, "worse", "unlike")

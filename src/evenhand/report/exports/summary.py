@@ -8,7 +8,7 @@ from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import DASH, count, number, p_value, plural, shorten, span
 from evenhand.report.exports.exported import (
     CAUTION,
-    ExportedRun,
+    RunView,
     interval_told,
     markdown,
     named,
@@ -27,7 +27,7 @@ _BEYOND: Mapping[Verdict, str] = {
 _MOST = 60  # lines of one table; what is left out is counted
 
 
-def summary(runs: Sequence[ExportedRun]) -> bytes:
+def summary(runs: Sequence[RunView]) -> bytes:
     """Every run in one Markdown text: what was found, how sure, and what could not be estimated."""
     sections = ["# Bias audit" if len(runs) == 1 else f"# Bias audit of {len(runs)} runs"]
     sections += [section(run, "##") for run in runs]
@@ -35,7 +35,7 @@ def summary(runs: Sequence[ExportedRun]) -> bytes:
     return ("\n\n".join(sections) + "\n").encode("utf-8")
 
 
-def section(run: ExportedRun, heading: str) -> str:
+def section(run: RunView, heading: str) -> str:
     """One run as a section.
 
     Args:
@@ -63,7 +63,7 @@ def section(run: ExportedRun, heading: str) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _facts(run: ExportedRun) -> str:
+def _facts(run: RunView) -> str:
     rows = run.manifest.get("rows")
     facts = [
         plural(len(run.findings.findings), "finding"),
@@ -93,7 +93,7 @@ def _name(finding: Finding) -> str:
     return _label(title(finding))
 
 
-def _beyond(run: ExportedRun, verdict: Verdict) -> Iterator[str]:
+def _beyond(run: RunView, verdict: Verdict) -> Iterator[str]:
     """Findings of a verdict, and the parts that share it, those also where the whole does not."""
     for finding in run.estimable:
         parts = parts_judged(finding, run.alpha, verdict)
@@ -120,7 +120,7 @@ def _dropped(findings: Sequence[Finding]) -> Iterator[str]:
         )
 
 
-def _warnings(run: ExportedRun) -> Iterator[str]:
+def _warnings(run: RunView) -> Iterator[str]:
     warnings = run.manifest.get("warnings")
     for warning in warnings if isinstance(warnings, list) else []:
         yield markdown(shorten(warning, 400))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.formatting import key_text
-from evenhand.report.exports.exported import ExportedRun, json_text
+from evenhand.report.exports.exported import RunView, json_text
 
 if TYPE_CHECKING:
     import polars
@@ -26,7 +26,7 @@ _ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "p
 _FIELDS = ("value", "reason", "p_value", "p_adjusted", "mde", "band", "n")
 
 
-def tidy_frame(runs: Sequence[ExportedRun]) -> polars.DataFrame:
+def tidy_frame(runs: Sequence[RunView]) -> polars.DataFrame:
     """Findings and parts as rows.
 
     ``row`` is ``finding`` or ``part``; ``place`` counts the parts of a finding from 0. What has no value has
@@ -48,7 +48,7 @@ def tidy_frame(runs: Sequence[ExportedRun]) -> polars.DataFrame:
     return pl.DataFrame(columns, schema=schema)
 
 
-def tidy_csv(runs: Sequence[ExportedRun]) -> bytes:
+def tidy_csv(runs: Sequence[RunView]) -> bytes:
     """The rows as CSV; ``csv_bytes`` says how cells are written."""
     return csv_bytes(tidy_frame(runs))
 
@@ -69,14 +69,14 @@ def csv_bytes(table: polars.DataFrame) -> bytes:
     return table.with_columns(safe.name.keep()).write_csv().encode("utf-8")
 
 
-def tidy_parquet(runs: Sequence[ExportedRun]) -> bytes:
+def tidy_parquet(runs: Sequence[RunView]) -> bytes:
     """The rows as Parquet."""
     held = io.BytesIO()
     tidy_frame(runs).write_parquet(held)
     return held.getvalue()
 
 
-def _rows(run: ExportedRun, finding: Finding) -> Iterator[dict[str, Any]]:
+def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
     common = {
         "run": run.name,
         "manifest_id": run.findings.manifest_id,

@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.core.findings import Finding
-from evenhand.report.exports.exported import ExportedRun, chosen, json_text, why
+from evenhand.report.exports.exported import RunView, chosen, json_text, why
 from evenhand.report.exports.tidy import tidy_frame
 
 PARAMETERS = {"experiment": "evenhand"}
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"\w+(\(\w+=[\w.+\-]+(, \w+=[\w.+\-]+)*\))?", re.ASCII)
 _MOST = 200  # characters of a key; MLflow takes 250
 
 
-def to_mlflow(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str, str]) -> list[str]:
+def to_mlflow(runs: Sequence[RunView], where: str | None, given: Mapping[str, str]) -> list[str]:
     """Log every run as a run of MLflow.
 
     Values, interval ends and chance bands are metrics; what has no value is no metric but an entry of
@@ -66,7 +66,7 @@ def _beside(where: str | None) -> dict[str, str]:
     return {"artifact_location": (Path(path).resolve().parent / "mlartifacts").as_uri()}
 
 
-def _log_to_mlflow(client: Any, experiment: str, run: ExportedRun) -> str:
+def _log_to_mlflow(client: Any, experiment: str, run: RunView) -> str:
     entities = import_module("mlflow.entities")
     time = int(run.created.timestamp() * 1000) if run.created else 0
     tags = {name: text[:5000] for name, text in _facts(run).items()}
@@ -84,7 +84,7 @@ def _log_to_mlflow(client: Any, experiment: str, run: ExportedRun) -> str:
     return id
 
 
-def to_wandb(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str, str]) -> list[str]:
+def to_wandb(runs: Sequence[RunView], where: str | None, given: Mapping[str, str]) -> list[str]:
     """Log every run to Weights & Biases, offline unless ``WANDB_MODE`` says otherwise.
 
     Nothing leaves the machine offline; ``wandb sync FOLDER`` sends it later. Values, interval ends and
@@ -115,7 +115,7 @@ def to_wandb(runs: Sequence[ExportedRun], where: str | None, given: Mapping[str,
         raise InputError(f"wandb refuses: {one_line(problem)[:300]}; set WANDB_MODE=offline") from None
 
 
-def _log_to_wandb(wandb: Any, project: str, folder: Path, run: ExportedRun) -> str:
+def _log_to_wandb(wandb: Any, project: str, folder: Path, run: RunView) -> str:
     mode = os.environ.get("WANDB_MODE") or "offline"
     config = {**_facts(run), "parameters": _parameters(run), "not_estimable": _missing(run)}
     config |= {"hidden": _hidden(run)} if run.fewest else {}
@@ -133,7 +133,7 @@ def _log_to_wandb(wandb: Any, project: str, folder: Path, run: ExportedRun) -> s
         return str(Path(made.dir).parent)
 
 
-def numbers(run: ExportedRun) -> dict[str, float]:
+def numbers(run: RunView) -> dict[str, float]:
     """Every number that a tracker takes, by a key that it accepts; keys are unique."""
     return {name: value for finding in run.estimable for name, value in _numbers(finding)}
 
@@ -169,7 +169,7 @@ def _readable(text: str) -> str:
     return text.removesuffix(")").replace("(", "/").replace(", ", "/").replace("=", " ").replace("+", " ")
 
 
-def _facts(run: ExportedRun) -> dict[str, str]:
+def _facts(run: RunView) -> dict[str, str]:
     return {
         "model": run.model,
         "benchmark": run.benchmark,
@@ -178,14 +178,14 @@ def _facts(run: ExportedRun) -> dict[str, str]:
     }
 
 
-def _parameters(run: ExportedRun) -> dict[str, Any]:
+def _parameters(run: RunView) -> dict[str, Any]:
     wanted = ("parameters", "by", "mode", "seed", "alpha", "rows")
     return {name: run.manifest[name] for name in wanted if run.manifest.get(name) is not None}
 
 
-def _missing(run: ExportedRun) -> dict[str, str]:
+def _missing(run: RunView) -> dict[str, str]:
     return {finding.metric: why(finding.reason) for finding in run.not_estimable}
 
 
-def _hidden(run: ExportedRun) -> list[str]:
+def _hidden(run: RunView) -> list[str]:
     return [finding.metric for finding in run.hidden]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.report.figures import style
-from evenhand.report.figures.frame import Panel, Prepared, Row, finite
+from evenhand.report.figures.frame import FigureData, Panel, Row, finite
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,7 +28,7 @@ def data(rows: Sequence[Row]) -> Any:
     return style.inline(kept)
 
 
-def extent(prepared: Prepared, role: str, panel: Panel | None = None) -> tuple[float, float]:
+def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> tuple[float, float]:
     """Where a number axis begins and ends: everything drawn on it, and zero for bars.
 
     Args:
@@ -43,7 +43,7 @@ def extent(prepared: Prepared, role: str, panel: Panel | None = None) -> tuple[f
     return prepared.extents[key]
 
 
-def _extent(prepared: Prepared, role: str, panels: Sequence[Panel]) -> tuple[float, float]:
+def _extent(prepared: FigureData, role: str, panels: Sequence[Panel]) -> tuple[float, float]:
     figure = prepared.figure
     if role in figure.domain:
         return figure.domain[role]
@@ -63,12 +63,14 @@ def _extent(prepared: Prepared, role: str, panels: Sequence[Panel]) -> tuple[flo
     return (low if at_zero and low == 0 else low - pad, high if at_zero and high == 0 else high + pad)
 
 
-def value_role(prepared: Prepared) -> str:
+def value_role(prepared: FigureData) -> str:
     """Which axis carries the values that intervals belong to."""
     return "x" if "y" in prepared.names else "y"
 
 
-def number_axis(prepared: Prepared, panel: Panel, role: str, size: float, *, field: str | None = None) -> Any:
+def number_axis(
+    prepared: FigureData, panel: Panel, role: str, size: float, *, field: str | None = None
+) -> Any:
     """A channel of numbers; ``field`` is another key drawn on the same axis."""
     import altair as alt
 
@@ -100,7 +102,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def name_axis(prepared: Prepared, panel: Panel, role: str, step: float) -> Any:
+def name_axis(prepared: FigureData, panel: Panel, role: str, step: float) -> Any:
     """A channel of names in their order."""
     import altair as alt
 
@@ -116,7 +118,7 @@ def name_axis(prepared: Prepared, panel: Panel, role: str, step: float) -> Any:
     return channel(field=role, type="nominal", sort=None, scale=scale, axis=axis)
 
 
-def _labelled(prepared: Prepared, panel: Panel, role: str) -> bool:
+def _labelled(prepared: FigureData, panel: Panel, role: str) -> bool:
     """Whether a panel writes an axis's labels: always where it is its own, else only at the edge."""
     if role in prepared.figure.independent:
         return True
@@ -129,12 +131,12 @@ def _labelled(prepared: Prepared, panel: Panel, role: str) -> bool:
     )
 
 
-def axis_title(prepared: Prepared, panel: Panel, role: str) -> str | None:
+def axis_title(prepared: FigureData, panel: Panel, role: str) -> str | None:
     """The words along an axis, where its labels are."""
     return (prepared.title(role) or None) if _labelled(prepared, panel, role) else None
 
 
-def colour(prepared: Prepared, width: float, *, shaped: bool = False, shown: bool = True) -> Any:
+def colour(prepared: FigureData, width: float, *, shaped: bool = False, shown: bool = True) -> Any:
     """The colour channel: one colour each, or one colour for all."""
     import altair as alt
 
@@ -148,7 +150,7 @@ def colour(prepared: Prepared, width: float, *, shaped: bool = False, shown: boo
     return alt.Color(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
 
 
-def shade_ends(prepared: Prepared) -> tuple[float, float]:
+def shade_ends(prepared: FigureData) -> tuple[float, float]:
     """The values at the ends of the colours, to both sides of the centre alike."""
     figure = prepared.figure
     values = [row["value"] for row in prepared.rows] or [0.0]
@@ -159,7 +161,7 @@ def shade_ends(prepared: Prepared) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def shade(prepared: Prepared, low: float, high: float) -> Any:
+def shade(prepared: FigureData, low: float, high: float) -> Any:
     """The colour channel of values, from light to dark, or to both sides of a centre."""
     import altair as alt
 
@@ -176,7 +178,7 @@ def shade(prepared: Prepared, low: float, high: float) -> Any:
     return alt.Color(field="value", type="quantitative", scale=scale, legend=legend)
 
 
-def shape(prepared: Prepared, width: float) -> Any:
+def shape(prepared: FigureData, width: float) -> Any:
     """The shape channel, which says again what the colour says."""
     import altair as alt
 
@@ -188,7 +190,7 @@ def shape(prepared: Prepared, width: float) -> Any:
     return alt.Shape(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
 
 
-def tooltip(prepared: Prepared, rows: Sequence[Row]) -> list[Any]:
+def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
     """What hovering tells; the texts are made here, and written into the rows."""
     import altair as alt
 
@@ -242,7 +244,7 @@ def reference_layers(panel: Panel, width: float) -> list[alt.Chart]:
     return layers
 
 
-def panel_heading(prepared: Prepared, panel: Panel) -> list[alt.Chart]:
+def panel_heading(prepared: FigureData, panel: Panel) -> list[alt.Chart]:
     """A panel's title with the numbers under it, as layers: so it is as high above its axes as all others."""
     import altair as alt
 
@@ -261,7 +263,7 @@ def panel_heading(prepared: Prepared, panel: Panel) -> list[alt.Chart]:
     return found
 
 
-def panel_size(prepared: Prepared) -> tuple[float, float]:
+def panel_size(prepared: FigureData) -> tuple[float, float]:
     """Width and height of a panel of two number axes, by how many stand beside each other."""
     across = 1 + max(panel.place[1] for panel in prepared.panels)
     if across == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.report.figures import axes, style
-from evenhand.report.figures.frame import Panel, Prepared, Row
+from evenhand.report.figures.frame import FigureData, Panel, Row
 from evenhand.report.figures.layout import layered
 
 _LONGEST = 860.0
@@ -13,17 +13,17 @@ _LABELLED = 620.0
 _WIDEST_STEP, _NARROWEST_STEP = 30.0, 7.0
 
 
-def draw_bars(prepared: Prepared, panel: Panel) -> Any:
+def draw_bars(prepared: FigureData, panel: Panel) -> Any:
     """Bars beside each other with intervals and the null band behind them."""
     return _Named(prepared, panel).layered([_band, _solid_bars, _hollow_bars, _interval])
 
 
-def draw_dots(prepared: Prepared, panel: Panel) -> Any:
+def draw_dots(prepared: FigureData, panel: Panel) -> Any:
     """Dots with intervals and the null band behind them."""
     return _Named(prepared, panel).layered([_band, _interval, _dots])
 
 
-def draw_stacked(prepared: Prepared, panel: Panel) -> Any:
+def draw_stacked(prepared: FigureData, panel: Panel) -> Any:
     """Bars on each other, in the order of the colours; the paper's stand beside ours, hollow."""
     import altair as alt
 
@@ -65,7 +65,7 @@ def draw_stacked(prepared: Prepared, panel: Panel) -> Any:
     return named.finished(layers)
 
 
-def _stack_ends(prepared: Prepared, role: str) -> tuple[float, float]:
+def _stack_ends(prepared: FigureData, role: str) -> tuple[float, float]:
     totals: dict[tuple[Any, ...], float] = {}
     other = "y" if role == "x" else "x"
     for row in prepared.rows:
@@ -78,7 +78,7 @@ def _stack_ends(prepared: Prepared, role: str) -> tuple[float, float]:
 class _Named:
     """A panel with names along one axis, each with a place for every series."""
 
-    def __init__(self, prepared: Prepared, panel: Panel, series: list[str] | None = None) -> None:
+    def __init__(self, prepared: FigureData, panel: Panel, series: list[str] | None = None) -> None:
         self.prepared, self.panel = prepared, panel
         self.role = axes.value_role(prepared)
         self.names = "y" if self.role == "x" else "x"

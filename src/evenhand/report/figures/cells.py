@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import shorten
 from evenhand.report.figures import axes, style
-from evenhand.report.figures.frame import Panel, Prepared, chosen, words
+from evenhand.report.figures.frame import FigureData, Panel, chosen, words
 from evenhand.report.figures.layout import layered
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _LEAF_HEIGHT = 21.0
 _WIDEST_TEXT = 250.0
 
 
-def draw_heatmap(prepared: Prepared, panel: Panel) -> Any:
+def draw_heatmap(prepared: FigureData, panel: Panel) -> Any:
     """Rectangles coloured by value with the value in them; what has no value stays empty with a dash."""
     import altair as alt
 

@@ -48,7 +48,7 @@ class Panel:
 
 
 @dataclass
-class Prepared:
+class FigureData:
     """A figure's rows, ready to draw.
 
     Attributes:
@@ -115,7 +115,7 @@ def chosen(figure: Figure, table: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
-def prepare(figure: Figure, table: pl.DataFrame) -> Prepared:
+def prepare(figure: Figure, table: pl.DataFrame) -> FigureData:
     """Sort a table into panels of rows.
 
     Args:
@@ -144,7 +144,7 @@ def prepare(figure: Figure, table: pl.DataFrame) -> Prepared:
     if _apart(rows, names):
         orders["series"] = orders["series"][:1]
     drawn = [row for row in rows if _has_place(figure, row, names)]
-    prepared = Prepared(figure, _panels(figure, rows, names), names, orders)
+    prepared = FigureData(figure, _panels(figure, rows, names), names, orders)
     prepared.notes = _notes(figure, rows, drawn, names)
     return prepared
 

@@ -13,7 +13,7 @@ from evenhand.report import inline
 from evenhand.report.figures import style
 from evenhand.report.figures.draw import draw, specification
 from evenhand.report.figures.frame import words
-from evenhand.report.figures.table import Sheet, sheet
+from evenhand.report.figures.table import TableFigure, sheet
 
 if TYPE_CHECKING:
     import jinja2
@@ -37,7 +37,7 @@ class FigurePart:
     """
 
     title: str
-    sheet: Sheet | None
+    sheet: TableFigure | None
     notes: list[str]
     place: int | None
     told: str = ""
@@ -74,7 +74,7 @@ def figure_parts(
     return parts
 
 
-def table_behind(figures: Sequence[Figure], table: pl.DataFrame, most: int = _MOST_ROWS) -> Sheet:
+def table_behind(figures: Sequence[Figure], table: pl.DataFrame, most: int = _MOST_ROWS) -> TableFigure:
     """The first rows of the numbers behind figures, without the columns that hold pictures."""
     shown = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(most)
     return sheet(Figure("table", formats=_formats(figures)), shown)

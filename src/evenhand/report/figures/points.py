@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.report.figures import axes, style
-from evenhand.report.figures.frame import Panel, Prepared, Row, lone_points
+from evenhand.report.figures.frame import FigureData, Panel, Row, lone_points
 from evenhand.report.figures.layout import layered
 
 # Where a name may stand beside its point: shift in x and y, and how the text is aligned to that place.
@@ -23,7 +23,7 @@ _LABEL_HEIGHT = 12.0
 _MOST_LABELS = 400
 
 
-def draw_scatter(prepared: Prepared, panel: Panel) -> Any:
+def draw_scatter(prepared: FigureData, panel: Panel) -> Any:
     """Points with names beside them and a fitted line a colour."""
     width, height = axes.panel_size(prepared)
     layers: list[Any] = _reaches(prepared, panel, width, height)
@@ -45,7 +45,7 @@ def draw_scatter(prepared: Prepared, panel: Panel) -> Any:
     return layered(layers, width=width, height=height)
 
 
-def _tinted(prepared: Prepared, rows: list[Row]) -> list[tuple[list[Row], dict[str, Any], dict[str, Any]]]:
+def _tinted(prepared: FigureData, rows: list[Row]) -> list[tuple[list[Row], dict[str, Any], dict[str, Any]]]:
     """Points with their colour: by name, or by value, and then grey where there is none."""
     if not prepared.figure.value:
         return [(rows, {"color": _colour(prepared)}, {})]
@@ -56,7 +56,7 @@ def _tinted(prepared: Prepared, rows: list[Row]) -> list[tuple[list[Row], dict[s
     return [(shaded, by_value, edge), *([(bare, {}, {"color": style.BAND})] if bare else [])]
 
 
-def _reaches(prepared: Prepared, panel: Panel, width: float, height: float) -> list[Any]:
+def _reaches(prepared: FigureData, panel: Panel, width: float, height: float) -> list[Any]:
     """Thin lines along the intervals of points, upright and lying."""
     import altair as alt
 
@@ -72,7 +72,7 @@ def _reaches(prepared: Prepared, panel: Panel, width: float, height: float) -> l
     return layers
 
 
-def draw_lines(prepared: Prepared, panel: Panel) -> Any:
+def draw_lines(prepared: FigureData, panel: Panel) -> Any:
     """Lines with points; intervals as bands, and the null band in grey."""
     import altair as alt
 
@@ -105,11 +105,11 @@ def draw_lines(prepared: Prepared, panel: Panel) -> Any:
     return layered(layers, width=width, height=height)
 
 
-def _colour(prepared: Prepared) -> Any:
+def _colour(prepared: FigureData) -> Any:
     return axes.colour(prepared, 780, shaped=True)
 
 
-def _base(prepared: Prepared, panel: Panel, rows: Sequence[Row], y: Any = None) -> Any:
+def _base(prepared: FigureData, panel: Panel, rows: Sequence[Row], y: Any = None) -> Any:
     """A chart of rows on the panel's axes; names along x keep their order along a line, too."""
     import altair as alt
 
@@ -128,7 +128,7 @@ def _base(prepared: Prepared, panel: Panel, rows: Sequence[Row], y: Any = None) 
     return alt.Chart(axes.data(rows)).encode(**channels)
 
 
-def _fits(prepared: Prepared, panel: Panel) -> list[Any]:
+def _fits(prepared: FigureData, panel: Panel) -> list[Any]:
     """A line through our points of each colour: at least three points, at two places."""
     layers = []
     for colour in prepared.orders["colour"]:
@@ -141,7 +141,7 @@ def _fits(prepared: Prepared, panel: Panel) -> list[Any]:
     return layers
 
 
-def _fitted(prepared: Prepared, rows: Sequence[Row]) -> list[tuple[float, float]]:
+def _fitted(prepared: FigureData, rows: Sequence[Row]) -> list[tuple[float, float]]:
     if len(rows) < 3 or prepared.names:
         return []
     log = prepared.figure.log
@@ -159,7 +159,7 @@ def _fitted(prepared: Prepared, rows: Sequence[Row]) -> list[tuple[float, float]
     ]
 
 
-def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> list[Any]:
+def _names(prepared: FigureData, panel: Panel, width: float, height: float) -> list[Any]:
     """Names beside points; one that finds no room beside the others is left to the tooltip."""
     import altair as alt
 
@@ -192,7 +192,7 @@ def _names(prepared: Prepared, panel: Panel, width: float, height: float) -> lis
     return layers
 
 
-def _pixels(prepared: Prepared, panel: Panel, role: str, size: float) -> Callable[[Any], float]:
+def _pixels(prepared: FigureData, panel: Panel, role: str, size: float) -> Callable[[Any], float]:
     """Where a value of an axis lies; the axis is measured once, not for each of its values."""
     if role in prepared.names:
         order = prepared.order_in(role, panel)

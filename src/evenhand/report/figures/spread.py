@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from evenhand.report.figures import axes, style
-from evenhand.report.figures.frame import Panel, Prepared, Row
+from evenhand.report.figures.frame import FigureData, Panel, Row
 from evenhand.report.figures.layout import layered
 
 _FEWEST_BINS, _MOST_BINS = 6, 40
 _CURVE = 121
 
 
-def draw_spread(prepared: Prepared, panel: Panel) -> Any:
+def draw_spread(prepared: FigureData, panel: Panel) -> Any:
     """Bars of counts, or smooth densities, one colour each, over the same bins in all panels."""
     import altair as alt
 
@@ -68,11 +68,11 @@ def draw_spread(prepared: Prepared, panel: Panel) -> Any:
     return layered(layers, width=width, height=height)
 
 
-def _height_title(prepared: Prepared) -> str:
+def _height_title(prepared: FigureData) -> str:
     return "count" if prepared.figure.kind == "histogram" else "density"
 
 
-def _x(prepared: Prepared, panel: Panel, width: float) -> Any:
+def _x(prepared: FigureData, panel: Panel, width: float) -> Any:
     import altair as alt
 
     channel = axes.number_axis(prepared, panel, "x", width)
@@ -86,7 +86,7 @@ def _values(rows: list[Row], colour: str) -> np.ndarray[Any, np.dtype[np.float64
     return np.array([row["x"] for row in rows if row["colour"] == colour], dtype=np.float64)
 
 
-def _edges(prepared: Prepared) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _edges(prepared: FigureData) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Round bin edges over the values of all panels, about as many bins as the root of their number."""
     values = np.array([row["x"] for row in prepared.rows] or [0.0])
     low, high = prepared.figure.domain.get("x", (float(values.min()), float(values.max())))
@@ -98,7 +98,7 @@ def _edges(prepared: Prepared) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.array([axes.nearest(place * step) for place in range(first, max(last, first + 1) + 1)])
 
 
-def _bins(prepared: Prepared, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:
+def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:
     edges = _edges(prepared)
     counts, _ = np.histogram(values, bins=edges)
     how = prepared.figure.formats.get(prepared.figure.x, "number")
@@ -115,7 +115,7 @@ def _bins(prepared: Prepared, values: np.ndarray[Any, np.dtype[np.float64]], col
     ]  # fmt: skip
 
 
-def _told(prepared: Prepared, rows: list[Row]) -> list[Row]:
+def _told(prepared: FigureData, rows: list[Row]) -> list[Row]:
     """Places along a curve that say what it says there."""
     how = prepared.figure.formats.get(prepared.figure.x, "number")
     return [
@@ -144,7 +144,7 @@ def _density(values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list
     return _curve(at, heights, colour)
 
 
-def _normal(prepared: Prepared, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:
+def _normal(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:
     """The normal distribution with the values' mean and standard deviation, as high as the bars."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     if not spread > 0:

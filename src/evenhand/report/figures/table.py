@@ -25,7 +25,7 @@ _MOST_DRAWN = 1500
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TableFigure:
     """A table as text.
 
     Attributes:
@@ -43,7 +43,7 @@ class Sheet:
     notes: list[str]
 
 
-def sheet(figure: Figure, table: pl.DataFrame) -> Sheet:
+def sheet(figure: Figure, table: pl.DataFrame) -> TableFigure:
     """The cells of a table as text, spread over the columns if the figure asks for it."""
     table = chosen(figure, table)
     paper = [value == "paper" for value in table["source"]] if "source" in table.columns else []
@@ -54,7 +54,7 @@ def sheet(figure: Figure, table: pl.DataFrame) -> Sheet:
         cells = [[_cell(figure, name, row[name]) for name in shown] for row in table.iter_rows(named=True)]
         right = [table[name].dtype.is_numeric() for name in shown]
         headings = [_heading(figure, name) for name in shown]
-        made = Sheet(headings, cells, right, paper or [False] * table.height, [])
+        made = TableFigure(headings, cells, right, paper or [False] * table.height, [])
     if any("–" in row for row in made.cells):
         made.notes.append("–: no value: not estimable, or not published.")
     if any(made.paper):
@@ -78,7 +78,7 @@ def _cell(figure: Figure, name: str, value: object) -> str:
     return style.written(value, how)
 
 
-def _spread(figure: Figure, table: pl.DataFrame) -> Sheet:
+def _spread(figure: Figure, table: pl.DataFrame) -> TableFigure:
     """One row for each combination of the levels, one column for each value of ``x``."""
     order = figure.order.get(figure.x, "")
     present = list(dict.fromkeys(_cell(figure, figure.x, value) for value in table[figure.x]))
@@ -96,7 +96,7 @@ def _spread(figure: Figure, table: pl.DataFrame) -> Sheet:
     cells = [[*key[:-1], *(found.get(name, "–") for name in across)] for key, found in rows.items()]
     headings = [*(_heading(figure, name) for name in figure.levels), *across]
     right = [*(table[name].dtype.is_numeric() for name in figure.levels), *(True for _ in across)]
-    return Sheet(headings, cells, right, [key[-1] == "paper" for key in rows], [])
+    return TableFigure(headings, cells, right, [key[-1] == "paper" for key in rows], [])
 
 
 def draw_table(figure: Figure, table: pl.DataFrame) -> tuple[Any, list[str]]:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import UserError
 from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import count, visible
-from evenhand.report.content import DrawnTable, NotFilled, RunContent
+from evenhand.report.content import DrawnTable, NotFilled, ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts, table_behind
 from evenhand.report.views.frames import PageData, add_sheet
 
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.report.figures.table import Sheet
+    from evenhand.report.figures.table import TableFigure
 
 _MOST_ROWS = 200
 _MOST_KEPT = 5000  # rows of a table that the page keeps for its file
@@ -47,25 +47,25 @@ class ArtifactView:
     title: str
     parts: Sequence[FigurePart]
     notes: Sequence[str]
-    whole: Sheet | None
+    whole: TableFigure | None
     left: int
     sheet: str
-    paper: Sheet | None
+    paper: TableFigure | None
 
 
-def artifact_views(content: RunContent, data: PageData) -> list[ArtifactView]:
+def artifact_views(content: ReportInput, data: PageData) -> list[ArtifactView]:
     """Every artifact of the run; specifications of its drawings and its rows go into ``data``."""
     return [] if content.fewest else [_view(drawn, content, data) for drawn in content.drawn]
 
 
-def not_filled(content: RunContent) -> list[NotFilled]:
+def not_filled(content: ReportInput) -> list[NotFilled]:
     """The artifacts that are not shown, each with the reason."""
     hidden = content.drawn if content.fewest else ()
     found = [*(NotFilled(one.name, one.title, _HIDDEN) for one in hidden), *content.missing]
     return [NotFilled(visible(one.name), visible(one.title), visible(one.reason)) for one in found]
 
 
-def _view(drawn: DrawnTable, content: RunContent, data: PageData) -> ArtifactView:
+def _view(drawn: DrawnTable, content: ReportInput, data: PageData) -> ArtifactView:
     table, notes, title = drawn.table, [visible(note) for note in drawn.notes], visible(drawn.title)
     figures = list(drawn.figures) or [Figure("table")]
     if content.pictures is None:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     import polars
 
     from evenhand.core.findings import Finding, Part
-    from evenhand.report.content import RunContent
+    from evenhand.report.content import ReportInput
 
 
 @dataclass(frozen=True)
-class View:
+class ChapterView:
     """What the template needs of one chapter: words, rows, counts, and the names of what scripts draw."""
 
     chapter: Chapter
@@ -48,7 +48,7 @@ class View:
     mistakes_shown: int
 
 
-def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunContent) -> View:
+def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportInput) -> ChapterView:
     """What the template needs of a chapter; its frames, tables and charts go into ``data``."""
     mistakes = content.tables.get("mistakes")
     _add_evidence(chapter, data, content)
@@ -63,7 +63,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: RunCont
     bands = rows.bands(chapter)
     downloads.add_findings(data, f"{chapter.id}-findings", chapter.findings)
     downloads.add_bands(data, f"{chapter.id}-bands", bands)
-    return View(
+    return ChapterView(
         chapter=chapter,
         verdict=comparison.verdict(chapter, alpha)
         or people_words.verdict(chapter, alpha)
@@ -120,7 +120,7 @@ def _parts_at(chapter: Chapter, finding: Finding, pieces: Sequence[tuple[str, st
     return next((name for name, _, metric, _ in pieces if metric == named_as), "")
 
 
-def _add_evidence(chapter: Chapter, data: frames.PageData, content: RunContent) -> None:
+def _add_evidence(chapter: Chapter, data: frames.PageData, content: ReportInput) -> None:
     """Keep what the chapter's parts rest on, and which attributes its groups have."""
     data.chapters[chapter.id] = [visible(column) for column in chapter.by]
     spent = sum(one["rows"] for kept in data.evidence.values() for one in kept)

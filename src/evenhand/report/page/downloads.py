@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.findings import Finding
 from evenhand.report import chapters, facets, glossary
 from evenhand.report.views.frames import PageData, add_sheet
-from evenhand.report.views.rows import Definition
+from evenhand.report.views.rows import GlossaryEntry
 from evenhand.report.wording import sentences as words
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def add_bands(data: PageData, name: str, bands: Sequence[Mapping[str, Any]]) -> 
 def add_closing(
     data: PageData,
     contrasts: Sequence[chapters.Contrasted],
-    left_out: Sequence[chapters.LeftOut],
-    definitions: Iterable[Definition],
+    left_out: Sequence[chapters.LeftOutRows],
+    definitions: Iterable[GlossaryEntry],
 ) -> None:
     """Keep the tables at the report's end: other computations, what was left out, definitions."""
     add_sheet(

@@ -26,12 +26,12 @@ from evenhand.report.wording import sentences as words
 if TYPE_CHECKING:
     import jinja2
 
-    from evenhand.report.content import RunContent
+    from evenhand.report.content import ReportInput
 
 _MOST_VERDICTS = 8
 
 
-def render_html(content: RunContent, *, suppress: int = 0) -> str:
+def render_html(content: ReportInput, *, suppress: int = 0) -> str:
     """Render a run as one self-contained HTML page.
 
     Args:
@@ -92,7 +92,9 @@ def render_html(content: RunContent, *, suppress: int = 0) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _closing(content: RunContent, parts: Sequence[chapters.Chapter], data: frames.PageData) -> dict[str, Any]:
+def _closing(
+    content: ReportInput, parts: Sequence[chapters.Chapter], data: frames.PageData
+) -> dict[str, Any]:
     """The tables at the end of the page; what all static tables hold goes into ``data``."""
     contrasts, left_out = chapters.contrasts(parts), chapters.left_out(parts, content.manifest)
     definitions = rows.definitions(parts)

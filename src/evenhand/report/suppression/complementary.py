@@ -11,7 +11,7 @@ _ROUNDS = 60
 _TOTALS = 3  # hiding a total costs this much more than hiding one of its parts
 
 
-class Sums:
+class MarginSums:
     """Counts, the sums that tie them, and what is hidden.
 
     A count above 0 and below ``fewest`` is secret. ``settle`` hides more until three things hold:

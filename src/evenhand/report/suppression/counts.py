@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 from evenhand.core.findings import Finding, Key
 from evenhand.core.text.formatting import key_text
-from evenhand.report.suppression.complementary import Sums
+from evenhand.report.suppression.complementary import MarginSums
 
 Cell = frozenset[tuple[str, str]]
 """What a count is of: values by axis; nothing: all usable rows."""
@@ -45,7 +45,7 @@ class SmallCells:
         untold: Collection[tuple[str, str]] = (),
     ) -> None:
         self._untold = set(untold)
-        self._sums = Sums(fewest)
+        self._sums = MarginSums(fewest)
         self._fewest = fewest
         self._known: dict[_Scope, dict[tuple[str, ...], dict[Cell, dict[float, int]]]] = {}
         self._lists: dict[tuple[_Scope, tuple[str, ...], frozenset[tuple[Cell, int]]], None] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Findings
 from evenhand.core.text.formatting import key_text
-from evenhand.report.content import DrawnTable, RunContent
+from evenhand.report.content import DrawnTable, ReportInput
 from evenhand.report.suppression.findings import COUNTS, REASON, HiddenFindings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _HARMLESS = ("answer_kinds",)  # the page itself tells nothing of it where a cou
 _COMPARED = ("values", "ranking", "rank_shares", "mev_ranks")
 
 
-def suppressed(content: RunContent, fewest: int) -> RunContent:
+def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     """A run's content without cells of fewer than ``fewest`` rows, and without what would give them away.
 
     Hidden are, in this order:

@@ -14,7 +14,7 @@ from evenhand.report.views.frames import PageData
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.report.content import RunContent
+    from evenhand.report.content import ReportInput
 
 MOST_ROWS = 24_000
 """Rows of evidence on a page, over all chapters: what a browser reads in a moment."""
@@ -33,7 +33,7 @@ _BY_ANSWER: Mapping[str, Mapping[str, str]] = {"skewsize_sufficiency": {"class":
 Conditions = dict[str, list[str]]
 
 
-def add_evidence(data: PageData, chapter: Chapter, content: RunContent, budget: int) -> list[dict[str, Any]]:
+def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget: int) -> list[dict[str, Any]]:
     """Keep a chapter's evidence as frames: cells of counts; samples where there are none, or with pictures.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Part
-from evenhand.core.significance import ALPHA, standing_of
+from evenhand.core.significance import ALPHA, significance_of
 from evenhand.core.text.formatting import key_text, visible
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
@@ -114,7 +114,7 @@ def add_parts(
         "p_adjusted": [part.p_adjusted for part in parts],
         "mde": [part.mde for part in parts],
         "n": [part.n for part in parts],
-        "beyond": [float(standing_of(part, data.alpha).beyond) for part in parts],
+        "beyond": [float(significance_of(part, data.alpha).beyond) for part in parts],
     }
     texts: dict[str, list[str | None]] = {
         "label": [key_text(part.key) for part in parts],

@@ -63,7 +63,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Definition:
+class GlossaryEntry:
     """What a metric measures, and where that is defined."""
 
     title: str
@@ -168,15 +168,15 @@ def _round_end(reach: float) -> float:
     return next((end for end in _ENDS if reach <= end), float(math.ceil(reach)))
 
 
-def definitions(chapters: Iterable[Chapter]) -> list[Definition]:
+def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
     """Every metric that the report shows, once."""
-    found: dict[str, Definition] = {}
+    found: dict[str, GlossaryEntry] = {}
     for chapter in chapters:
         for finding in chapter.findings:
             equation = f", {finding.source.equation}" if finding.source.equation else ""
             found.setdefault(
                 finding.name,
-                Definition(
+                GlossaryEntry(
                     title=glossary.title(finding.name),
                     name=finding.name,
                     meaning=glossary.meaning(finding.name) or "not described in this version of the report",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from evenhand.core.findings import Part
-from evenhand.core.significance import standing_of
+from evenhand.core.significance import significance_of
 from evenhand.core.text.formatting import key_text, number, plural, quoted, span
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.sentences import band_words
@@ -66,7 +66,7 @@ def _named(part: Part) -> str:
 
 def _beyond(parts: Sequence[Part], alpha: float, one: str = "class") -> str:
     """How many stand beyond chance; nothing where none could."""
-    told = [standing_of(part, alpha) for part in parts]
+    told = [significance_of(part, alpha) for part in parts]
     known = [one for one in told if one.side]
     if not known:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import ALPHA, is_beyond, p_shown, standing_of
+from evenhand.core.significance import ALPHA, is_beyond, p_shown, significance_of
 from evenhand.core.text.formatting import count, key_text, listing, number, p_value, percent, plural, span
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words
@@ -192,7 +192,7 @@ def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
         ]
     within = [one for one in known if one.name in _UNEVEN and not _fixed(one) and _tested(one)]
     uneven = [
-        one for one in beyond if one.name in _UNEVEN and standing_of(one, alpha).side == _UNEVEN[one.name]
+        one for one in beyond if one.name in _UNEVEN and significance_of(one, alpha).side == _UNEVEN[one.name]
     ]
     if uneven:
         uneven.sort(key=lambda one: p_shown(one) or 0.0)

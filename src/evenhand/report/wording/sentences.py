@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import ALPHA, alone, is_beyond, standing_of
+from evenhand.core.significance import ALPHA, is_beyond, significance_of, uncorrected
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import (
     count,
@@ -199,7 +199,7 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return standing_of(holder, alpha).told(_CHANCE)
+    return significance_of(holder, alpha).told(_CHANCE)
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
@@ -212,7 +212,7 @@ def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
         return "exploratory" if holder.value is not None and holder.p_value is not None else ""
-    return standing_of(holder, alpha).told(chance)
+    return significance_of(holder, alpha).told(chance)
 
 
 def direction(finding: Finding) -> str:
@@ -260,7 +260,7 @@ def _bands(chapter: Chapter, alpha: float) -> list[str]:
         return []
     estimable = _of(len(usable), len(chapter.classes))
     strong = [part for part in usable if part.band in ("medium", "large") and _judged_alone(part)]
-    usual = [part for part in strong if alone(part, alpha).side != "above"]
+    usual = [part for part in strong if uncorrected(part, alpha).side != "above"]
     chance = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
     sentence = f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."
     return [sentence + (chance if usual else "")]
@@ -286,7 +286,7 @@ def _certainty(chapter: Chapter, alpha: float) -> list[str]:
     elif usable:
         tests = "No tests were made, so nothing here says how far chance alone explains the differences"
     if banded:
-        inside = sum(alone(part, alpha).side == "within" for part in banded)
+        inside = sum(uncorrected(part, alpha).side == "within" for part in banded)
         bands = f"each taken by itself, within what chance alone gives: {_of(inside, len(banded))}"
     sentence = "; ".join(part for part in (tests, bands) if part)
     return [f"{sentence}."] if sentence else []

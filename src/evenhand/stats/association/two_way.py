@@ -59,7 +59,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TwoWayEstimate:
     """A statistic with its error."""
 
     # the difference, or ``h = asinh(g u)`` of the effect size: ``g = difference / s``, s^2 the variance
@@ -92,7 +92,9 @@ class Estimate:
         return -half, half
 
 
-def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1) -> Estimate | None:
+def two_way(
+    values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1
+) -> TwoWayEstimate | None:
     """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
@@ -119,10 +121,10 @@ def two_way(values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int
         return None
     chord = plain.error * (h / plain.value if plain.value else slope)
     error = max(own**0.5, chord)
-    return Estimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
+    return TwoWayEstimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
 
 
-def single_set(values: npt.ArrayLike, na: int) -> Estimate | None:
+def single_set(values: npt.ArrayLike, na: int) -> TwoWayEstimate | None:
     """The mean association of one set with A (the first ``na`` columns) less that with B.
 
     None where a set has one member or nothing varies.
@@ -199,7 +201,7 @@ def _phi(table: Floats, sizes: Sizes) -> Floats:
     return np.asarray(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1))
 
 
-def _difference(table: Floats, sizes: Sizes) -> Estimate | None:
+def _difference(table: Floats, sizes: Sizes) -> TwoWayEstimate | None:
     """The difference of mean associations with its components of variance."""
     phi, gain = _phi(table, sizes), table[: sizes.n].mean(axis=0) - table[sizes.n :].mean(axis=0)
     x, y = phi[: sizes.n], phi[sizes.n :]
@@ -227,14 +229,16 @@ def _apart(block: Floats) -> Component:
 
 def _estimate(
     value: float, targets: Sequence[Component], attributes: Sequence[Component], together: Sequence[Component]
-) -> Estimate | None:
+) -> TwoWayEstimate | None:
     """A difference with the error of crossed samples; never below that over targets or attributes alone."""
     variance = _crossed([one for one, _ in targets], [one for one, _ in attributes], together)
     if not variance > _NOTHING:
         return None
     every = [*targets, *attributes]
     spread = sum(one**2 / freedom for one, freedom in (*every, *together))
-    return Estimate(value, variance**0.5, max(variance**2 / spread, min(freedom for _, freedom in every)))
+    return TwoWayEstimate(
+        value, variance**0.5, max(variance**2 / spread, min(freedom for _, freedom in every))
+    )
 
 
 def _crossed(targets: Sequence[float], attributes: Sequence[float], together: Sequence[Component]) -> float:

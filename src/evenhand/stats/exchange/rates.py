@@ -26,7 +26,7 @@ _HELD = 4_000_000  # numbers of one array held at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class UnitMoments:
     """Sums over the units of a group, of their hits s and trials w; shapes broadcast to (R, G, L)."""
 
     hits: Floats  # of `s^2`
@@ -44,7 +44,7 @@ class Tally:
     trials: Floats  # the same, or what broadcasts to it
     # the rates that strata (truths) lead to expect of each group; None where there are none
     expected: Floats | None = None
-    moments: Moments | None = None  # of units that are drawn as a whole; None where rows are
+    moments: UnitMoments | None = None  # of units that are drawn as a whole; None where rows are
     # how much more a rate varies than that of independent rows, shape (L,), for units that lie in several
     # groups, whose moments are not taken
     inflated: Floats | None = None

@@ -109,7 +109,7 @@ def expected_variance(rows: UnitRows) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedRates:
     """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed."""
 
     rates: Floats  # shape (R, G)
@@ -129,11 +129,11 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Exchange:
+class ExchangedRates:
     """A comparison as observed, and in every draw."""
 
-    observed: Compared  # R = 1
-    drawn: Compared  # R draws
+    observed: ComparedRates  # R = 1
+    drawn: ComparedRates  # R draws
     share: Floats  # of the weight in each group, shape (G,)
     rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
 
@@ -214,7 +214,7 @@ def exchange(
     replicates: int | None = None,
     *,
     stratum: Integers | None = None,
-) -> Exchange:
+) -> ExchangedRates:
     """Exchange the groups of units at random.
 
     By default there are 9,999 draws, or fewer, 999 at least, for many units. ``stratum`` holds codes within
@@ -232,8 +232,8 @@ def exchange(
     covariance = np.concatenate(pieces) if pieces else None
     rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
-    drawn = Compared(rates, variance, covariance)
-    return Exchange(design.observed(), drawn, share / share.sum(), design.unequal)
+    drawn = ComparedRates(rates, variance, covariance)
+    return ExchangedRates(design.observed(), drawn, share / share.sum(), design.unequal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,12 +280,12 @@ class _Design:
         weight = self.rows.weights[some]
         return unit, self.rows.group[some], weight * self.rows.value[some], weight
 
-    def observed(self) -> Compared:
+    def observed(self) -> ComparedRates:
         """The comparison as it is."""
         totals = self._summed(self.labels.label_of[None])
         return self._compared(totals, self._binned(self._mixed[1][None]))
 
-    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Compared]:
+    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
         """Draws in pieces that fit in memory."""
         wide = len(self.whole) + self.labels.inside.size * (1 + self.rows.groups)
         step = max(1, _HELD // max(wide, 1))
@@ -348,7 +348,7 @@ class _Design:
         first, second = (each.reshape(shape) for each in inner)
         return first, second
 
-    def _compared(self, totals: Floats, inner: Ends) -> Compared:
+    def _compared(self, totals: Floats, inner: Ends) -> ComparedRates:
         """Rates and their covariance from moments of whole units and sums of mixed ones."""
         size, groups = len(totals), self.rows.groups
         inner_s, inner_w = inner
@@ -372,7 +372,7 @@ class _Design:
                 covariance = np.einsum("rcg,rch->rgh", u, u)
                 covariance *= blended(np.ones(()), n, np.zeros(()))[:, :, None]
                 covariance[:, np.arange(groups), np.arange(groups)] = 0
-        return Compared(rates, variance, covariance)
+        return ComparedRates(rates, variance, covariance)
 
     def _expected_inside(self, weight: Floats) -> Floats:
         """What sums of mixed units vary by, if their rows are as alike as in other units, by group."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.exchange.rates import Moments, Tally
+from evenhand.stats.exchange.rates import Tally, UnitMoments
 from evenhand.stats.exchange.relabelling import Relabelling, units_in
-from evenhand.stats.rates.clustered import LeftOut
+from evenhand.stats.rates.clustered import Jackknife
 from evenhand.stats.rates.rates import Rates
 
 _HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
@@ -69,7 +69,7 @@ class UnitRates:
         parts = []
         for start in range(0, columns[0].labels, step):
             hits, trials = (column.dense(slice(start, start + step))[order] for column in columns)
-            found = LeftOut.of(hits, trials, trials * rows, starts)
+            found = Jackknife.of(hits, trials, trials * rows, starts)
             shared = self._covariance(found.shift, key[order])
             parts.append(Rates(found.value.T, found.size.T, found.freedom.T, shared))
         together = [part.covariance for part in parts if part.covariance is not None]
@@ -132,7 +132,7 @@ class UnitRates:
         alike, inflated = self._likeness(kind)
         if self.mixed.any():
             return Tally(hits, trials, expected, inflated=inflated)
-        return Tally(hits, trials, expected, Moments(rest[0], rest[1], rest[2], rest[3], alike))
+        return Tally(hits, trials, expected, UnitMoments(rest[0], rest[1], rest[2], rest[3], alike))
 
     @cached_property
     def _mistaken(self) -> object:

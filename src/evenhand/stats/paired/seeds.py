@@ -18,7 +18,7 @@ _nodes = cache(np.polynomial.legendre.leggauss)
 
 
 @dataclass(frozen=True)
-class Spread:
+class SeedSpread:
     """The standard deviation of seeds, and its interval."""
 
     sd: float  # with `n - 1`; 0 where all seeds gave one value
@@ -27,7 +27,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SeedEstimate:
     """A mean or a difference of means, and how sure it is."""
 
     value: float  # the estimate
@@ -44,7 +44,7 @@ class Estimate:
         return _quantile(share, held, self.df)
 
 
-def spread(values: Floats, level: float = 0.95) -> Spread:
+def spread(values: Floats, level: float = 0.95) -> SeedSpread:
     r"""Standard deviation ``s`` of values, with ``s sqrt((n - 1) / chi2)`` at both ends.
 
     The interval holds if values, one of each of n >= 2 seeds, are normal; with three its upper end is 6.3 s.
@@ -54,10 +54,10 @@ def spread(values: Floats, level: float = 0.95) -> Spread:
     tail = (1 - level) / 2
     ends = (float(np.sqrt(df / special.chdtri(df, share))) for share in (tail, 1 - tail))
     low, high = (sd * factor for factor in ends)
-    return Spread(sd, low, high)
+    return SeedSpread(sd, low, high)
 
 
-def mean_of(values: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
+def mean_of(values: Floats, shared: float = 0.0, level: float = 0.95) -> SeedEstimate:
     """The mean over seeds, shape (n,), n >= 2; ``shared`` as in ``welch``.
 
     Of differences of seeds that both sides have, at ``shared = 0``, it is ``scipy.stats.ttest_rel``.
@@ -65,7 +65,7 @@ def mean_of(values: Floats, shared: float = 0.0, level: float = 0.95) -> Estimat
     return _estimate(float(values.mean()), [_part(values)], shared, level)
 
 
-def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
+def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.95) -> SeedEstimate:
     r"""Difference of two means over seeds: Welch's t, and what samples add that all seeds share.
 
     The variance is ``s_1^2 / n_1 + s_2^2 / n_2 + shared``. The seeds' part has Satterthwaite's degrees of
@@ -80,7 +80,7 @@ def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.9
     return _estimate(value, [_part(first), _part(second)], shared, level)
 
 
-def predicted(one: float, several: Floats, shared: float = 0.0, level: float = 0.95) -> Estimate:
+def predicted(one: float, several: Floats, shared: float = 0.0, level: float = 0.95) -> SeedEstimate:
     r"""One value minus the mean of seeds, as if the one were another seed of their kind.
 
     The variance is ``s^2 (1 + 1 / n) + shared``: the spread of the one's own seeds is not known and is taken
@@ -121,12 +121,12 @@ def _part(values: Floats) -> Pair:
     return variance / values.size, float(values.size - 1)
 
 
-def _estimate(value: float, parts: Sequence[Pair], shared: float, level: float) -> Estimate:
+def _estimate(value: float, parts: Sequence[Pair], shared: float, level: float) -> SeedEstimate:
     seeds = sum(variance for variance, _ in parts)
     unsure = sum(variance**2 / df for variance, df in parts)
     df = seeds**2 / unsure if unsure > 0 else np.inf
     error = float(np.sqrt(seeds + shared))
-    made = Estimate(value, error, float(np.sqrt(seeds)), df, value, value, None)
+    made = SeedEstimate(value, error, float(np.sqrt(seeds)), df, value, value, None)
     if error == 0:
         return made
     reach = made.quantile((1 + level) / 2) * error

@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Exchange:
+class RankingExchange:
     """Rankings of samples whose groups change places."""
 
     order: Integers  # the sample at each place, shape (R, N); -1 after the last
@@ -106,7 +106,7 @@ class Means:
     common: float  # variance that queries have in common, of exchanged groups
 
     @classmethod
-    def of(cls, values: Floats, draws: Floats, *, shared: bool, pools: Changed | None = None) -> Means:
+    def of(cls, values: Floats, draws: Floats, *, shared: bool, pools: UnevenPools | None = None) -> Means:
         """From values of the queries, shape (R,), and of every draw, shape (B, R).
 
         The variance of a mean is that of the values over queries, and, where units stand in several queries,
@@ -180,7 +180,7 @@ class Means:
 
 
 @dataclass(frozen=True, eq=False)
-class Changed:
+class UnevenPools:
     """What pools of exchanged groups do to a figure, where units differ in size."""
 
     drawn_like: Floats  # figure of tops like their pools, in each draw, shape (B, R)

@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Relabelled:
+class RelabelledPrecision:
     """Precision as observed, and with labels that changed places."""
 
     observed: Precisions  # as it is
@@ -102,7 +102,7 @@ def _in_errors(apart: Floats, error: Floats) -> Floats:
     return np.where(error > 0, t, without)
 
 
-def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
+def relabel(rows: NeighbourRows, rng: np.random.Generator) -> RelabelledPrecision:
     """Labels of units change places everywhere they enter: what queries ask for, their groups, the database.
 
     Units change places with others on the same sides: those only asked about, those only in the database,
@@ -116,7 +116,7 @@ def relabel(rows: NeighbourRows, rng: np.random.Generator) -> Relabelled:
     value = np.concatenate([part.value - part.chance for part in parts])
     covariance = np.concatenate([part.covariance for part in parts])
     total = np.concatenate([part.total - part.total_chance for part in parts])
-    return Relabelled(rows.precision(rows.marks), value, covariance, total, rows.shared)
+    return RelabelledPrecision(rows.precision(rows.marks), value, covariance, total, rows.shared)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ _REACH = 12  # standard deviations beyond which a sum of many is not followed
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
+class NullDistribution:
     """A distribution over values."""
 
     values: Floats  # sorted, shape (M,)
@@ -42,7 +42,7 @@ class Chance:
     variance: float  # its variance
 
     @classmethod
-    def of(cls, values: Floats, weight: Floats, drawn: int = 0) -> Chance:
+    def of(cls, values: Floats, weight: Floats, drawn: int = 0) -> NullDistribution:
         """From values in any order; undefined (NaN) ones are left out and the rest rescaled to 1."""
         kept = ~np.isnan(values)
         values, weight = values[kept], weight[kept]
@@ -92,7 +92,7 @@ class Chance:
 
 def null_of_top(
     pool: Sequence[int], k: int, values_of: Callable[[Integers], Floats], rng: np.random.Generator
-) -> Chance:
+) -> NullDistribution:
     """The distribution of a figure of the first k places over all rankings of a pool of at least k samples.
 
     ``values_of`` goes from counts among the first k, shape (M, G), to values, shape (M,). The stream is used
@@ -101,12 +101,12 @@ def null_of_top(
     block = tuple(int(size) for size in pool)
     counts, weight = top_outcomes(block, k, rng)
     drawn = 0 if outcomes_are_listed(block, k) else DRAWS
-    return Chance.of(values_of(counts), weight, drawn)
+    return NullDistribution.of(values_of(counts), weight, drawn)
 
 
 def null_of_ndkl(
     pool: Sequence[int], targets: Floats, rng: np.random.Generator, depth: int | None = None
-) -> Chance:
+) -> NullDistribution:
     """The distribution of NDKL down to ``depth`` over all rankings of a pool, given target shares of groups.
 
     Listed by a recursion over places, which keeps one partial sum for each way to a content of the top;
@@ -116,9 +116,9 @@ def null_of_ndkl(
     depth = int(sizes.sum()) if depth is None else depth
     present = sizes > 0
     if _arrangements(sizes[present], depth) <= MOST_ARRANGEMENTS:
-        return Chance.of(*_every_ndkl(sizes[present], targets[present], depth))
+        return NullDistribution.of(*_every_ndkl(sizes[present], targets[present], depth))
     values = _drawn_ndkl(sizes, targets, depth, rng)
-    return Chance.of(values, np.full(values.size, 1 / values.size), values.size)
+    return NullDistribution.of(values, np.full(values.size, 1 / values.size), values.size)
 
 
 def _arrangements(sizes: Integers, depth: int) -> float:
@@ -173,7 +173,7 @@ def _drawn_ndkl(sizes: Integers, targets: Floats, depth: int, rng: np.random.Gen
     return np.concatenate(drawn)[:draws]
 
 
-def null_of_mean(chances: Sequence[Chance]) -> Chance:
+def null_of_mean(chances: Sequence[NullDistribution]) -> NullDistribution:
     """The distribution of the mean of independent rankings, by convolution.
 
     On the lattice that the values lie on where they have one (bias), else on a grid of 131,072 places, on
@@ -190,7 +190,7 @@ def null_of_mean(chances: Sequence[Chance]) -> Chance:
     times = dict(zip(*np.unique([id(chance) for chance in chances], return_counts=True), strict=True))
     span = sum(int(times[key]) * float(np.ptp(chance.values)) for key, chance in distinct.items())
     if span <= _SAME:
-        return Chance(np.array([mean]), np.ones(1), _SAME, drawn, mean, variance)
+        return NullDistribution(np.array([mean]), np.ones(1), _SAME, drawn, mean, variance)
     wide = min(span, 2 * _REACH * n * float(np.sqrt(variance)))
     step, blurred = _lattice(list(distinct.values()), span, wide)
     length = _GRID if blurred else 1 << (int(np.rint(span / step)) + 1 + n).bit_length()
@@ -206,10 +206,10 @@ def null_of_mean(chances: Sequence[Chance]) -> Chance:
     values = (start + step * (skipped + np.flatnonzero(kept))) / n
     # n steps that may each fall to either of two places are off by sqrt(n) / 2 places, rarely by 4 times that
     slack = step * (1 + 2 * np.sqrt(n) if blurred else 0.25) / n
-    return Chance(values, weight[kept] / weight[kept].sum(), slack, drawn, mean, variance)
+    return NullDistribution(values, weight[kept] / weight[kept].sum(), slack, drawn, mean, variance)
 
 
-def _lattice(chances: Sequence[Chance], span: float, wide: float) -> tuple[float, bool]:
+def _lattice(chances: Sequence[NullDistribution], span: float, wide: float) -> tuple[float, bool]:
     """The step of the lattice that all values lie on, or of a fine grid, and whether it is the latter."""
     offsets = np.concatenate([chance.values - chance.values[0] for chance in chances])
     step = float(offsets[offsets > _SAME].min())
@@ -219,7 +219,7 @@ def _lattice(chances: Sequence[Chance], span: float, wide: float) -> tuple[float
     return 1.001 * wide / _GRID, True
 
 
-def _on_grid(chance: Chance, step: float, length: int) -> Floats:
+def _on_grid(chance: NullDistribution, step: float, length: int) -> Floats:
     """Chances on a circular grid from the lowest value; each is split between two so that means stay."""
     place = (chance.values - chance.values[0]) / step
     near = np.rint(place)
@@ -230,7 +230,9 @@ def _on_grid(chance: Chance, step: float, length: int) -> Floats:
     return np.asarray(grid + np.bincount((low + 1) % length, chance.weight * upper, length))
 
 
-def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int | None = None) -> Floats:
+def drawn_values(
+    chances: Sequence[NullDistribution], rng: np.random.Generator, count: int | None = None
+) -> Floats:
     """Values of independent rankings, each drawn from its own null, shape (count, len(chances)).
 
     The same object may stand for several rankings. ``count`` is 9,999 by default, or fewer for very many.
@@ -246,7 +248,7 @@ def drawn_values(chances: Sequence[Chance], rng: np.random.Generator, count: int
 
 
 @dataclass(frozen=True)
-class Moments:
+class FigureMoments:
     """Mean and standard deviation of two figures of a benchmark: the mean over queries, and sigma."""
 
     mean: float  # of the mean over queries
@@ -270,13 +272,15 @@ def _top_figures(cuts: Sequence[int]) -> dict[str, tuple[int, Callable[[Integers
     return made
 
 
-def chances(pool: Sequence[int], cuts: Sequence[int], rng: np.random.Generator) -> dict[str, Chance]:
+def chances(
+    pool: Sequence[int], cuts: Sequence[int], rng: np.random.Generator
+) -> dict[str, NullDistribution]:
     """The null of every figure of one pool of two groups, over all its rankings.
 
     Returns:
         Name (``bias_at_5``, ``max_skew_at_5``, ..., ``ndkl``), for each k in ``cuts``, to distribution.
     """
-    sizes, made = np.array(pool, dtype=np.int64), dict[str, Chance]()
+    sizes, made = np.array(pool, dtype=np.int64), dict[str, NullDistribution]()
     for name, (k, figure) in _top_figures(cuts).items():
 
         def values_of(counts: Integers, figure: Callable[[Integers, Integers], Floats] = figure) -> Floats:
@@ -286,7 +290,9 @@ def chances(pool: Sequence[int], cuts: Sequence[int], rng: np.random.Generator) 
     return made | {"ndkl": null_of_ndkl(pool, rankings.target_shares(sizes[None], "pool")[0], rng)}
 
 
-def exact_moments(nulls: Sequence[Chance], rng: np.random.Generator, draws: int = BENCHMARKS) -> Moments:
+def exact_moments(
+    nulls: Sequence[NullDistribution], rng: np.random.Generator, draws: int = BENCHMARKS
+) -> FigureMoments:
     """Moments over independent rankings, each with its own null; the same object may stand for several.
 
     Mean and standard deviation of the mean are exact. Those of sigma, a root, are means over draws from the
@@ -296,12 +302,12 @@ def exact_moments(nulls: Sequence[Chance], rng: np.random.Generator, draws: int 
     spread = float(np.sqrt(np.array([null.variance for null in nulls]).sum())) / len(nulls)
     pieces = (min(_ROWS, draws - start) for start in range(0, draws, _ROWS))
     sigmas = np.concatenate([drawn_values(nulls, rng, size).std(axis=1, ddof=1) for size in pieces])
-    return Moments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
+    return FigureMoments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
 
 
 def drawn_moments(
     pools: Sequence[Sequence[int]], cuts: Sequence[int], repeats: int, rng: np.random.Generator
-) -> dict[str, Moments]:
+) -> dict[str, FigureMoments]:
     """The same from nothing but shuffled labels of pools: the paper's way, and a check of the other."""
     values: dict[str, list[Floats]] = {}
     for pool in pools:
@@ -319,7 +325,7 @@ def drawn_moments(
     for name, columns in values.items():
         each = np.stack(columns, axis=1)
         both = each.mean(axis=1), each.std(axis=1, ddof=1)
-        made[name] = Moments(*(float(of) for one in both for of in (one.mean(), one.std(ddof=1))))
+        made[name] = FigureMoments(*(float(of) for one in both for of in (one.mean(), one.std(ddof=1))))
     return made
 
 

@@ -34,12 +34,12 @@ class ClusterMean:
     def of(cls, sums: Floats, weights: Floats, sizes: Floats, code: Integers, width: int) -> ClusterMean:
         """From the clusters of one group.
 
-        The variance is that of leaving out each cluster in turn, see ``LeftOut``. ``sums``, ``weights``
+        The variance is that of leaving out each cluster in turn, see ``Jackknife``. ``sums``, ``weights``
         (above 0), ``sizes`` (rows) and ``code`` (below ``width``, none twice) have shape (C,).
         """
         if not sums.size:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
-        found, shifts = LeftOut.of(sums[:, None], weights[:, None], sizes[:, None]), np.zeros(width)
+        found, shifts = Jackknife.of(sums[:, None], weights[:, None], sizes[:, None]), np.zeros(width)
         shifts[code] = found.shift[:, 0]
         variance = found.variance.item() if sums.size >= FEWEST else np.nan
         return cls(found.value.item(), sums.size, found.effective.item(), variance, found.rows.item(), shifts)
@@ -54,7 +54,7 @@ class ClusterMean:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class Jackknife:
     """L means of the clusters of G groups, and how they vary by leaving out each cluster in turn.
 
     A cluster adds ``sqrt((C-1)/C) u_c / (1 - v_c)`` with ``v_c`` its share of the weight and
@@ -70,7 +70,7 @@ class LeftOut:
     shift: Floats  # what each cluster adds to the deviation of its group's mean, shape (C, L)
 
     @classmethod
-    def of(cls, sums: Floats, weights: Floats, sizes: Floats, starts: Codes | None = None) -> LeftOut:
+    def of(cls, sums: Floats, weights: Floats, sizes: Floats, starts: Codes | None = None) -> Jackknife:
         """From the clusters of each group, one group after the other.
 
         Sums have shape (C, L), weights and sizes (rows) what broadcasts to it; ``starts`` is the first
@@ -151,7 +151,7 @@ def ratio_interval(first: ClusterMean, second: ClusterMean, level: float = 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GroupCells:
     """What each cluster adds to each group it has rows in."""
 
     sums: Floats  # shape (cells,)
@@ -162,7 +162,7 @@ class Cells:
     groups: int  # how many groups there are
 
     @classmethod
-    def of_rows(cls, value: Floats, group: Integers, groups: int, cluster: Integers) -> Cells:
+    def of_rows(cls, value: Floats, group: Integers, groups: int, cluster: Integers) -> GroupCells:
         """From rows that count alike: their values, groups and clusters, shape (N,) each."""
         _, local = np.unique(cluster, return_inverse=True)
         cell, code = np.unique(local * groups + group, return_inverse=True)

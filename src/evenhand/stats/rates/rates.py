@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers
-from evenhand.stats.rates.clustered import Cells, ClusterMean, LeftOut
+from evenhand.stats.rates.clustered import ClusterMean, GroupCells, Jackknife
 
 _MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
 _MOST = 1e12
@@ -132,7 +132,7 @@ def group_rates(value: Floats, group: Integers, groups: int, cluster: Integers |
     if cluster is None:
         n = np.bincount(group, minlength=groups)
         return Rates.of_rows(np.bincount(group, value, minlength=groups), n)
-    return Rates.of_clusters(Cells.of_rows(value, group, groups, cluster).means())
+    return Rates.of_clusters(GroupCells.of_rows(value, group, groups, cluster).means())
 
 
 def reached(values: Floats, group: Integers, groups: int, thresholds: Floats) -> Integers:
@@ -167,6 +167,6 @@ def reached_rates(
         for start in range(0, thresholds.size if found.size else 0, step):
             some = slice(start, start + step)
             sums = reached(values[inside], local, found.size, thresholds[some]).astype(np.float64)
-            means = LeftOut.of(sums, weights, weights)
+            means = Jackknife.of(sums, weights, weights)
             size[some, code], freedom[some, code] = means.size[0], means.freedom[0]
     return Rates(plain.value, size, freedom)

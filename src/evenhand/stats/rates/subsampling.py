@@ -13,7 +13,7 @@ _HELD = 5_000_000  # numbers drawn at once
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class CellCount:
     """Samples that are alike in all that the data are balanced by."""
 
     values: Floats  # what is averaged, such as whether a sample was right; shape (n,), n at least 1
@@ -21,7 +21,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class SubsampleSpread:
     """Mean and standard deviation of both figures."""
 
     average: float  # of the mean of both genders' rates
@@ -30,7 +30,7 @@ class Spread:
     gap_sd: float  # its standard deviation
 
 
-def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
+def kept_spread(cells: Sequence[CellCount], k: int) -> SubsampleSpread:
     """Exact mean and standard deviation when k samples of every cell are kept, drawn without return.
 
     A gender's rate is pooled over its kept samples; a cell with fewer than k keeps all. With C cells of 5
@@ -47,13 +47,13 @@ def kept_spread(cells: Sequence[Cell], k: int) -> Spread:
         if n > m:
             variance[side] += m * m * float(cell.values.var(ddof=1)) * (1 / m - 1 / n)
     if not kept.all():
-        return Spread(np.nan, np.nan, np.nan, np.nan)
+        return SubsampleSpread(np.nan, np.nan, np.nan, np.nan)
     rate, spread = mean / kept, variance / kept**2
     total = float(spread.sum())
-    return Spread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
+    return SubsampleSpread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
 
 
-def kept_draws(cells: Sequence[Cell], k: int, trials: int, rng: np.random.Generator) -> Ends:
+def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: np.random.Generator) -> Ends:
     """The same by drawing."""
     rates = np.zeros((2, trials))
     kept = np.zeros(2)

@@ -19,7 +19,7 @@ from evenhand.benchmarks.labelling.taxonomies import NO_HYPONYMS
 from evenhand.core.errors import InputError, ParameterError, UserError
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import prototypes
-from evenhand.execution.collect import Asked, Progress, ask_all
+from evenhand.execution.collect import CollectedEvidence, Progress, ask_all
 from evenhand.execution.leakage import refuse_evaluation_images
 from evenhand.execution.options import AskOptions
 from evenhand.execution.reused_answers import reuse_notes
@@ -43,7 +43,7 @@ from evenhand.models.trainable import Trainable, open_trainable
 from evenhand.models.weights.device import import_torch
 from evenhand.workflows.adapt.evaluation_images import read_evaluation
 from evenhand.workflows.adapt.fine_tuning import FineTuning
-from evenhand.workflows.adapt.head_classes import HeadClass, Wanted, prompts
+from evenhand.workflows.adapt.head_classes import ClassSelection, HeadClass, prompts
 from evenhand.workflows.adapt.heads import Vectors, fit_probe, read_vectors
 from evenhand.workflows.adapt.recipes import FINE_TUNING, METHODS, PROBE, ZERO_SHOT, read_recipe
 from evenhand.workflows.adapt.stable_uris import lasting_uri
@@ -145,11 +145,11 @@ def adapt(
     recipe = read_recipe(method, parameters or {})
     source = _source(model, method, how)
     targets = _targets(Path(out).expanduser(), seeds, seed)
-    wanted = None if classes is None else Wanted.read(classes, str(recipe["hyponyms"]))
+    wanted = None if classes is None else ClassSelection.read(classes, str(recipe["hyponyms"]))
     training = _training(train, method, image, truth, wanted, recipe)
     if training is not None:
         _refuse_images_of(evaluation, training)
-    work = _Work(source, model, method, recipe, training, wanted, how, told)
+    work = _SharedTraining(source, model, method, recipe, training, wanted, how, told)
     return [work.adapted(target, seed + number) for number, target in enumerate(targets)]
 
 
@@ -186,7 +186,7 @@ def _training(
     method: str,
     image: str | None,
     truth: str | None,
-    wanted: Wanted | None,
+    wanted: ClassSelection | None,
     recipe: Mapping[str, Any],
 ) -> TrainingImages | None:
     if train is None:
@@ -218,7 +218,7 @@ def _refuse_images_of(evaluation: Sequence[str | Path], training: TrainingImages
 
 
 @dataclass(eq=False)
-class _Work:
+class _SharedTraining:
     """Everything that the seeds share."""
 
     source: ModelSource
@@ -226,7 +226,7 @@ class _Work:
     method: str
     recipe: Mapping[str, Any]
     training: TrainingImages | None
-    wanted: Wanted | None
+    wanted: ClassSelection | None
     options: AskOptions
     progress: Progress
     asked: int = 0
@@ -286,7 +286,7 @@ class _Work:
             self._read, self.unreadable = self.training.only(rows), reasons
         return self._read
 
-    def ask(self, plan: Plan, room: Path) -> Asked:
+    def ask(self, plan: Plan, room: Path) -> CollectedEvidence:
         """Ask the extractor, as any benchmark does."""
         lenient = replace(self.options, allow_missing=True)  # what cannot be read is counted by the fit
         answers = ask_all(plan, self.source, room, lenient, self.progress)
@@ -296,7 +296,7 @@ class _Work:
         return answers
 
 
-def _probe(work: _Work, seed: int, room: Path) -> _Fitted:
+def _probe(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
     training = work.training
     assert training is not None  # noqa: S101 - checked before
     ids = [str(row) for row in range(len(training))]
@@ -325,7 +325,7 @@ def _probe(work: _Work, seed: int, room: Path) -> _Fitted:
     )
 
 
-def _device(work: _Work) -> str:
+def _device(work: _SharedTraining) -> str:
     """Where a probe is fitted: on the processor, unless torch has an accelerator here."""
     if work.options.device == "cpu":
         return "cpu"
@@ -338,7 +338,7 @@ def _device(work: _Work) -> str:
     return str(choose_device(work.options.load_options()))
 
 
-def _fine_tuned(work: _Work, seed: int, room: Path) -> _Fitted:
+def _fine_tuned(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
     del room
     read = work.readable()
     options = work.options.load_options()
@@ -362,7 +362,7 @@ def _fine_tuned(work: _Work, seed: int, room: Path) -> _Fitted:
     )
 
 
-def _zero_shot(work: _Work, seed: int, room: Path) -> _Fitted:
+def _zero_shot(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
     del seed
     classes = work.classes()
     templates = [part.strip() for part in str(work.recipe["templates"]).split("|")]

@@ -50,7 +50,7 @@ class HeadClass:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClassSelection:
     """Which classes to take.
 
     Attributes:
@@ -65,7 +65,7 @@ class Wanted:
     _words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, given: str, hyponyms: str = NO_HYPONYMS) -> Wanted:
+    def read(cls, given: str, hyponyms: str = NO_HYPONYMS) -> ClassSelection:
         """From the name of a taxonomy, its JSON file, or a text file of one class on each line.
 
         A line is a WordNet id or a name, and after a tab how it is called.
@@ -96,7 +96,7 @@ class Wanted:
     @classmethod
     def _of(
         cls, names: Mapping[str, str], taxonomy: Taxonomy | None = None, hyponyms: str = NO_HYPONYMS
-    ) -> Wanted:
+    ) -> ClassSelection:
         named = {key: NAMES.get(key, key) if name == key else name for key, name in names.items()}
         words = {plain(name): key for key, name in named.items()} | {plain(key): key for key in named}
         return cls(named, taxonomy, hyponyms, words)
@@ -179,7 +179,7 @@ def called(name: str, key: str) -> str:
     return name if name == key or not key else f"{name} ({key})"
 
 
-def classes_of(truths: Iterable[str], wanted: Wanted | None) -> list[HeadClass]:
+def classes_of(truths: Iterable[str], wanted: ClassSelection | None) -> list[HeadClass]:
     """The classes of labels that occur, sorted by the label.
 
     Args:

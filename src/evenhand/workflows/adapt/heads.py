@@ -124,7 +124,7 @@ def fit_probe(vectors: Vectors, recipe: Mapping[str, Any], device: str = "cpu") 
     mean, deviation = vectors.spread()
     measure = _Measure(vectors, weights, mean.astype(np.float32), deviation.astype(np.float32), device)
     auto = recipe["l2"] == "auto"
-    search = _Search(measure, vectors, int(recipe["iterations"]), int(recipe["patience"]))
+    search = _PenaltySearch(measure, vectors, int(recipe["iterations"]), int(recipe["patience"]))
     search.run(PENALTIES if auto else (float(recipe["l2"]),))
     weight, offset = search.best[:, :-1], search.best[:, -1]
     head = Head(
@@ -175,7 +175,7 @@ def blocks(rows: Ints) -> list[Ints]:
 
 
 @dataclass(eq=False)
-class _Search:
+class _PenaltySearch:
     """L-BFGS for each penalty, and the best of all its steps."""
 
     measure: _Measure

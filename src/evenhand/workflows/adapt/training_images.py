@@ -25,7 +25,7 @@ from evenhand.files.hashing import sha256_text
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles, TarImages
 from evenhand.files.images.tar import members
-from evenhand.workflows.adapt.head_classes import HeadClass, Wanted, called, classes_of, split_truth
+from evenhand.workflows.adapt.head_classes import ClassSelection, HeadClass, called, classes_of, split_truth
 
 NO_LABEL = "no label"
 OUTSIDE = "label outside of the classes"
@@ -119,7 +119,7 @@ def read_training(
     *,
     image: str | None = None,
     truth: str | None = None,
-    wanted: Wanted | None = None,
+    wanted: ClassSelection | None = None,
     per_class: int = 0,
 ) -> TrainingImages:
     """Read labelled images and keep those of the classes; every file is hashed, none decoded.
@@ -203,7 +203,7 @@ def _nothing(pixels: Pixels) -> None:
 
 
 def _read(
-    train: Path, image: str | None, truth: str | None, wanted: Wanted | None
+    train: Path, image: str | None, truth: str | None, wanted: ClassSelection | None
 ) -> tuple[list[str], list[str | None], Any, dict[str, int]]:
     """Ids, labels and images. Of folders that are named by WordNet ids, only the wanted ones are listed."""
     if train.is_dir() and image is None and truth is None:
@@ -222,7 +222,7 @@ def _read(
     return table["sample"].to_list(), table["truth"].to_list(), read.images, dict(read.dropped)
 
 
-def _wanted_of(truths: Sequence[str], wanted: Wanted | None) -> list[str]:
+def _wanted_of(truths: Sequence[str], wanted: ClassSelection | None) -> list[str]:
     return list(truths) if wanted is None else list(wanted.chosen(truths))
 
 
@@ -296,7 +296,7 @@ def _said(one: HeadClass) -> str:
 
 
 def _too_few(
-    train: str, truths: Sequence[str | None], classes: Sequence[HeadClass], wanted: Wanted | None
+    train: str, truths: Sequence[str | None], classes: Sequence[HeadClass], wanted: ClassSelection | None
 ) -> str:
     if not truths and wanted is None:
         return f"{train!r} holds no labelled images; give --truth COLUMN, or a folder for each class"

@@ -19,8 +19,8 @@ from evenhand.metrics.differences.answers import (
     answer_difference,
 )
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
-from evenhand.workflows.compare.compare_cells import Cells, Wanted, cells_of
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.compare_cells import Combination, Contributions, cells_of
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.values import settings_of, values_of, wanted_findings
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +55,7 @@ class AnswersCompared:
 
 
 def compared_answers(
-    runs: Sequence[RunToCompare],
+    runs: Sequence[ComparedRun],
     pairs: Sequence[tuple[int, int]],
     *,
     by: Sequence[str] = (),
@@ -79,7 +79,7 @@ def compared_answers(
         UserError: A grouping or metric that no run has, or no finding in two of them.
     """
     values = values_of(runs, by, metrics)
-    work = _Work(list(runs), [wanted_findings(one, by, metrics) for one in runs], alpha, seed)
+    work = _PairedAnswers(list(runs), [wanted_findings(one, by, metrics) for one in runs], alpha, seed)
     for first, second in pairs:
         say(f"comparing {runs[first].name} with {runs[second].name}")
         work.pair(first, second)
@@ -96,22 +96,22 @@ def compared_answers(
 
 
 @dataclass(eq=False)
-class _Work:
+class _PairedAnswers:
     """Findings that are paired one by one; what a run's answers come to is read once."""
 
-    runs: list[RunToCompare]
+    runs: list[ComparedRun]
     findings: list[dict[tuple[str, str, str], Finding]]
     alpha: float
     seed: int
     made: list[tuple[AnsweredBoth, tuple[str, str], bool]] = field(default_factory=list)
     pairing: list[tuple[Any, ...]] = field(default_factory=list)
     untested: list[tuple[Any, ...]] = field(default_factory=list)
-    memo: dict[tuple[int, tuple[str, str, str]], Cells | str] = field(default_factory=dict)
+    memo: dict[tuple[int, tuple[str, str, str]], Contributions | str] = field(default_factory=dict)
 
     def pair(self, first: int, second: int) -> None:
         """Everything that two runs have alike."""
         names = (self.runs[first].name, self.runs[second].name)
-        most, seen, before = 0, dict[tuple[str, str, Wanted, int], str](), len(self.untested)
+        most, seen, before = 0, dict[tuple[str, str, Combination, int], str](), len(self.untested)
         for key, finding in self.findings[first].items():
             if key not in self.findings[second]:
                 continue
@@ -145,23 +145,25 @@ class _Work:
             for both, names, tested in self.made
         ]  # fmt: skip
 
-    def _cells(self, place: int, key: tuple[str, str, str]) -> Cells | str:
+    def _cells(self, place: int, key: tuple[str, str, str]) -> Contributions | str:
         if (place, key) not in self.memo:
             one, finding = self.runs[place], self.findings[place][key]
             self.memo[place, key] = _checked(cells_of(one, finding), finding)
         return self.memo[place, key]
 
-    def _both(self, first: int, second: int, key: tuple[str, str, str]) -> tuple[Wanted, AnsweredBoth] | str:
+    def _both(
+        self, first: int, second: int, key: tuple[str, str, str]
+    ) -> tuple[Combination, AnsweredBoth] | str:
         cells = [self._cells(place, key) for place in (first, second)]
         for place, found in zip((first, second), cells, strict=True):
             if isinstance(found, str):
                 return f"{self.runs[place].name}: {found}" if len(set(map(str, cells))) > 1 else found
-        mine, theirs = (one for one in cells if isinstance(one, Cells))
+        mine, theirs = (one for one in cells if isinstance(one, Contributions))
         names = (self.runs[first].name, self.runs[second].name)
         return _joined(mine, theirs, self.findings[first][key], names)
 
 
-def _checked(cells: Cells | str, finding: Finding) -> Cells | str:
+def _checked(cells: Contributions | str, finding: Finding) -> Contributions | str:
     """Answers that give the run's own value; else nothing is paired that the run did not measure."""
     if isinstance(cells, str):
         return cells
@@ -175,8 +177,8 @@ def _checked(cells: Cells | str, finding: Finding) -> Cells | str:
 
 
 def _joined(
-    a: Cells, b: Cells, finding: Finding, names: tuple[str, str]
-) -> tuple[Wanted, AnsweredBoth] | str:
+    a: Contributions, b: Contributions, finding: Finding, names: tuple[str, str]
+) -> tuple[Combination, AnsweredBoth] | str:
     """The samples of both, in the columns that they have in both."""
     other = b.table.select("sample", "column", second="value")
     joined = a.table.rename({"value": "first"}).join(
@@ -215,7 +217,7 @@ def _samples(joined: pl.DataFrame, columns: Sequence[str]) -> int:
     return joined.filter(pl.col("column").is_in(list(columns)))["sample"].n_unique()
 
 
-def _dropped(a: Cells, b: Cells, names: tuple[str, str]) -> list[Dropped]:
+def _dropped(a: Contributions, b: Contributions, names: tuple[str, str]) -> list[Dropped]:
     """Samples that one run lacks, and those that the runs count in different groups."""
     mine, theirs = (set(one.table["sample"].to_list()) for one in (a, b))
     found = {
@@ -227,7 +229,9 @@ def _dropped(a: Cells, b: Cells, names: tuple[str, str]) -> list[Dropped]:
     return [Dropped(reason=reason, count=count) for reason, count in found.items() if count]
 
 
-def _pairs(joined: pl.DataFrame, wanted: Sequence[Wanted], cells: Cells, fixed: bool) -> tuple[Pairs, str]:
+def _pairs(
+    joined: pl.DataFrame, wanted: Sequence[Combination], cells: Contributions, fixed: bool
+) -> tuple[Pairs, str]:
     """The kernel of some numbers, and what it exchanges.
 
     Units are whole however few they are; a sample that names none is its own.
@@ -260,11 +264,11 @@ def _pairs(joined: pl.DataFrame, wanted: Sequence[Wanted], cells: Cells, fixed: 
     return found, cells.unit if whole else "sample"
 
 
-def _summary(wanted: Wanted, at: Mapping[str, int]) -> Summary:
+def _summary(wanted: Combination, at: Mapping[str, int]) -> Summary:
     return Summary(wanted.how, tuple(at[column] for column in wanted.columns), wanted.weights)
 
 
-def mitigation_notes(runs: Sequence[RunToCompare]) -> list[str]:
+def mitigation_notes(runs: Sequence[ComparedRun]) -> list[str]:
     """Which runs are of one model before and after a mitigation.
 
     Args:
@@ -284,12 +288,12 @@ def mitigation_notes(runs: Sequence[RunToCompare]) -> list[str]:
     return said
 
 
-def _identity(one: RunToCompare) -> str:
+def _identity(one: ComparedRun) -> str:
     given = one.manifest.get("model_identity") or str(one.manifest.get("model")).split(" + ")[0]
     return str(sorted(given.items()) if isinstance(given, Mapping) else given)
 
 
-def _told(work: _Work) -> list[str]:
+def _told(work: _PairedAnswers) -> list[str]:
     """How many findings stand without a test, and why."""
     if not work.untested:
         return []

@@ -19,10 +19,10 @@ from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import match_items
 from evenhand.metrics.choices.resolution import rule_of
-from evenhand.metrics.choices.rows import Bound
-from evenhand.metrics.households.tables import HouseholdGroups
+from evenhand.metrics.choices.rows import BoundChoices
+from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.association import HARMFUL
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 
 ALL = "all"
 """The column of every sample."""
@@ -37,7 +37,7 @@ _SCHEMA = {"sample": pl.String, "unit": pl.String, "column": pl.String, "value":
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Combination:
     """One number made of columns: see ``Summary`` of paired sums; or the effect size of two columns.
 
     Attributes:
@@ -52,16 +52,16 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class WantedPart:
+class ContributionSpec:
     """A part of a finding, made of columns of its own."""
 
     kind: str
     key: Key
-    wanted: Wanted
+    wanted: Combination
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Contributions:
     """One model's answers under one finding.
 
     Attributes:
@@ -74,14 +74,14 @@ class Cells:
     """
 
     table: pl.DataFrame
-    whole: Wanted
+    whole: Combination
     unit: str = "sample"
-    parts: tuple[WantedPart, ...] = ()
+    parts: tuple[ContributionSpec, ...] = ()
     once: bool = False
     fixed: bool = False
 
 
-def cells_of(one: RunToCompare, finding: Finding) -> Cells | str:
+def cells_of(one: ComparedRun, finding: Finding) -> Contributions | str:
     """The answers behind a finding, or why they cannot be had.
 
     Args:
@@ -114,15 +114,16 @@ def _in_columns(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return rows.with_columns(named.alias("column")).select(_SCHEMA.keys()).cast(_SCHEMA)  # type: ignore[arg-type]
 
 
-def _rates(finding: Finding) -> tuple[WantedPart, ...]:
+def _rates(finding: Finding) -> tuple[ContributionSpec, ...]:
     """The rate of each group as a part."""
     kind = "*".join(finding.by)
     return tuple(
-        WantedPart(kind, key, Wanted("weights", (column_of(key),), (1.0,))) for key in _groups(finding)
+        ContributionSpec(kind, key, Combination("weights", (column_of(key),), (1.0,)))
+        for key in _groups(finding)
     )
 
 
-def _choices(one: RunToCompare, finding: Finding) -> Cells | str:
+def _choices(one: ComparedRun, finding: Finding) -> Contributions | str:
     """VisoGender: each sample's pronoun, by the gender of the truth."""
     scores, samples = one.run.tables.get("scores"), one.run.annotations
     if scores is None or samples is None:
@@ -134,7 +135,7 @@ def _choices(one: RunToCompare, finding: Finding) -> Cells | str:
     samples = samples.drop("truth", strict=False)
     template = TEMPLATES[str(given["template"])]
     choices = choices_of(scores, samples, template=template, candidates=candidates)
-    bound = Bound.of(choices, finding.by, SETTINGS.get(str(given.get("setting")), {}))
+    bound = BoundChoices.of(choices, finding.by, SETTINGS.get(str(given.get("setting")), {}))
     outcome, weights = rule_of(finding.name)
     rows = bound.rows(outcome)
     genders = choices.genders
@@ -145,25 +146,28 @@ def _choices(one: RunToCompare, finding: Finding) -> Cells | str:
         value=pl.Series(rows.values / rows.unit),
         gender=pl.Series(np.where(rows.second, genders[1], genders[0]), dtype=pl.String),
     )
-    parts: list[WantedPart] = []
+    parts: list[ContributionSpec] = []
     if not finding.by:
-        parts = [WantedPart("gender", g, Wanted("weights", (g,), (1.0,))) for g in genders]
-        return Cells(
-            _in_columns(table, ["gender"]), Wanted("weights", genders, weights), _unit(choices), (*parts,)
+        parts = [ContributionSpec("gender", g, Combination("weights", (g,), (1.0,))) for g in genders]
+        return Contributions(
+            _in_columns(table, ["gender"]),
+            Combination("weights", genders, weights),
+            _unit(choices),
+            (*parts,),
         )
     kind = "*".join(finding.by)
     for key in _groups(finding):
         columns = tuple(column_of(key, gender) for gender in genders)
-        parts.append(WantedPart(kind, key, Wanted("weights", columns, weights)))
+        parts.append(ContributionSpec(kind, key, Combination("weights", columns, weights)))
     both = pl.concat([_in_columns(table, ["gender"]), _in_columns(table, [*finding.by, "gender"])])
-    return Cells(both, Wanted("weights", genders, weights), _unit(choices), (*parts,))
+    return Contributions(both, Combination("weights", genders, weights), _unit(choices), (*parts,))
 
 
 def _unit(choices: Choices) -> str:
     return choices.cluster or "sample"
 
 
-def _labels(one: RunToCompare, finding: Finding) -> Cells | str:
+def _labels(one: ComparedRun, finding: Finding) -> Contributions | str:
     """Label association: whether a label of the kind is among the first of each image."""
     matches, annotations = one.run.tables.get(MATCHES), one.run.annotations
     if matches is None or annotations is None:
@@ -183,7 +187,7 @@ def _with_unit(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(unit=pl.col("subject") if "subject" in rows.columns else pl.lit(None, pl.String))
 
 
-def _grouped(rows: pl.DataFrame, finding: Finding) -> Cells:
+def _grouped(rows: pl.DataFrame, finding: Finding) -> Contributions:
     """Rates of groups, or how far these are apart; rows of sample, unit, value and attributes."""
     rows = rows.drop_nulls(list(finding.by))
     if finding.params.get("unknown") == "exclude":
@@ -192,7 +196,7 @@ def _grouped(rows: pl.DataFrame, finding: Finding) -> Cells:
     unit = "person" if rows["unit"].null_count() < rows.height else "sample"
     everyone = _in_columns(rows.with_columns(column=pl.lit(ALL)), ["column"])
     if not finding.by:
-        return Cells(everyone, Wanted("weights", (ALL,), (1.0,)), unit)
+        return Contributions(everyone, Combination("weights", (ALL,), (1.0,)), unit)
     grouped = _in_columns(rows, finding.by)
     if finding.name.endswith("_gap"):
         apart = {column_of(str(name).split("*")) for name in _not_compared(finding)}
@@ -202,8 +206,10 @@ def _grouped(rows: pl.DataFrame, finding: Finding) -> Cells:
             if (column := column_of(key)) not in apart
             and not any(value.lower() in UNKNOWN for value in column.split(_MARK))
         )
-        return Cells(grouped.filter(pl.col("column").is_in(known)), Wanted("range", known), unit)
-    return Cells(pl.concat([everyone, grouped]), Wanted("weights", (ALL,), (1.0,)), unit, _rates(finding))
+        return Contributions(grouped.filter(pl.col("column").is_in(known)), Combination("range", known), unit)
+    return Contributions(
+        pl.concat([everyone, grouped]), Combination("weights", (ALL,), (1.0,)), unit, _rates(finding)
+    )
 
 
 def _not_compared(finding: Finding) -> list[str]:
@@ -212,7 +218,7 @@ def _not_compared(finding: Finding) -> list[str]:
     return [name for listed in found for name in listed.split(", ")]
 
 
-def _neighbours(one: RunToCompare, finding: Finding) -> Cells | str:
+def _neighbours(one: ComparedRun, finding: Finding) -> Contributions | str:
     """Retrieval of people: the share of each query's nearest pictures that match."""
     near, annotations = one.run.tables.get("neighbours"), one.run.annotations
     if near is None or annotations is None or "role" not in annotations.columns:
@@ -232,14 +238,14 @@ def _neighbours(one: RunToCompare, finding: Finding) -> Cells | str:
     return _grouped(_with_unit(rows), finding)
 
 
-def _households(one: RunToCompare, finding: Finding) -> Cells | str:
+def _households(one: ComparedRun, finding: Finding) -> Contributions | str:
     """Geography: whether each image was recognised; each household counts once."""
     table = one.run.tables.get(HITS)
     if table is None:
         return "it keeps no hits of single images"
     hits = HouseholdHits.from_hits(table).at(float(str(finding.params.get("threshold", 0.0))))
     weighting = str(finding.params.get("weighting", _HOUSEHOLD))
-    bound = HouseholdGroups.of(hits, finding.by, weighting=weighting)
+    bound = BoundHits.of(hits, finding.by, weighting=weighting)
     told = {"unit": pl.col(_HOUSEHOLD), "value": pl.col("hit").cast(pl.Float64)}
     concept = [pl.col("concept")] if "concept" in bound.rows.columns else []
     rows = bound.rows.with_columns(
@@ -256,18 +262,18 @@ def _households(one: RunToCompare, finding: Finding) -> Cells | str:
     keys = [column_of(key) for key in _groups(finding)]
     if finding.name == "household_hit_gap":
         chosen = finding.params.get("groups")
-        wanted = Wanted("range", tuple(keys))
+        wanted = Combination("range", tuple(keys))
         if isinstance(chosen, list):
-            wanted = Wanted("weights", tuple(column_of(str(g).split("*")) for g in chosen), (1.0, -1.0))
-        return Cells(grouped, wanted, _HOUSEHOLD, once=once, fixed=True)
+            wanted = Combination("weights", tuple(column_of(str(g).split("*")) for g in chosen), (1.0, -1.0))
+        return Contributions(grouped, wanted, _HOUSEHOLD, once=once, fixed=True)
     if finding.name == "worst_household_hit_rate":
-        return Cells(grouped, Wanted("least", tuple(keys)), _HOUSEHOLD, once=once, fixed=True)
+        return Contributions(grouped, Combination("least", tuple(keys)), _HOUSEHOLD, once=once, fixed=True)
     everyone = _in_columns(images.with_columns(column=pl.lit(ALL)), ["column"])
-    whole = Wanted("weights", (ALL,), (1.0,))
-    return Cells(pl.concat([everyone, grouped]), whole, _HOUSEHOLD, _rates(finding), once, True)
+    whole = Combination("weights", (ALL,), (1.0,))
+    return Contributions(pl.concat([everyone, grouped]), whole, _HOUSEHOLD, _rates(finding), once, True)
 
 
-def _queries(one: RunToCompare, finding: Finding) -> Cells | str:
+def _queries(one: ComparedRun, finding: Finding) -> Contributions | str:
     """VisoGender's rankings: the figure of each query, which the finding's parts are."""
     rows = [(str(part.key), part.value) for part in finding.parts if part.value is not None]
     if not rows:
@@ -275,11 +281,11 @@ def _queries(one: RunToCompare, finding: Finding) -> Cells | str:
     kind = finding.parts[0].kind
     table = pl.DataFrame(rows, schema={"sample": pl.String, "value": pl.Float64}, orient="row")
     table = table.with_columns(unit=pl.col("sample"), column=pl.lit(ALL))
-    whole = Wanted("weights", (ALL,), (1.0,))
-    return Cells(_in_columns(table, ["column"]), whole, f"ranking of one {kind}", fixed=True)
+    whole = Combination("weights", (ALL,), (1.0,))
+    return Contributions(_in_columns(table, ["column"]), whole, f"ranking of one {kind}", fixed=True)
 
 
-def _associations(one: RunToCompare, finding: Finding) -> Cells | str:
+def _associations(one: ComparedRun, finding: Finding) -> Contributions | str:
     """MMBias: the association of each item of both sets."""
     table = one.run.tables.get("contributions")
     if table is None:
@@ -290,10 +296,12 @@ def _associations(one: RunToCompare, finding: Finding) -> Cells | str:
         pl.col("role").is_in(["x", "y"])
     )
     rows = mine.select(sample="item", unit="item", column="role", value="association")
-    return Cells(rows, Wanted("effect_size", ("x", "y"), (float(given.get("ddof", 1)),)), "item", fixed=True)
+    return Contributions(
+        rows, Combination("effect_size", ("x", "y"), (float(given.get("ddof", 1)),)), "item", fixed=True
+    )
 
 
-def _matches(one: RunToCompare, finding: Finding) -> Cells | str:
+def _matches(one: ComparedRun, finding: Finding) -> Contributions | str:
     """MMBias: how much likelier each image's best matches are of one set of words."""
     members, folder = one.run.tables.get("members"), one.run.folder
     parts = sorted((folder / "evidence" / MATCHES).glob("part-*.parquet")) if folder is not None else []
@@ -323,10 +331,10 @@ def _matches(one: RunToCompare, finding: Finding) -> Cells | str:
     )
     sides = ["x"] * first + ["y"] * (len(ids) - first)
     table = pl.DataFrame({"sample": ids, "unit": ids, "column": sides, "value": phi}, schema=_SCHEMA)
-    whole = Wanted("weights", ("x", "y"), (1.0, -1.0))
+    whole = Combination("weights", ("x", "y"), (1.0, -1.0))
     if given.get("standardised"):
-        whole = Wanted("effect_size", ("x", "y"), (1.0,))
-    return Cells(table, whole, "image", fixed=True)
+        whole = Combination("effect_size", ("x", "y"), (1.0,))
+    return Contributions(table, whole, "image", fixed=True)
 
 
 _WITHOUT = {
@@ -337,7 +345,7 @@ _WITHOUT = {
 }
 _RANKED = ("bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl")
 _CHOSEN = tuple(f"{what}_{how}" for what in ("misgendering", "neutral") for how in ("rate", "gap"))
-_READERS: dict[str, Callable[[RunToCompare, Finding], Cells | str]] = {
+_READERS: dict[str, Callable[[ComparedRun, Finding], Contributions | str]] = {
     **dict.fromkeys(("resolution_accuracy", "resolution_gap", *_CHOSEN), _choices),
     **{f"{what}_association_{how}": _labels for what in ("label", "harmful") for how in ("rate", "gap")},
     **dict.fromkeys(("household_hit_rate", "household_hit_gap", "worst_household_hit_rate"), _households),

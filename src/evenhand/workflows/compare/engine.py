@@ -15,7 +15,7 @@ from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.evidence.derivation.paired import Aligned, match
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.changes import Changes
-from evenhand.metrics.differences.counts import Both, Compared
+from evenhand.metrics.differences.counts import Both, ComparedCounts
 from evenhand.metrics.differences.models import model_differences
 from evenhand.metrics.differences.ranking import (
     MEASURES,
@@ -30,8 +30,8 @@ from evenhand.runs.manifest import make_manifest
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.multiplicity import adjust
 from evenhand.workflows.compare.answers import compared_answers
-from evenhand.workflows.compare.pairing import Plan, check_asked, planned
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.pairing import ComparisonPlan, check_asked, planned
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seed_values import ON_THESE, by_group, seed_values
 from evenhand.workflows.compare.seeds import Given, seed_findings
 from evenhand.workflows.compare.warnings import mix_warnings, not_joined
@@ -106,16 +106,16 @@ def compare(
 
 
 def _by_predictions(
-    plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
+    plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
 ) -> Run:
     """Runs with predictions: counted together and compared cell by cell."""
     ranked = RANKED if plan.times is None else tuple(MEASURES)  # every measure is drawn over its dates
-    work = _Work(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups, ranked)
+    work = _GroupedRuns(plan.runs, plan.pairs, settings["alpha"], settings["seed"], say, plan.groups, ranked)
     return work.compared(_groupings(plan.runs, by), metrics or SUMMARIES, settings, plan.warnings())
 
 
 def _by_findings(
-    plan: Plan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
+    plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
 ) -> Run:
     """Other runs: their findings, and the answers behind them where samples can be paired."""
     asked: dict[str, Any] = {"by": by, "metrics": metrics, "alpha": settings["alpha"]}
@@ -128,7 +128,7 @@ def _by_findings(
     return assembled(runs, findings, {}, tables, {**settings, **found.settings}, said, plan.groups)
 
 
-def _groupings(read: Sequence[RunToCompare], by: Sequence[str]) -> list[tuple[str, ...]]:
+def _groupings(read: Sequence[ComparedRun], by: Sequence[str]) -> list[tuple[str, ...]]:
     """The groupings asked for, or those that all runs were measured by."""
     counts = [one.counts for one in read if one.counts is not None]
     common = [name for name in counts[0].attributes if all(name in c.attributes for c in counts)]
@@ -153,10 +153,10 @@ def _groupings(read: Sequence[RunToCompare], by: Sequence[str]) -> list[tuple[st
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _GroupedRuns:
     """Runs with predictions, the groups they make, and the pairs of groups that are compared."""
 
-    runs: list[RunToCompare]
+    runs: list[ComparedRun]
     pairs: list[tuple[int, int]]
     alpha: float
     seed: int
@@ -230,7 +230,7 @@ class _Work:
                 findings += [_noted(made, lost, self.runs, first, second) for made in found]
         return findings
 
-    def _pair_groups(self, order: Compared) -> None:
+    def _pair_groups(self, order: ComparedCounts) -> None:
         """How the groups with several seeds were paired."""
         how = PAIRED if order.joined else UNPAIRED
         why = None if order.joined else "not every run could be joined with all others"
@@ -269,18 +269,18 @@ class _Work:
             if matched.samples:
                 aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
                 lost = [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
-                return OverSeeds.of(Compared.over(aligned, names, self.seed), lost)
+                return OverSeeds.of(ComparedCounts.over(aligned, names, self.seed), lost)
         own = [_needed(one).project(grouping).table() for one in self.runs]
-        return OverSeeds.of(Compared.over(Aligned.of_separate(own, grouping, names), names, self.seed))
+        return OverSeeds.of(ComparedCounts.over(Aligned.of_separate(own, grouping, names), names, self.seed))
 
 
-def _needed(one: RunToCompare) -> Counts:
+def _needed(one: ComparedRun) -> Counts:
     if one.counts is None:
         raise InputError(f"{one.folder!r} has no counts of predictions; compare runs of one kind")
     return one.counts
 
 
-def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[RunToCompare], *places: int) -> Finding:
+def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[ComparedRun], *places: int) -> Finding:
     """A finding with the samples that were left out, and the benchmark where all runs share it."""
     benchmarks = {runs[place].manifest.get("benchmark") for place in places or range(len(runs))}
     update = {
@@ -315,7 +315,7 @@ def _test(one: Finding, place: int) -> tuple[Any, ...]:
 
 
 def assembled(
-    runs: Sequence[RunToCompare],
+    runs: Sequence[ComparedRun],
     findings: list[Finding],
     counts: dict[str, Counts],
     tables: dict[str, pl.DataFrame],

@@ -15,7 +15,7 @@ import polars as pl
 from evenhand.core.errors import ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.text.model_names import lineage_of
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seeds import each_seed_notes
 
 DRIFT = "drift"
@@ -41,7 +41,7 @@ class Times:
         asked: Whether the user asked for this order.
     """
 
-    runs: list[RunToCompare]
+    runs: list[ComparedRun]
     folders: list[str | Path]
     dates: list[str]
     asked: bool
@@ -100,7 +100,7 @@ def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
 
 
 def in_time(
-    read: Sequence[RunToCompare],
+    read: Sequence[ComparedRun],
     folders: Sequence[str | Path],
     wanted: bool | None,
     dates: Mapping[str | Path, str] | None = None,
@@ -153,7 +153,7 @@ def _given(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> di
     return found
 
 
-def _date(one: RunToCompare) -> str | None:
+def _date(one: ComparedRun) -> str | None:
     tagged = (one.manifest.get("tags") or {}).get("date")
     told = [str(date) for date in (tagged, one.manifest.get("created")) if date is not None]
     return next((date for date in told if _parsed(date) is not None), None)
@@ -186,7 +186,7 @@ def _shown(dates: Sequence[str]) -> list[str]:
     return told
 
 
-def _one_model(read: Sequence[RunToCompare], dates: Sequence[str | None]) -> bool:
+def _one_model(read: Sequence[ComparedRun], dates: Sequence[str | None]) -> bool:
     """Whether these are runs of one named model that differ in nothing but their time."""
     if None in dates or len({_moment(str(date)) for date in dates}) < len(dates):
         return False

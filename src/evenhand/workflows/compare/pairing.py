@@ -11,7 +11,7 @@ from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.metrics.differences.seeds import SeedGroup
 from evenhand.workflows.compare.answers import mitigation_notes
 from evenhand.workflows.compare.over_time import DRIFT, Times, drift, in_time
-from evenhand.workflows.compare.runs import RunToCompare, called_apart
+from evenhand.workflows.compare.runs import ComparedRun, called_apart
 from evenhand.workflows.compare.seeds import Given, in_groups, with_groups
 from evenhand.workflows.compare.warnings import comparison_warnings, refuse_unlike
 from evenhand.workflows.outputs.result import Run, check_out
@@ -20,7 +20,7 @@ MOST_FOR_ALL_PAIRS = 10  # with more models, each is compared with the reference
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ComparisonPlan:
     """Runs that are compared.
 
     Attributes:
@@ -30,7 +30,7 @@ class Plan:
         times: When runs were made, where they are compared over time.
     """
 
-    runs: list[RunToCompare]
+    runs: list[ComparedRun]
     groups: list[SeedGroup]
     pairs: list[tuple[int, int]]
     times: Times | None
@@ -81,7 +81,7 @@ def planned(
     over_time: bool | None,
     dates: Mapping[str | Path, str] | None,
     out: str | Path | None,
-) -> Plan:
+) -> ComparisonPlan:
     """Read the runs and put them in order.
 
     Args:
@@ -105,7 +105,7 @@ def planned(
         raise ParameterError(
             "over time each run is compared with the one before it; leave out --reference, or the dates"
         )
-    read = [RunToCompare.read(folder) for folder in folders]
+    read = [ComparedRun.read(folder) for folder in folders]
     unasked = over_time is None and not dates
     times = None if unasked and (given or reference) else in_time(read, folders, over_time, dates)
     if times is not None:
@@ -117,15 +117,17 @@ def planned(
     if times is not None:
         for group in groups:
             times.of_group(group.name, sorted(group.places))
-        return Plan(read, groups, [(place, place - 1) for place in range(1, len(groups))], times)
+        return ComparisonPlan(read, groups, [(place, place - 1) for place in range(1, len(groups))], times)
     if chosen is None:
-        return Plan(read, groups, list(combinations(range(len(groups)), 2)), None)
-    return Plan(read, groups, [(place, chosen) for place in range(len(groups)) if place != chosen], None)
+        return ComparisonPlan(read, groups, list(combinations(range(len(groups)), 2)), None)
+    return ComparisonPlan(
+        read, groups, [(place, chosen) for place in range(len(groups)) if place != chosen], None
+    )
 
 
 def _reference(
     groups: Sequence[SeedGroup],
-    read: Sequence[RunToCompare],
+    read: Sequence[ComparedRun],
     folders: Sequence[str | Path],
     reference: str | Path | None,
 ) -> int | None:

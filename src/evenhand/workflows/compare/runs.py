@@ -23,7 +23,7 @@ _ROW = "row"
 
 
 @dataclass(frozen=True, eq=False)
-class RunToCompare:
+class ComparedRun:
     """A run folder with what a comparison needs of it.
 
     Attributes:
@@ -35,7 +35,7 @@ class RunToCompare:
     run: Run
 
     @classmethod
-    def read(cls, folder: str | Path) -> RunToCompare:
+    def read(cls, folder: str | Path) -> ComparedRun:
         """Read a run folder.
 
         Raises:
@@ -87,7 +87,7 @@ class RunToCompare:
         return _usable(found, counts, attributes)
 
 
-def called_apart(runs: Sequence[RunToCompare]) -> list[RunToCompare]:
+def called_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """Runs whose names tell them apart: by their folders where they are called alike."""
     names = [one.name for one in runs]
     apart = [

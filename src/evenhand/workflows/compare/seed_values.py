@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.bound import BoundMetric
+from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding, Interval, Param
 from evenhand.metrics.differences.seeds import (
     SEEDS_ONLY,
@@ -23,7 +23,7 @@ from evenhand.metrics.differences.seeds import (
 )
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.paired import seeds as between_seeds
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.values import SCHEMA, Name, wanted_findings
 
 Floats = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 
 
 def seed_values(
-    read: Sequence[RunToCompare],
+    read: Sequence[ComparedRun],
     groups: Sequence[SeedGroup],
     pairs: Sequence[tuple[int, int]],
     *,
@@ -80,7 +80,7 @@ def seed_values(
     return made
 
 
-def by_group(values: pl.DataFrame, read: Sequence[RunToCompare], groups: Sequence[SeedGroup]) -> pl.DataFrame:
+def by_group(values: pl.DataFrame, read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> pl.DataFrame:
     """Findings side by side, where several seeds stand by their mean with its interval over seeds.
 
     Args:
@@ -124,14 +124,14 @@ def _values(key: Name, group: SeedGroup, found: Found) -> tuple[list[Finding], F
 def _remade(one: Finding, name: str, params: Mapping[str, Param], **fields: Any) -> Finding:
     """A finding about the same rows as another."""
     given = {**one.params, **params}
-    metric = str(BoundMetric.make(name, tuple(one.by), given))
+    metric = str(MetricId.make(name, tuple(one.by), given))
     update = {
         **_NOTHING, "name": name, "params": given, "metric": metric, "direction": "descriptive", **fields,
     }  # fmt: skip
     return one.model_copy(update=update)
 
 
-def _spread(key: Name, group: SeedGroup, found: Found, read: Sequence[RunToCompare]) -> Finding:
+def _spread(key: Name, group: SeedGroup, found: Found, read: Sequence[ComparedRun]) -> Finding:
     own, values = _values(key, group, found)
     parts = [
         seed_part(

@@ -10,9 +10,9 @@ from typing import Any
 
 from evenhand.core.errors import ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
-from evenhand.metrics.differences.ranking import Told
+from evenhand.metrics.differences.ranking import RankingNotes
 from evenhand.metrics.differences.seeds import Ends, OverSeeds, SeedGroup
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 
 Given = Mapping[str, Sequence[str | Path]]
 
@@ -54,7 +54,7 @@ def with_groups(runs: Sequence[str | Path], given: Given) -> list[str | Path]:
 
 
 def in_groups(
-    read: Sequence[RunToCompare], folders: Sequence[str | Path], given: Given, *, by_seed: bool = True
+    read: Sequence[ComparedRun], folders: Sequence[str | Path], given: Given, *, by_seed: bool = True
 ) -> list[SeedGroup]:
     """Every run in one group, in the order of their first runs; most hold a single one.
 
@@ -85,7 +85,7 @@ def in_groups(
 
 
 def _given_group(
-    name: str, members: Sequence[str | Path], read: Sequence[RunToCompare], folders: Sequence[str | Path]
+    name: str, members: Sequence[str | Path], read: Sequence[ComparedRun], folders: Sequence[str | Path]
 ) -> SeedGroup:
     places = [_place_of(one, folders) for one in members]
     known = [seed_of(read[place]) for place in places]
@@ -103,7 +103,7 @@ def _place_of(run: str | Path, folders: Sequence[str | Path]) -> int:
     raise UnknownName("run to group", str(run), [str(folder) for folder in folders])
 
 
-def _told_groups(read: Sequence[RunToCompare], places: Sequence[int]) -> list[SeedGroup]:
+def _told_groups(read: Sequence[ComparedRun], places: Sequence[int]) -> list[SeedGroup]:
     """Runs whose manifests are alike but for their seeds, each seed once."""
     made: list[SeedGroup] = []
     for members in _alike([read[place] for place in places], _recipe):
@@ -118,7 +118,7 @@ def _told_groups(read: Sequence[RunToCompare], places: Sequence[int]) -> list[Se
     return made
 
 
-def _alike(runs: Sequence[RunToCompare], key_of: Callable[[RunToCompare], str | None]) -> list[list[int]]:
+def _alike(runs: Sequence[ComparedRun], key_of: Callable[[ComparedRun], str | None]) -> list[list[int]]:
     """Places of runs that are one recipe with two or more seeds."""
     found: dict[str, list[int]] = {}
     for place, one in enumerate(runs):
@@ -134,7 +134,7 @@ def _alike(runs: Sequence[RunToCompare], key_of: Callable[[RunToCompare], str | 
     return kept
 
 
-def seed_of(one: RunToCompare) -> str | None:
+def seed_of(one: ComparedRun) -> str | None:
     """The seed that makes a run one of several: its tag, that of its model, or that of its samples."""
     tagged = (one.manifest.get("tags") or {}).get("seed")
     if tagged is not None:
@@ -151,7 +151,7 @@ def _trained(identity: Mapping[str, Any]) -> str | None:
     return next((str(value) for key, value in identity.items() if key.split()[-1] == "seed"), None)
 
 
-def _recipe(one: RunToCompare) -> str | None:
+def _recipe(one: ComparedRun) -> str | None:
     """Everything of a run that another seed leaves as it is; None where it tells no seed."""
     seed, manifest = seed_of(one), one.manifest
     if seed is None:
@@ -175,7 +175,7 @@ def _recipe(one: RunToCompare) -> str | None:
     return _key(fixed, {**loose, "address": _without(seed, str(manifest.get("model")))})
 
 
-def _model(one: RunToCompare) -> str | None:
+def _model(one: ComparedRun) -> str | None:
     """As ``_recipe``; of an adapted model all that its identity says, however it was measured."""
     identity = one.manifest.get("model_identity") or {}
     if _trained(identity) is None:
@@ -203,13 +203,13 @@ def _without(seed: str, text: str) -> str:
     return "".join(pieces)
 
 
-def _own_samples(runs: Sequence[RunToCompare]) -> bool:
+def _own_samples(runs: Sequence[ComparedRun]) -> bool:
     """Whether every run was asked about other samples."""
     digests = [one.manifest.get("samples") for one in runs]
     return None not in digests and len(set(digests)) == len(digests) > 1
 
 
-def _called(runs: Sequence[RunToCompare], seeds: Sequence[str]) -> str:
+def _called(runs: Sequence[ComparedRun], seeds: Sequence[str]) -> str:
     """What runs of one recipe have in common, and how many seeds there are."""
     shared = {_without(seed, one.name) for seed, one in zip(seeds, runs, strict=True)}
     own = {one_line(one.manifest.get("model") or one.name) for one in runs}
@@ -219,7 +219,7 @@ def _called(runs: Sequence[RunToCompare], seeds: Sequence[str]) -> str:
     return f"{runs[0].name} and {len(runs) - 1} more seed{'s' * (len(runs) > 2)}"
 
 
-def seed_notes(read: Sequence[RunToCompare], groups: Sequence[SeedGroup]) -> list[str]:
+def seed_notes(read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> list[str]:
     """What was made one, and which runs of one recipe were not."""
     said = []
     for one in groups:
@@ -236,7 +236,7 @@ def seed_notes(read: Sequence[RunToCompare], groups: Sequence[SeedGroup]) -> lis
     return said + each_seed_notes([read[place] for place in alone])
 
 
-def each_seed_notes(runs: Sequence[RunToCompare]) -> list[str]:
+def each_seed_notes(runs: Sequence[ComparedRun]) -> list[str]:
     """Runs that differ by the seed only and are compared as if they were models."""
     said = []
     for members in _alike(runs, _model):
@@ -252,7 +252,7 @@ def each_seed_notes(runs: Sequence[RunToCompare]) -> list[str]:
 
 
 def seed_findings(
-    orders: Sequence[tuple[OverSeeds, Mapping[str, Sequence[Told]]]],
+    orders: Sequence[tuple[OverSeeds, Mapping[str, Sequence[RankingNotes]]]],
     groups: Sequence[SeedGroup],
     pairs: Sequence[tuple[int, int]],
     metrics: Sequence[str],

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import Finding
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 
 Name = tuple[str, str, str]
 
@@ -20,7 +20,7 @@ SCHEMA = {
 }  # fmt: skip
 
 
-def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
     """Every finding that two or more runs have alike: equal name, grouping and parameters.
 
     Args:
@@ -35,7 +35,7 @@ def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence
     found = [finding for one in runs for finding in one.run.findings.findings]
     _check("grouping of these runs", by, [finding.grouping for finding in found])
     _check("metric of these runs", metrics, [finding.name for finding in found])
-    keyed: dict[Name, list[tuple[RunToCompare, Finding]]] = {}
+    keyed: dict[Name, list[tuple[ComparedRun, Finding]]] = {}
     for one in runs:
         for name, finding in wanted_findings(one, by, metrics).items():
             keyed.setdefault(name, []).append((one, finding))
@@ -50,7 +50,7 @@ def values_of(runs: Sequence[RunToCompare], by: Sequence[str], metrics: Sequence
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def wanted_findings(one: RunToCompare, by: Sequence[str], metrics: Sequence[str]) -> dict[Name, Finding]:
+def wanted_findings(one: ComparedRun, by: Sequence[str], metrics: Sequence[str]) -> dict[Name, Finding]:
     """A run's findings of some groupings and metrics, all where none is given, by what they are called.
 
     Args:

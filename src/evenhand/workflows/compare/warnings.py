@@ -8,17 +8,17 @@ import polars as pl
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
-from evenhand.metrics.differences.counts import Compared
+from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import SeedGroup
 from evenhand.runs.adaptations import adaptation_warnings
-from evenhand.workflows.compare.runs import RunToCompare
+from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seeds import each_seed_notes, seed_notes
 
 _SHOWN = 4
 _LONG = 40  # letters of an id in a message
 
 
-def refuse_unlike(runs: Sequence[RunToCompare]) -> None:
+def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
     """Refuse runs of different benchmarks, or of kinds that share no measure.
 
     Raises:
@@ -42,7 +42,7 @@ def refuse_unlike(runs: Sequence[RunToCompare]) -> None:
         )
 
 
-def comparison_warnings(runs: Sequence[RunToCompare], groups: Sequence[SeedGroup] = ()) -> list[str]:
+def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup] = ()) -> list[str]:
     """One sentence for each thing that may lie behind a difference besides the models.
 
     Args:
@@ -70,7 +70,7 @@ def comparison_warnings(runs: Sequence[RunToCompare], groups: Sequence[SeedGroup
     return said
 
 
-def mix_warnings(findings: Sequence[Finding], orders: Sequence[Compared]) -> list[str]:
+def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) -> list[str]:
     """What is said where models that are not paired have other mixes of classes and groups.
 
     Args:
@@ -88,7 +88,7 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[Compared]) -> lis
     ]
 
 
-def not_joined(a: RunToCompare, b: RunToCompare, mine: pl.DataFrame, theirs: pl.DataFrame) -> str:
+def not_joined(a: ComparedRun, b: ComparedRun, mine: pl.DataFrame, theirs: pl.DataFrame) -> str:
     """Why no sample of two runs could be joined."""
     audits = [one for one in (a, b) if one.manifest.get("kind") == "audit"]
     without = [one.name for one in audits if not one.manifest.get("id")]
@@ -101,7 +101,7 @@ def not_joined(a: RunToCompare, b: RunToCompare, mine: pl.DataFrame, theirs: pl.
     )
 
 
-def _parameters(runs: Sequence[RunToCompare]) -> list[str]:
+def _parameters(runs: Sequence[ComparedRun]) -> list[str]:
     """Parameters of the benchmark that differ."""
     given = [one.manifest.get("parameters") or {} for one in runs if one.manifest.get("benchmark")]
     names = sorted({name for one in given for name in one})

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evenhand.benchmarks.datasets.download_source import DATA, DataSource, Part, default_folder
+from evenhand.benchmarks.datasets.download_source import DATA, DataSource, SourcePart, default_folder
 from evenhand.core.errors import InputError
 from evenhand.files.download.downloads import (
     Downloaded,
-    Step,
+    DownloadStep,
     download,
     fetch_file,
     files_by_id,
@@ -29,7 +29,7 @@ _VERDICTS = {"changed": "changed", "failed": "dead", "removed": "removed", "skip
 
 
 @dataclass(frozen=True)
-class Available:
+class DataListing:
     """Data that can be fetched, and what of it is there.
 
     Attributes:
@@ -60,7 +60,7 @@ class Available:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DataCheck:
     """What a URL is worth now.
 
     Attributes:
@@ -77,7 +77,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Fetched:
+class FetchResult:
     """What a fetch brought.
 
     Attributes:
@@ -93,9 +93,9 @@ class Fetched:
     folder: Path
     files: Sequence[str]
     own: Sequence[str]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[DataCheck]
     actions: Mapping[str, int]
-    parts: Sequence[Part] = ()
+    parts: Sequence[SourcePart] = ()
     by_hand: str = ""
 
     @property
@@ -109,12 +109,12 @@ class Fetched:
         return not {"changed", "dead", "placeholder?"} & set(self.counts) and not self.lacking
 
     @property
-    def lacking(self) -> list[Part]:
+    def lacking(self) -> list[SourcePart]:
         """The parts that are not whole."""
         return [part for part in self.parts if not part.whole]
 
 
-def list_data() -> list[Available]:
+def list_data() -> list[DataListing]:
     """All data that can be fetched, sorted by name."""
     found = []
     for name in DATA.names():
@@ -123,7 +123,7 @@ def list_data() -> list[Available]:
         places = {each for below in source.image_folders for each in files_by_id(folder / below)}
         removed = len(removed_ids(folder / source.images)) if source.images else 0
         found.append(
-            Available(
+            DataListing(
                 name,
                 source.title,
                 source.licence,
@@ -148,7 +148,7 @@ def fetch_data(
     replace_changed: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
-) -> Fetched:
+) -> FetchResult:
     """Fetch tables, checked by their sha256, and the images that they name.
 
     Tables of another release that lie in the folder are used as they are. What is there is not fetched again.
@@ -177,7 +177,7 @@ def fetch_data(
         if fetch_file(file.urls, folder / file.name, file.sha256, limits=limits)
     ]
     if metadata_only or not source.images:
-        return _counted(source, folder, Fetched(folder, files, own, [], {}))
+        return _counted(source, folder, FetchResult(folder, files, own, [], {}))
     done = download(
         source.links(folder),
         folder / source.images,
@@ -186,7 +186,7 @@ def fetch_data(
         progress=progress,
     )
     _require_network(done)
-    return Fetched(folder, files, own, _verdicts(done), done.actions)
+    return FetchResult(folder, files, own, _verdicts(done), done.actions)
 
 
 def check_data(
@@ -195,7 +195,7 @@ def check_data(
     *,
     limits: Limits | None = None,
     progress: Progress | None = None,
-) -> Fetched:
+) -> FetchResult:
     """Ask every URL again and compare with what is there; no image is written.
 
     Args:
@@ -212,12 +212,12 @@ def check_data(
     folder = folder or default_folder(source.name)
     if not source.images:
         _require_folder(source, folder)
-        return _counted(source, folder, Fetched(folder, [], source.own_tables(folder), [], {}))
+        return _counted(source, folder, FetchResult(folder, [], source.own_tables(folder), [], {}))
     done = download(
         source.links(folder), folder / source.images, check=True, limits=limits, progress=progress
     )
     _require_network(done)
-    return Fetched(folder, [], source.own_tables(folder), _verdicts(done), done.actions)
+    return FetchResult(folder, [], source.own_tables(folder), _verdicts(done), done.actions)
 
 
 def remove_data(name: str | DataSource, ids: Sequence[str], folder: Path | None = None) -> list[str]:
@@ -263,7 +263,7 @@ def _require_folder(source: DataSource, folder: Path) -> None:
     raise InputError(f"there is no folder {str(folder)!r}; {fetch if source.files else hand}")
 
 
-def _counted(source: DataSource, folder: Path, done: Fetched) -> Fetched:
+def _counted(source: DataSource, folder: Path, done: FetchResult) -> FetchResult:
     """With what of the data is there."""
     found = source.parts(folder) if source.parts is not None else []
     return replace(done, parts=found, by_hand=source.by_hand)
@@ -281,16 +281,16 @@ def _require_network(done: Downloaded) -> None:
         )
 
 
-def _verdicts(done: Downloaded) -> list[Verdict]:
+def _verdicts(done: Downloaded) -> list[DataCheck]:
     return [_verdict(step, done.stand_ins.get(step.id, "")) for step in done.steps]
 
 
-def _verdict(step: Step, doubt: str) -> Verdict:
+def _verdict(step: DownloadStep, doubt: str) -> DataCheck:
     """A placeholder is doubted whether it came new or in place of what was there."""
     record = step.record
     if doubt and step.action in (*_FINE, "changed"):
-        return Verdict(step.id, "placeholder?", doubt, record.url)
+        return DataCheck(step.id, "placeholder?", doubt, record.url)
     if step.action in _FINE:
-        return Verdict(step.id, "ok", "", record.url)
+        return DataCheck(step.id, "ok", "", record.url)
     detail = f" ({record.detail})" if record.detail and step.action == "failed" else ""
-    return Verdict(step.id, _VERDICTS[step.action], record.reason + detail, record.url)
+    return DataCheck(step.id, _VERDICTS[step.action], record.reason + detail, record.url)

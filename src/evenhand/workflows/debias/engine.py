@@ -18,10 +18,10 @@ from evenhand.runs import run_folder
 from evenhand.runs.manifest import make_manifest
 from evenhand.workflows.debias.findings import Fitted, measure_association, norm_table, utility_table
 from evenhand.workflows.debias.fitting import make_fitter, parameters_of
-from evenhand.workflows.debias.items import Items, Source, Test, read_items
-from evenhand.workflows.debias.split import Half, part_of, split_halves
+from evenhand.workflows.debias.items import AssociationItems, SourceRun, Test, read_items
+from evenhand.workflows.debias.split import Split, part_of, split_halves
 from evenhand.workflows.debias.tradeoff import Curve, names_of_tests
-from evenhand.workflows.debias.utility import LabelledImages, utility_of_groups
+from evenhand.workflows.debias.utility import UtilityImages, utility_of_groups
 from evenhand.workflows.mitigated_model import another_model, model_facts, utility_note
 from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.run import named
@@ -53,7 +53,7 @@ def place_of(name: str) -> Path:
 
 
 def debias(
-    run: str | Path | run_folder.Run,
+    run: str | Path | run_folder.RunFolder,
     *,
     method: str = "pruning",
     parameters: Mapping[str, Any] | None = None,
@@ -96,9 +96,9 @@ def debias(
     check_out(out)
     check_choice("pairs", pairs, PAIRS)
     fitter = make_fitter(method, parameters or {}, remove)
-    source = Source.read(run)
+    source = SourceRun.read(run)
     items = read_items(source, form=form, tests=tests)
-    labelled = None if utility is None else LabelledImages.read(utility, seed)
+    labelled = None if utility is None else UtilityImages.read(utility, seed)
     fit, held_out = split_halves(items, stream(seed, "halves", items.form))
     everyone = _fitted(fitter, items, fit, pairs, seed, model_facts(source.manifest))
     findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
@@ -110,7 +110,7 @@ def debias(
     return made
 
 
-def _utility_settings(source: Source, labelled: LabelledImages | None) -> dict[str, Any]:
+def _utility_settings(source: SourceRun, labelled: UtilityImages | None) -> dict[str, Any]:
     if labelled is None:
         return {}
     other = another_model(model_facts(source.manifest), labelled.model)
@@ -121,7 +121,7 @@ def _assembled(
     findings: Sequence[Finding],
     tables: dict[str, pl.DataFrame],
     settings: dict[str, Any],
-    items: Items,
+    items: AssociationItems,
     everyone: Sequence[Fitted],
 ) -> DebiasRun:
     manifest = make_manifest({}, settings)
@@ -136,7 +136,7 @@ def _assembled(
 
 
 def _fitted(
-    fitter: Fitter, items: Items, fit: Half, pairs: str, seed: int, model: Mapping[str, Any]
+    fitter: Fitter, items: AssociationItems, fit: Split, pairs: str, seed: int, model: Mapping[str, Any]
 ) -> list[Fitted]:
     """One mitigation, or one a test; each says of which model it is."""
     tests = items.material.tests
@@ -154,7 +154,7 @@ def _fitted(
     return everyone
 
 
-def _paired(items: Items, found: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
+def _paired(items: AssociationItems, found: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
     """Two prompts that were taken as a pair, for a reader to see whether the lists are parallel."""
     if "paired" not in found.facts:
         return {}
@@ -164,10 +164,10 @@ def _paired(items: Items, found: Mitigation, tests: Sequence[Test]) -> dict[str,
 
 def _measured(
     fitter: Fitter,
-    items: Items,
-    halves: tuple[Half, Half],
+    items: AssociationItems,
+    halves: tuple[Split, Split],
     everyone: Sequence[Fitted],
-    labelled: LabelledImages | None,
+    labelled: UtilityImages | None,
     seed: int,
 ) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
     findings, before_after, curves, useful = [], [], [], []
@@ -190,7 +190,7 @@ def _measured(
     return findings, tables
 
 
-def _halves(items: Items, halves: tuple[Half, Half]) -> pl.DataFrame:
+def _halves(items: AssociationItems, halves: tuple[Split, Split]) -> pl.DataFrame:
     """Which item was in which half, and of which sets it is: role, sample, half, sets."""
     parts = []
     for name, half in zip(("fit", "held_out"), halves, strict=True):
@@ -210,10 +210,10 @@ def _halves(items: Items, halves: tuple[Half, Half]) -> pl.DataFrame:
 
 
 def _settings(
-    source: Source,
-    items: Items,
+    source: SourceRun,
+    items: AssociationItems,
     fitter: Fitter,
-    halves: tuple[Half, Half],
+    halves: tuple[Split, Split],
     everyone: Sequence[Fitted],
     utility: str | Path | None,
 ) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.bound import BoundMetric
+from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
 from evenhand.metrics.association.weat import association_effect_size, association_reduction
 from evenhand.metrics.estimates import number
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import Floats
-from evenhand.workflows.debias.items import Items, Test
+from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.measures import (
     RANDOM_SETS,
     Removal,
@@ -27,7 +27,7 @@ from evenhand.workflows.debias.measures import (
     random_effect_sizes,
     similarities,
 )
-from evenhand.workflows.debias.split import Half
+from evenhand.workflows.debias.split import Split
 from evenhand.workflows.debias.utility import Utility
 
 HALVES = ("fit", "held_out")
@@ -66,7 +66,7 @@ class Fitted:
 
 
 def measure_association(
-    items: Items, fit: Half, held_out: Half, fitted: Fitted, seed: int
+    items: AssociationItems, fit: Split, held_out: Split, fitted: Fitted, seed: int
 ) -> tuple[list[Finding], pl.DataFrame]:
     """Effect sizes before and after on both halves, the reduction with its interval, and removal at random.
 
@@ -97,7 +97,12 @@ def measure_association(
 
 
 def _of_test(
-    items: Items, halves: Sequence[Half], values: Sequence[Floats], test: Test, drawn: Floats, seed: int
+    items: AssociationItems,
+    halves: Sequence[Split],
+    values: Sequence[Floats],
+    test: Test,
+    drawn: Floats,
+    seed: int,
 ) -> list[Finding]:
     """The reduction first, then d by half and stage."""
     staged = []
@@ -116,7 +121,7 @@ def _of_test(
 def _staged(finding: Finding, stage: str, half: str, **update: Any) -> Finding:
     params = {**finding.params, "stage": stage, "half": half}
     printed = {key: "|".join(map(str, one)) if isinstance(one, list) else one for key, one in params.items()}
-    metric = str(BoundMetric.make(finding.name, (), printed))
+    metric = str(MetricId.make(finding.name, (), printed))
     return finding.model_copy(update={"params": params, "metric": metric, **update})
 
 
@@ -179,7 +184,7 @@ def gained(reduction: Finding) -> bool | None:
 
 
 def _row(
-    items: Items,
+    items: AssociationItems,
     fitted: Fitted,
     test: Test,
     whole: Sequence[float],
@@ -225,7 +230,7 @@ def utility_table(measured: Sequence[tuple[str, Sequence[Utility]]]) -> pl.DataF
     return pl.DataFrame(rows, schema=UTILITY).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def norm_table(items: Items, held_out: Half, everyone: Sequence[Fitted]) -> pl.DataFrame:
+def norm_table(items: AssociationItems, held_out: Split, everyone: Sequence[Fitted]) -> pl.DataFrame:
     """How much of the held-out vectors' squared length is gone, by modality: mean, lowest and highest."""
     rows = []
     material = items.material

@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.mitigate.maps import in_range
-from evenhand.mitigate.training_vectors import Floats, Ints, Material
+from evenhand.mitigate.training_vectors import Floats, Ints, TrainingVectors
 from evenhand.runs import run_folder
 
 FORMS: Mapping[str, tuple[str, str]] = {
@@ -25,7 +25,7 @@ Test = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class SourceRun:
     """A run with embeddings: its tables and where its evidence lies."""
 
     tables: Mapping[str, pl.DataFrame]
@@ -34,13 +34,13 @@ class Source:
     name: str = ""
 
     @classmethod
-    def read(cls, given: str | Path | run_folder.Run) -> Source:
+    def read(cls, given: str | Path | run_folder.RunFolder) -> SourceRun:
         """From a run folder, or from a run that still knows its evidence.
 
         Raises:
             InputError: Not a run folder, or one without embeddings.
         """
-        run = run_folder.Run.read(Path(given).expanduser()) if isinstance(given, str | Path) else given
+        run = run_folder.RunFolder.read(Path(given).expanduser()) if isinstance(given, str | Path) else given
         if run.manifest.get("mitigation"):
             raise InputError(
                 f"{str(run.folder or 'this run')!r} was measured with a mitigation, while its evidence is as "
@@ -69,7 +69,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class AssociationItems:
     """Target and attribute items of one form of the tests.
 
     Attributes:
@@ -84,7 +84,7 @@ class Items:
         dropped: Items left out, by reason.
     """
 
-    material: Material
+    material: TrainingVectors
     form: str
     targets: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -94,7 +94,7 @@ class Items:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_items(source: Source, *, form: str | None = None, tests: Sequence[str] = ()) -> Items:
+def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[str] = ()) -> AssociationItems:
     """Vectors, sets and tests of one form.
 
     Args:
@@ -120,7 +120,7 @@ def read_items(source: Source, *, form: str | None = None, tests: Sequence[str] 
     _check(targets, attributes, {**target_rows, **attribute_rows}, (*groups, *poles), chosen_form)
     phrase_sets = _members(members, "target", "text", groups)
     _, phrases, phrase_rows = _vectors(source, "text", phrase_sets, {})
-    material = Material(
+    material = TrainingVectors(
         targets,
         target_rows,
         attributes,
@@ -130,7 +130,7 @@ def read_items(source: Source, *, form: str | None = None, tests: Sequence[str] 
         attribute_modality=attribute_modality,
     )
     fits = phrases.shape[1] == targets.shape[1]
-    return Items(
+    return AssociationItems(
         material,
         chosen_form,
         target_ids,
@@ -142,7 +142,7 @@ def read_items(source: Source, *, form: str | None = None, tests: Sequence[str] 
     )
 
 
-def _compared(material: Material, test: Test) -> tuple[Ints, Ints, Ints, Ints]:
+def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, Ints]:
     x, y, a, b = test
     sides = (
         (material.targets, material.target_sets[x], material.target_sets[y], material.target_modality),
@@ -167,7 +167,7 @@ def _apart(vectors: Floats, one: Ints, other: Ints, modality: str) -> tuple[Ints
     return np.array(kept[0], dtype=np.int64), np.array(kept[1], dtype=np.int64)
 
 
-def _tables(source: Source) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _tables(source: SourceRun) -> tuple[pl.DataFrame, pl.DataFrame]:
     needed = {
         "members": {"role", "set", "sample", "modality"},
         "tests": {"form", "x", "y", "a", "b"},
@@ -222,7 +222,7 @@ def _members(
 
 
 def _vectors(
-    source: Source, modality: str, sets: Mapping[str, Sequence[str]], dropped: dict[str, int]
+    source: SourceRun, modality: str, sets: Mapping[str, Sequence[str]], dropped: dict[str, int]
 ) -> tuple[tuple[str, ...], Floats, dict[str, Ints]]:
     """Ids and vectors of the usable items, and the rows of each set; the others are counted."""
     wanted = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))

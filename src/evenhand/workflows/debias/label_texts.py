@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.mitigate.training_vectors import Floats
-from evenhand.workflows.debias.items import Source
+from evenhand.workflows.debias.items import SourceRun
 
 NO_PROMPTS = "the run has no texts of the labels"
 OTHER_PROMPTS = "the run does not say which text is which label's; run classification again"
@@ -33,7 +33,7 @@ class LabelTexts:
     reason: str | None = None
 
     @classmethod
-    def read(cls, source: Source, truth: pl.Series) -> LabelTexts:
+    def read(cls, source: SourceRun, truth: pl.Series) -> LabelTexts:
         """From the table of labels that a run keeps; of one without it, from the texts that it asked for.
 
         Args:
@@ -54,7 +54,7 @@ class LabelTexts:
         return cls(names, np.stack([found[prompt] for prompt in prompts]), len(templates))
 
 
-def _texts(source: Source) -> Vectors:
+def _texts(source: SourceRun) -> Vectors:
     """Every text that the run has a vector of."""
     found: dict[str, np.ndarray] = {}
     for table in source.embeddings():
@@ -64,7 +64,7 @@ def _texts(source: Source) -> Vectors:
     return found
 
 
-def _kept(source: Source) -> dict[str, str] | None:
+def _kept(source: SourceRun) -> dict[str, str] | None:
     """Each label and its text, as the run keeps them."""
     table = source.tables.get("labels")
     if table is None or not {"label", "text"} <= set(table.columns):

@@ -10,10 +10,10 @@ import numpy as np
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.evidence.similarities import Similarities
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Floats, Ints, Material
+from evenhand.mitigate.training_vectors import Floats, Ints, TrainingVectors
 from evenhand.stats.association.effect_size import associations, effect_size
-from evenhand.workflows.debias.items import Items, Test
-from evenhand.workflows.debias.split import Half, rows_within
+from evenhand.workflows.debias.items import AssociationItems, Test
+from evenhand.workflows.debias.split import Split, rows_within
 
 RANDOM_SETS = 20
 _NOTHING = 1e-12  # of two lengths: below it nothing is left of a vector
@@ -40,7 +40,7 @@ def changed(vectors: Floats, modality: str, mitigation: Mitigation | None) -> Fl
     return after
 
 
-def cosines(material: Material, mitigation: Mitigation | None = None) -> Floats:
+def cosines(material: TrainingVectors, mitigation: Mitigation | None = None) -> Floats:
     """Cosine of every target with every attribute, after a mitigation where one is given.
 
     Returns:
@@ -51,7 +51,7 @@ def cosines(material: Material, mitigation: Mitigation | None = None) -> Floats:
     return np.clip(normalised(targets) @ normalised(attributes).T, -1, 1)
 
 
-def similarities(items: Items, values: Floats, half: Half, test: Test) -> Similarities:
+def similarities(items: AssociationItems, values: Floats, half: Split, test: Test) -> Similarities:
     """What one test compares in one half, as evidence of an association metric."""
     x, y, a, b = items.compared[test]
     return Similarities(
@@ -64,16 +64,16 @@ def similarities(items: Items, values: Floats, half: Half, test: Test) -> Simila
     )
 
 
-def everything(items: Items) -> Half:
+def everything(items: AssociationItems) -> Split:
     """All items, as if they were one half."""
     targets, attributes = len(items.material.targets), len(items.material.attributes)
-    return Half(np.arange(targets), np.arange(attributes), np.arange(len(items.phrases)))
+    return Split(np.arange(targets), np.arange(attributes), np.arange(len(items.phrases)))
 
 
 Compared = tuple[Ints, Ints, Ints, Ints]
 
 
-def compared_in(items: Items, half: Half, tests: Sequence[Test]) -> list[Compared]:
+def compared_in(items: AssociationItems, half: Split, tests: Sequence[Test]) -> list[Compared]:
     """Rows of X, Y, A and B of each test that lie in a half."""
     found = []
     for test in tests:
@@ -111,7 +111,7 @@ class Units:
     modalities: tuple[str, str]
 
     @classmethod
-    def of(cls, material: Material) -> Units:
+    def of(cls, material: TrainingVectors) -> Units:
         """From the vectors of all items."""
         targets, attributes = normalised(material.targets), normalised(material.attributes)
         modalities = (material.target_modality, material.attribute_modality)
@@ -172,9 +172,9 @@ class Removal:
 
 
 def random_effect_sizes(
-    items: Items,
+    items: AssociationItems,
     removal: Removal,
-    halves: Sequence[Half],
+    halves: Sequence[Split],
     tests: Sequence[Test],
     rng: np.random.Generator,
     draws: int = RANDOM_SETS,

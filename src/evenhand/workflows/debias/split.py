@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.core.errors import InputError
-from evenhand.mitigate.training_vectors import Floats, Ints, Material
-from evenhand.workflows.debias.items import Items
+from evenhand.mitigate.training_vectors import Floats, Ints, TrainingVectors
+from evenhand.workflows.debias.items import AssociationItems
 
 LEAST = 4  # items of a set: two in each half, so that each half has a spread
 
 
 @dataclass(frozen=True, eq=False)
-class Half:
+class Split:
     """Rows of the targets, of the attributes and of the groups' phrases, in ascending order."""
 
     targets: Ints
@@ -23,7 +23,7 @@ class Half:
     phrases: Ints
 
 
-def split_halves(items: Items, rng: np.random.Generator) -> tuple[Half, Half]:
+def split_halves(items: AssociationItems, rng: np.random.Generator) -> tuple[Split, Split]:
     """The fit half and the held-out half, equal in every set but for an odd item.
 
     What has the same vector in the same modality goes to one half, and so does an item of several sets: a
@@ -56,11 +56,11 @@ def split_halves(items: Items, rng: np.random.Generator) -> tuple[Half, Half]:
         targets = np.flatnonzero(chosen[:target_count])
         attributes = np.flatnonzero(chosen[target_count:])
         phrases = targets if items.form == "textual" else every_phrase
-        halves.append(Half(targets, attributes, phrases))
+        halves.append(Split(targets, attributes, phrases))
     return halves[0], halves[1]
 
 
-def part_of(material: Material, half: Half) -> Material:
+def part_of(material: TrainingVectors, half: Split) -> TrainingVectors:
     """The items of one half, with rows counted anew."""
     return replace(
         material,
@@ -73,7 +73,7 @@ def part_of(material: Material, half: Half) -> Material:
     )
 
 
-def _pairs_within(material: Material, half: Half) -> Ints | None:
+def _pairs_within(material: TrainingVectors, half: Split) -> Ints | None:
     """Prompts paired by their place in the whole lists, where both are in the half.
 
     Within a half items no longer stand where they stood, so pairs must be known before.
@@ -98,7 +98,7 @@ def _renumbered(sets: Mapping[str, Ints], chosen: Ints) -> dict[str, Ints]:
     return {name: rows_within(rows, chosen) for name, rows in sets.items()}
 
 
-def _units(items: Items) -> tuple[dict[tuple[str, bytes], list[int]], list[set[str]]]:
+def _units(items: AssociationItems) -> tuple[dict[tuple[str, bytes], list[int]], list[set[str]]]:
     """Items that must stay together, attributes numbered after the targets; and the sets of each item."""
     material = items.material
     sets: list[set[str]] = [set() for _ in range(len(material.targets) + len(material.attributes))]
@@ -115,7 +115,7 @@ def _units(items: Items) -> tuple[dict[tuple[str, bytes], list[int]], list[set[s
     return units, sets
 
 
-def _tables(material: Material) -> list[tuple[int, Floats, str]]:
+def _tables(material: TrainingVectors) -> list[tuple[int, Floats, str]]:
     return [
         (0, material.targets, material.target_modality),
         (len(material.targets), material.attributes, material.attribute_modality),

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.random_streams import stream
 from evenhand.mitigate.mitigation import Fitter, Mitigation
 from evenhand.mitigate.training_vectors import Floats
-from evenhand.workflows.debias.items import Items, Test
+from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.measures import (
     Removal,
     compared_in,
@@ -21,8 +21,8 @@ from evenhand.workflows.debias.measures import (
     effect_sizes,
     random_effect_sizes,
 )
-from evenhand.workflows.debias.split import Half, part_of
-from evenhand.workflows.debias.utility import GROUPS, GroupViews, LabelledImages
+from evenhand.workflows.debias.split import Split, part_of
+from evenhand.workflows.debias.utility import GROUPS, GroupViews, UtilityImages
 
 POINTS = 20
 USUAL_SHARE = 0.105  # of the dimensions: 54 of 512, as in the paper
@@ -54,11 +54,11 @@ class Curve:
         seed: Of random sets.
     """
 
-    items: Items
-    fit: Half
-    held_out: Half
+    items: AssociationItems
+    fit: Split
+    held_out: Split
     tests: tuple[Test, ...]
-    labelled: LabelledImages | None
+    labelled: UtilityImages | None
     seed: int
 
     def table(self, name: str, fitter: Fitter, chosen: Mitigation) -> pl.DataFrame:

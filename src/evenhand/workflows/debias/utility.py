@@ -17,11 +17,11 @@ from evenhand.mitigate import utility
 from evenhand.mitigate.maps import in_range
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import Floats, Ints
-from evenhand.runs.run_folder import Run
-from evenhand.workflows.debias.items import Items, Source, Test
+from evenhand.runs.run_folder import RunFolder
+from evenhand.workflows.debias.items import AssociationItems, SourceRun, Test
 from evenhand.workflows.debias.label_texts import LabelTexts
 from evenhand.workflows.debias.measures import changed
-from evenhand.workflows.debias.split import Half, part_of
+from evenhand.workflows.debias.split import Split, part_of
 from evenhand.workflows.mitigated_model import model_facts
 
 NEAREST = (1, 5)  # texts of retrieval
@@ -61,7 +61,7 @@ class Utility:
 
 
 def utility_of_groups(
-    items: Items, fit: Half, held_out: Half, change: Mitigation, tests: Sequence[Test]
+    items: AssociationItems, fit: Split, held_out: Split, change: Mitigation, tests: Sequence[Test]
 ) -> list[Utility]:
     """How well the groups are told apart on held-out items, and how well each test's pair is.
 
@@ -100,7 +100,7 @@ class GroupViews:
     text_labels: Ints
 
     @classmethod
-    def make(cls, items: Items, fit: Half, held_out: Half, change: Change) -> GroupViews:
+    def make(cls, items: AssociationItems, fit: Split, held_out: Split, change: Change) -> GroupViews:
         """Before (None) or after a mitigation."""
         train, train_labels, names = part_of(items.material, fit).grouped()
         test, test_labels, _ = part_of(items.material, held_out).grouped()
@@ -164,7 +164,7 @@ class GroupViews:
         return utility.chance_level(train, test), len(test)
 
 
-def _phrases(items: Items, fit: Half, names: Sequence[str]) -> tuple[Floats, Ints]:
+def _phrases(items: AssociationItems, fit: Split, names: Sequence[str]) -> tuple[Floats, Ints]:
     """The groups' phrases with their group; of textual tests those of the fit half alone."""
     rows, labels = [], []
     for code, name in enumerate(names):
@@ -184,7 +184,7 @@ def _stability(before: GroupViews, after: GroupViews) -> Utility:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledImages:
+class UtilityImages:
     """Images with a true label from a classification run, and texts of the labels where it asked for them.
 
     Attributes:
@@ -206,14 +206,14 @@ class LabelledImages:
     model: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: str | Path, seed: int) -> LabelledImages:
+    def read(cls, folder: str | Path, seed: int) -> UtilityImages:
         """From a run folder of ``classification``; half of the images of each label are to learn on.
 
         Raises:
             InputError: No image vectors, or no truth.
         """
-        run = Run.read(Path(folder).expanduser())
-        source = Source.read(run)
+        run = RunFolder.read(Path(folder).expanduser())
+        source = SourceRun.read(run)
         truth = run.annotations
         if truth is None or "truth" not in truth.columns:
             raise InputError(
@@ -290,7 +290,7 @@ class LabelledImages:
         ]
 
 
-def _image_vectors(source: Source, known: pl.DataFrame) -> tuple[Floats, list[str]]:
+def _image_vectors(source: SourceRun, known: pl.DataFrame) -> tuple[Floats, list[str]]:
     tables = [
         table.filter(pl.col("modality") == "image")
         .select("sample", "vector")

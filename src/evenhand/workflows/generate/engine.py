@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.errors import ParameterError, exits_are_errors
 from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
 from evenhand.models.resolve import require, resolve
@@ -17,9 +17,9 @@ from evenhand.workflows.generate.folder import GeneratedFolder
 from evenhand.workflows.generate.journal import USAGE, Record, Shard, journal, records, spent
 from evenhand.workflows.generate.requests import Generating
 from evenhand.workflows.generate.review import (
-    FaceLook,
-    Look,
-    PromptLook,
+    FaceReview,
+    PromptReview,
+    Review,
     check_dual_encoder,
     looked_at,
     rivals_of,
@@ -31,7 +31,7 @@ _TAKE_OPTIONS = ("diffusers:", "api:")
 
 
 @dataclass(frozen=True, eq=False)
-class Gate:
+class ReviewRule:
     """How images are looked over.
 
     Attributes:
@@ -63,7 +63,7 @@ class Generated:
     """
 
     folder: Path
-    definition: Definition
+    definition: GenerationDefinition
     wanted: int
     made: int
     missing: int
@@ -75,7 +75,7 @@ class Generated:
 
 
 def generate(
-    definition: str | Path | Definition,
+    definition: str | Path | GenerationDefinition,
     model: Any,
     folder: str | Path,
     *,
@@ -85,7 +85,7 @@ def generate(
     limit: int | None = None,
     batch_size: int | None = None,
     options: LoadOptions | None = None,
-    gate: Gate | None = None,
+    gate: ReviewRule | None = None,
     progress: Progress | None = None,
 ) -> Generated:
     """Make the images of a definition that are not there yet.
@@ -106,13 +106,15 @@ def generate(
     Raises:
         UserError: A definition, model or folder that cannot be used.
     """
-    made_of = definition if isinstance(definition, Definition) else Definition.read(definition)
+    made_of = (
+        definition if isinstance(definition, GenerationDefinition) else GenerationDefinition.read(definition)
+    )
     wanted = made_of.changed(images_per_cell=images_per_cell, seed=seed)
     check_shard(shard)
     chosen = options or LoadOptions(images=ImageOptions())
     source = _source(model, chosen)
     place = GeneratedFolder(Path(folder), wanted, source.identity(), source.uri)
-    looks = _looks(gate or Gate(), wanted, chosen)
+    looks = _looks(gate or ReviewRule(), wanted, chosen)
     place.open()
     say = progress or (lambda _what, _done, _of: None)
     rows = wanted.prompts()
@@ -154,17 +156,17 @@ def _source(model: Any, options: LoadOptions) -> ModelSource:
     return source
 
 
-def _looks(gate: Gate, definition: Definition, options: LoadOptions) -> list[Look]:
+def _looks(gate: ReviewRule, definition: GenerationDefinition, options: LoadOptions) -> list[Review]:
     """The ways of looking that were asked for, refused before any image is made."""
-    looks: list[Look] = []
+    looks: list[Review] = []
     if gate.clip is None and gate.below is not None:
         raise ParameterError("--clip-below needs a model to compare with; add --clip URI")
     if gate.clip is not None:
         source = resolve(gate.clip, LoadOptions(options.device, options.dtype, options.trust_remote_code))
         check_dual_encoder(source)
-        looks.append(PromptLook(source, rivals_of(definition), gate.below))
+        looks.append(PromptReview(source, rivals_of(definition), gate.below))
     if gate.faces:
-        looks.append(FaceLook())
+        looks.append(FaceReview())
         looks[-1].told()  # the detector is missing before, not after, hours of work
     return looks
 
@@ -202,7 +204,7 @@ def _make(
 
 
 def _look(
-    place: GeneratedFolder, look: Look, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
+    place: GeneratedFolder, look: Review, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
 ) -> None:
     """Look at the images of this shard that were not looked at before."""
     known = {sample: one for sample, one in place.known().items() if "sha256" in one}
@@ -219,7 +221,7 @@ def _look(
             say(what, count, len(here))
 
 
-def _told(place: GeneratedFolder, looks: Sequence[Look], told: Mapping[str, Any]) -> dict[str, Any]:
+def _told(place: GeneratedFolder, looks: Sequence[Review], told: Mapping[str, Any]) -> dict[str, Any]:
     """For the manifest; what an earlier call looked with holds on, and what it spent adds."""
     used = spent(place.path, place.key)
     gate = dict(place.manifest().get("gate", {}))

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.errors import InputError, ParameterError, one_line
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.hashing import sha256_text
@@ -39,7 +39,7 @@ class GeneratedFolder:
     """
 
     path: Path
-    definition: Definition
+    definition: GenerationDefinition
     identity: Mapping[str, str]
     uri: str
 
@@ -77,8 +77,8 @@ class GeneratedFolder:
         if MANIFEST not in here:
             self.write_manifest({})
 
-    def _kept(self) -> Definition:
-        return Definition.parse((self.path / DEFINITION).read_bytes(), str(self.path / DEFINITION))
+    def _kept(self) -> GenerationDefinition:
+        return GenerationDefinition.parse((self.path / DEFINITION).read_bytes(), str(self.path / DEFINITION))
 
     def _compare(self) -> None:
         """Refuse what differs from how the folder was begun."""

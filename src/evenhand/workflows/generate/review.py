@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.capabilities import Floats, Pixels
 from evenhand.core.errors import InputError, MissingExtra, UserError
 from evenhand.core.requests import UnreadableImage
@@ -42,7 +42,7 @@ FLAGS: tuple[str, ...] = (BY_MODEL, ONE_COLOUR, OTHER_SIZE, NOT_BEST, LOW, NO_FA
 Row = Mapping[str, Any]
 
 
-class Look(Protocol):
+class Review(Protocol):
     """One way of looking at images.
 
     Attributes:
@@ -66,7 +66,7 @@ class Look(Protocol):
 
 
 @dataclass(eq=False)
-class PromptLook:
+class PromptReview:
     """Compares images with prompts.
 
     Attributes:
@@ -122,7 +122,7 @@ class PromptLook:
 
 
 @dataclass(eq=False)
-class FaceLook:
+class FaceReview:
     """Counts faces.
 
     Attributes:
@@ -149,7 +149,7 @@ class FaceLook:
 
 
 def looked_at(
-    folder: GeneratedFolder, look: Look, rows: Sequence[Row], known: Mapping[str, Record]
+    folder: GeneratedFolder, look: Review, rows: Sequence[Row], known: Mapping[str, Record]
 ) -> Iterator[Record]:
     """Look at images that were not looked at so, or are others now.
 
@@ -172,7 +172,7 @@ def looked_at(
             yield {"sample": row["sample"], "sha256": known[row["sample"]]["sha256"], **seen}
 
 
-def rivals_of(definition: Definition) -> dict[str, list[str]]:
+def rivals_of(definition: GenerationDefinition) -> dict[str, list[str]]:
     """Each prompt with those of the other groups for its class, at its turn of templates."""
     cells = definition.cells()
     turns = min(lcm(*(len(cell.templates) for cell in cells)), definition.images_per_cell)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.workflows.generate.folder import IMAGES, GeneratedFolder
 from evenhand.workflows.generate.journal import Record
 from evenhand.workflows.generate.requests import model_name
@@ -30,7 +30,7 @@ def annotation_table(
 
     Args:
         folder: Where they are.
-        rows: What was asked for, as of ``Definition.prompts``.
+        rows: What was asked for, as of ``GenerationDefinition.prompts``.
         known: Sample to what is known of its image.
         seen: What the gate saw, ``clip`` and ``faces``, by sample.
         below: CLIP scores under this are flagged.
@@ -79,7 +79,7 @@ def not_made(rows: pl.DataFrame, known: Mapping[str, Record]) -> pl.DataFrame:
     )
 
 
-def flag_counts(table: pl.DataFrame, definition: Definition) -> pl.DataFrame:
+def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.DataFrame:
     """How many images of each group have each flag: ``flag``, ``group``, ``count``, ``of`` (looked at)."""
     found: list[dict[str, Any]] = []
     for flag in FLAGS:

@@ -17,7 +17,7 @@ from evenhand.evidence.open_answers.decisions import to_cell
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.tables.write import telling_where
 from evenhand.runs.adaptations import adaptation_warnings
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     import altair
@@ -85,7 +85,7 @@ class MadeArtifact:
 
 def artifact(
     name: str,
-    runs: Sequence[str | Path | Run],
+    runs: Sequence[str | Path | RunFolder],
     *,
     data: str | Path | None = None,
     parameters: Mapping[str, str] | None = None,
@@ -107,9 +107,9 @@ def artifact(
     folder = None if data is None else Path(data).expanduser()
     _check_given(found, len(runs), folder)
     parsed = parse_parameters(found, parameters or {})
-    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
+    read = [run if isinstance(run, RunFolder) else RunFolder.read(run) for run in runs]
     for run, given in zip(read, runs, strict=True):
-        _check_run(found, run, "" if isinstance(given, Run) else str(given))
+        _check_run(found, run, "" if isinstance(given, RunFolder) else str(given))
     setting = Setting(parameters=parsed, data=folder, capabilities=(), seed=seed)
     made = found.made(read, setting)
     figures = made.figures or found.figures or (Figure("table"),)
@@ -136,7 +136,7 @@ def _check_given(found: Artifact, runs: int, data: Path | None) -> None:
         raise InputError(f"--data {str(data)!r} does not exist; give a folder or file")
 
 
-def _check_run(found: Artifact, run: Run, folder: str) -> None:
+def _check_run(found: Artifact, run: RunFolder, folder: str) -> None:
     """A run of a benchmark that the artifact is made from."""
     benchmark = str(run.manifest.get("benchmark") or "")
     fits = any(benchmark == name or benchmark.startswith(f"{name}/") for name in found.benchmarks)

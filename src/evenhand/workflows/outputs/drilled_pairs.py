@@ -13,7 +13,7 @@ from evenhand.evidence.derivation.from_vectors import normalised
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evenhand.runs.run_folder import Run
+    from evenhand.runs.run_folder import RunFolder
 
 MOST_PAIRS = 60_000
 """Pairs of each form; of larger sets the first items are taken."""
@@ -26,7 +26,7 @@ _MODALITIES = {
 }
 
 
-def pairs_of(run: Run) -> pl.DataFrame | None:
+def pairs_of(run: RunFolder) -> pl.DataFrame | None:
     """Cosines of the target items with the attribute items, for each form and pair of attribute sets.
 
     Args:

@@ -17,13 +17,13 @@ from evenhand.evidence.choices import GENDERS
 from evenhand.workflows.outputs.drilled_pairs import pairs_of
 
 if TYPE_CHECKING:
-    from evenhand.runs.run_folder import Run
+    from evenhand.runs.run_folder import RunFolder
 
 _TRUTHS = {"occ_first": "occupation_perceived_gender", "par_first": "participant_perceived_gender"}
 _NAMED = 5  # labels written out for an image
 
 
-def rows_of(run: Run) -> dict[str, pl.DataFrame]:
+def rows_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     """Every table of rows that can be made from what a run kept, by name.
 
     Args:
@@ -41,7 +41,7 @@ def rows_of(run: Run) -> dict[str, pl.DataFrame]:
     return made
 
 
-def _choices(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """What was chosen for each image under each template; a tie is not decided here."""
     scores = _with(run, "scores", "sample", "template", "candidate", "score")
     if scores is None or annotations is None:
@@ -71,7 +71,7 @@ def _candidates(params: Mapping[str, Any]) -> list[str]:
     return [one for one in str(params.get("candidates") or "").split("/") if one]
 
 
-def _ranked(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _ranked(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Who stands where in each ranking of an occupation."""
     rankings = _with(run, "rankings", "query", "rank", "sample", "score", "context", "template")
     if rankings is None or annotations is None:
@@ -81,14 +81,14 @@ def _ranked(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     return named.sort("context", "template", "occupation", "rank", maintain_order=True)
 
 
-def _hits(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _hits(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of homes, each with whether its thing was named."""
     del annotations
     hits = _with(run, "hits", "sample", "hit")
     return None if hits is None else hits.drop("image", strict=False)
 
 
-def _neighbours(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _neighbours(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images that were searched with, each with how many of its first k neighbours are like it."""
     found = _with(run, "neighbours", "query", "rank", "sample")
     asked = {
@@ -113,7 +113,7 @@ def _neighbours(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | No
     return pl.concat(made).rename({"query": "sample"}).join(about, on="sample", maintain_order="left")
 
 
-def _labels(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _labels(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of people, each with the labels that it was given first."""
     named = {finding.name for finding in run.findings.findings}
     if annotations is None or run.folder is None or "label_association_rate" not in named:
@@ -132,7 +132,7 @@ def _labels(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     return first.collect().join(annotations, on="sample", maintain_order="left")
 
 
-def _items(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _items(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Items of each set with how much nearer they are to one side's words; pairs of sets share them."""
     del annotations
     given = _with(run, "contributions", "form", "x", "y", "a", "b", "role", "item", "association")
@@ -148,14 +148,14 @@ def _items(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     return compared.unique(["sample", "set", "attributes", "form"], maintain_order=True)
 
 
-def _pairs(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _pairs(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Items with words, where findings are about single ones."""
     del annotations
     kinds = {part.kind for finding in run.findings.findings for part in finding.parts}
     return pairs_of(run) if kinds & {"item", "word"} else None
 
 
-def _matched(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _matched(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of each set with the words that match them best."""
     members = _with(run, "members", "role", "set", "item", "sample")
     named = {finding.name for finding in run.findings.findings}
@@ -174,7 +174,7 @@ def _matched(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     return images.join(best.collect(), on="sample", maintain_order="left").select(pl.exclude("item"))
 
 
-def _halves(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+def _halves(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Items of each set with the half that they were in."""
     del annotations
     halves = _with(run, "halves", "role", "sample", "half", "sets")
@@ -183,7 +183,7 @@ def _halves(run: Run, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     return halves.filter(role="target").explode("sets").select("sample", set="sets", half="half")
 
 
-def _with(run: Run, name: str, *columns: str) -> pl.DataFrame | None:
+def _with(run: RunFolder, name: str, *columns: str) -> pl.DataFrame | None:
     """A table of the run, if it has these columns."""
     table = run.tables.get(name)
     return table if table is not None and set(columns) <= set(table.columns) else None
@@ -193,7 +193,7 @@ def _present(table: pl.DataFrame, columns: Any) -> list[str]:
     return [column for column in columns if column in table.columns]
 
 
-_MAKERS: Mapping[str, Callable[[Run, pl.DataFrame | None], pl.DataFrame | None]] = {
+_MAKERS: Mapping[str, Callable[[RunFolder, pl.DataFrame | None], pl.DataFrame | None]] = {
     "choices": _choices,
     "ranked": _ranked,
     "hits": _hits,

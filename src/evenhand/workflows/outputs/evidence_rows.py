@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.workflows.outputs.drilled_rows import rows_of
 
 if TYPE_CHECKING:
-    from evenhand.runs.run_folder import Run
+    from evenhand.runs.run_folder import RunFolder
 
 MOST_ROWS = 200_000
 """Rows of samples that are read for a report; it shows the first of each cell."""
@@ -18,7 +18,7 @@ MOST_ROWS = 200_000
 _KINDS = ("predictions", "answers", "rankings", "scores")
 
 
-def evidence_of(run: Run) -> dict[str, pl.DataFrame]:
+def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     """Cells of counts, rows that the benchmark's findings rest on, and the samples as they were answered.
 
     Args:

@@ -11,10 +11,10 @@ from evenhand.core.errors import GateBroken, InputError, ParameterError, Unknown
 from evenhand.core.findings import Finding
 from evenhand.files.atomic import write_bytes
 from evenhand.files.tables.write import telling_where
-from evenhand.report.content import RunContent
+from evenhand.report.content import ReportInput
 from evenhand.report.exports import control_mapping, tracking
 from evenhand.report.exports.every_eval_ever import every_eval_ever
-from evenhand.report.exports.exported import ExportedRun, Gate, chosen, only_run, text_of
+from evenhand.report.exports.exported import Gate, RunView, chosen, only_run, text_of
 from evenhand.report.exports.junit import junit
 from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
 from evenhand.report.exports.model_card import model_card
@@ -23,7 +23,7 @@ from evenhand.report.exports.summary import summary
 from evenhand.report.exports.tidy import csv_bytes, tidy_csv, tidy_frame, tidy_parquet
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.runs.gates import check_gate_names, check_gates
-from evenhand.runs.run_folder import FINDINGS, Run
+from evenhand.runs.run_folder import FINDINGS, RunFolder
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.impact_ratios import impact_ratios
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 COUNTS = "predictions"
-_Writer = Callable[[Sequence[ExportedRun], Mapping[str, str]], bytes]
-_Sink = Callable[[Sequence[ExportedRun], "str | None", Mapping[str, str]], list[str]]
+_Writer = Callable[[Sequence[RunView], Mapping[str, str]], bytes]
+_Sink = Callable[[Sequence[RunView], "str | None", Mapping[str, str]], list[str]]
 
 FORMATS: Mapping[str, str] = {
     "json": "findings.json itself; docs/findings.schema.json is its schema",
@@ -59,17 +59,17 @@ _BY_NAME = {
 _SINKS: Mapping[str, _Sink] = {"mlflow": tracking.to_mlflow, "wandb": tracking.to_wandb}
 
 
-def _plain(write: Callable[[Sequence[ExportedRun]], bytes], name: str) -> _Writer:
+def _plain(write: Callable[[Sequence[RunView]], bytes], name: str) -> _Writer:
     """A writer of a format without parameters."""
 
-    def checked(runs: Sequence[ExportedRun], given: Mapping[str, str]) -> bytes:
+    def checked(runs: Sequence[RunView], given: Mapping[str, str]) -> bytes:
         chosen(given, {}, name)
         return write(runs)
 
     return checked
 
 
-def _findings_json(runs: Sequence[ExportedRun]) -> bytes:
+def _findings_json(runs: Sequence[RunView]) -> bytes:
     return only_run(runs, "json", "--as csv").content
 
 
@@ -103,7 +103,7 @@ class Export:
 
 
 def export(
-    runs: Sequence[str | Path | Run],
+    runs: Sequence[str | Path | RunFolder],
     *,
     format: str | None = None,
     out: str | None = None,
@@ -166,7 +166,7 @@ def format_of(format: str | None, out: str | None) -> str:
 
 
 def _made(
-    format: str, read: Sequence[Run], runs: Sequence[ExportedRun], out: str | None, given: Mapping[str, str]
+    format: str, read: Sequence[RunFolder], runs: Sequence[RunView], out: str | None, given: Mapping[str, str]
 ) -> Export:
     if format in _SINKS:
         places = _SINKS[format](runs, out, given)
@@ -184,7 +184,7 @@ def _made(
 
 
 def _ratios(
-    read: Sequence[Run], runs: Sequence[ExportedRun], suffix: str, given: Mapping[str, str]
+    read: Sequence[RunFolder], runs: Sequence[RunView], suffix: str, given: Mapping[str, str]
 ) -> Export:
     pairs = []
     for run, exported in zip(read, runs, strict=True):
@@ -202,13 +202,13 @@ def _ratios(
     return Export("ll144", write(table, notes), tuple(notes))
 
 
-def _read(runs: Sequence[str | Path | Run]) -> list[Run]:
+def _read(runs: Sequence[str | Path | RunFolder]) -> list[RunFolder]:
     """The runs.
 
     Raises:
         InputError: One of them is none, or given twice.
     """
-    read = [run if isinstance(run, Run) else Run.read(run) for run in runs]
+    read = [run if isinstance(run, RunFolder) else RunFolder.read(run) for run in runs]
     folders = [run.folder.resolve() for run in read if run.folder is not None]
     for place, folder in enumerate(folders):
         if folder in folders[:place]:
@@ -216,7 +216,7 @@ def _read(runs: Sequence[str | Path | Run]) -> list[Run]:
     return read
 
 
-def _names(read: Sequence[Run]) -> list[str]:
+def _names(read: Sequence[RunFolder]) -> list[str]:
     """What the runs are called: by their folders, with as many parents as tell them apart."""
     paths = [run.folder.resolve().parts if run.folder is not None else () for run in read]
     plain = [
@@ -234,13 +234,13 @@ def _names(read: Sequence[Run]) -> list[str]:
     return names
 
 
-def _exported(run: Run, name: str, gates: Sequence[str], suppress: int) -> ExportedRun:
-    content = RunContent(run.findings, run.manifest)
+def _exported(run: RunFolder, name: str, gates: Sequence[str], suppress: int) -> RunView:
+    content = ReportInput(run.findings, run.manifest)
     raw = run.findings.dump() if run.folder is None else (run.folder / FINDINGS).read_bytes()
     if suppress:
         content = suppressed(replace(content, evidence=evidence_of(run)), suppress)
         raw = content.findings.dump()
-    return ExportedRun(
+    return RunView(
         name=name,
         findings=content.findings,
         manifest=content.manifest,
@@ -287,7 +287,7 @@ def _refuse_unknown(findings: Sequence[Finding], gate: str) -> None:
         return
 
 
-def frame(runs: Sequence[str | Path | Run]) -> pl.DataFrame:
+def frame(runs: Sequence[str | Path | RunFolder]) -> pl.DataFrame:
     """The findings and parts of runs as a frame, as the CSV and Parquet exports have them."""
     read = _read(runs)
     return tidy_frame([_exported(run, name, (), 0) for run, name in zip(read, _names(read), strict=True)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.report.exports.exported import ExportedRun, chosen
+from evenhand.report.exports.exported import RunView, chosen
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
 
@@ -75,7 +75,7 @@ class _Shares:
 
 
 def impact_ratios(
-    runs: Sequence[tuple[ExportedRun, Counts]], given: Mapping[str, str]
+    runs: Sequence[tuple[RunView, Counts]], given: Mapping[str, str]
 ) -> tuple[polars.DataFrame, list[str]]:
     """Selection or scoring rates and impact ratios by sex, by race, and by both where asked.
 

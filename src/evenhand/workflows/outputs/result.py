@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Run(run_folder.Run):
+class Run(run_folder.RunFolder):
     """A run that can save and render itself."""
 
     @cached_property
@@ -39,7 +39,7 @@ class Run(run_folder.Run):
         Raises:
             InputError: ``suppress`` is below 0, thumbnails together with it, or of a run without pictures.
         """
-        from evenhand.report.content import RunContent
+        from evenhand.report.content import ReportInput
         from evenhand.report.page.html import render_html
         from evenhand.workflows.outputs.evidence_rows import evidence_of
         from evenhand.workflows.outputs.run_artifacts import drawn_of
@@ -49,7 +49,7 @@ class Run(run_folder.Run):
             raise InputError("--images shows single samples, which --suppress hides; give one of the two")
         pictures = SamplePictures(self, data) if images else None
         drawn, missing = drawn_of(self.all_tables)
-        content = RunContent(
+        content = ReportInput(
             self.findings,
             self.manifest,
             self.all_tables,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.benchmarks.benchmark import Artifact
     from evenhand.report.content import DrawnTable, NotFilled
-    from evenhand.runs.run_folder import Run
+    from evenhand.runs.run_folder import RunFolder
 
 RECORD = "artifacts"
 """The table that lists a run's artifacts."""
@@ -34,7 +34,7 @@ _SLOW: Mapping[str, Mapping[str, str]] = {"skewsize/figure6": {"chance": "no"}}
 
 
 def artifact_tables(
-    run: Run, *, data: str | Path | None = None, declared: Sequence[str] = ()
+    run: RunFolder, *, data: str | Path | None = None, declared: Sequence[str] = ()
 ) -> dict[str, pl.DataFrame]:
     """The tables of a run's artifacts, and the table ``artifacts`` that lists them.
 
@@ -89,7 +89,7 @@ def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list
     return drawn, missing
 
 
-def _names(run: Run, declared: Sequence[str]) -> list[str]:
+def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
     """The artifacts that a run may fill: those of its paper, of its benchmark, and of other packages."""
     from evenhand.benchmarks.catalogue import ARTIFACTS
 
@@ -108,7 +108,7 @@ def _place(name: str) -> tuple[int, int]:
     return {"table": 0, "figure": 1}.get(kind, 2), int(own[len(kind) :] or 0)
 
 
-def _family(run: Run) -> str:
+def _family(run: RunFolder) -> str:
     family = str(run.manifest.get("benchmark") or "").partition("/")[0]
     if family in ("indicators", "mmbias", "visogender"):
         return family
@@ -116,26 +116,26 @@ def _family(run: Run) -> str:
     return _OF_COUNTS if compared or "predictions" in run.counts else ""
 
 
-def _runs(run: Run) -> list[Run]:
+def _runs(run: RunFolder) -> list[RunFolder]:
     """The run itself, or those that a comparison compared.
 
     Raises:
         UserError: They are not where they were.
     """
-    from evenhand.runs.run_folder import Run
+    from evenhand.runs.run_folder import RunFolder
 
     if run.manifest.get("kind") != "compare":
         return [run]
     folders = [entry.get("folder") for entry in run.manifest.get("runs") or [] if isinstance(entry, Mapping)]
     if not folders or not all(folders):
         raise InputError("the comparison does not say where they are")
-    return [Run.read(str(folder)) for folder in folders]
+    return [RunFolder.read(str(folder)) for folder in folders]
 
 
 def _line(
     name: str,
-    run: Run,
-    runs: Sequence[Run],
+    run: RunFolder,
+    runs: Sequence[RunFolder],
     data: str | Path | None,
     lacking: str,
     tables: dict[str, pl.DataFrame],
@@ -166,7 +166,7 @@ def _line(
     return {**line, "table": _file(declared.name), "notes": list(made.notes), "figures": written, "own": own}
 
 
-def _none_for(declared: Artifact, run: Run, data: str | Path | None) -> list[Run]:
+def _none_for(declared: Artifact, run: RunFolder, data: str | Path | None) -> list[RunFolder]:
     """No run, for an artifact that describes data or benchmarks.
 
     Raises:
@@ -181,23 +181,23 @@ def _none_for(declared: Artifact, run: Run, data: str | Path | None) -> list[Run
     return []
 
 
-def _of_the_paper(runs: Sequence[Run]) -> bool:
+def _of_the_paper(runs: Sequence[RunFolder]) -> bool:
     """Whether runs are of a paper's own benchmark, beside whose rows the paper's can stand."""
     named = [str(run.manifest.get("benchmark") or "").partition("/")[0] for run in runs]
     return all(name in (*_STUDIES, "indicators", "mmbias", "visogender") for name in named)
 
 
-def _classes(runs: Sequence[Run]) -> int:
+def _classes(runs: Sequence[RunFolder]) -> int:
     counts = [run.counts["predictions"] for run in runs if "predictions" in run.counts]
     return sum(len(one.axis("truth").levels) for one in counts)
 
 
-def _seed(run: Run) -> int:
+def _seed(run: RunFolder) -> int:
     seed = run.manifest.get("seed")
     return seed if isinstance(seed, int) and seed >= 0 else 0
 
 
-def _without_place(reason: str, runs: Sequence[Run]) -> str:
+def _without_place(reason: str, runs: Sequence[RunFolder]) -> str:
     """A reason without the folders of this moment."""
     for run in runs:
         if run.folder is not None:

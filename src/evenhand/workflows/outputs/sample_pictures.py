@@ -11,7 +11,7 @@ from evenhand.core.requests import ImageSource, UnreadableImage
 from evenhand.files.images.thumbnails import thumbnail
 
 if TYPE_CHECKING:
-    from evenhand.runs.run_folder import Run
+    from evenhand.runs.run_folder import RunFolder
 
 _LONGEST = 96
 
@@ -28,7 +28,7 @@ class SamplePictures:
         UserError: The data cannot be read.
     """
 
-    def __init__(self, run: Run, data: str | Path | None) -> None:
+    def __init__(self, run: RunFolder, data: str | Path | None) -> None:
         self._places: dict[str, tuple[ImageSource, int]] = {}
         for question in _questions(run, data):
             if question.images is not None:
@@ -50,7 +50,7 @@ class SamplePictures:
         return found
 
 
-def _questions(run: Run, data: str | Path | None) -> Sequence[Any]:
+def _questions(run: RunFolder, data: str | Path | None) -> Sequence[Any]:
     """What the run asked, planned again."""
     from evenhand.benchmarks.benchmark import Setting
     from evenhand.benchmarks.catalogue import BENCHMARKS

@@ -62,7 +62,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PromptCell:
     """One class in one group.
 
     Attributes:
@@ -84,7 +84,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Definition:
+class GenerationDefinition:
     """What images are to be made, and what is asked about them.
 
     Attributes:
@@ -118,7 +118,7 @@ class Definition:
     limits: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, given: str | Path) -> Definition:
+    def read(cls, given: str | Path) -> GenerationDefinition:
         """A definition from a file, or one that is shipped.
 
         Args:
@@ -139,7 +139,7 @@ class Definition:
         return cls.parse(path.read_bytes(), text)
 
     @classmethod
-    def parse(cls, content: bytes, given: str = "definition.yaml") -> Definition:
+    def parse(cls, content: bytes, given: str = "definition.yaml") -> GenerationDefinition:
         """A definition from the bytes of a YAML file.
 
         Args:
@@ -171,7 +171,7 @@ class Definition:
         made._check(where)
         return made
 
-    def changed(self, *, images_per_cell: int | None = None, seed: int | None = None) -> Definition:
+    def changed(self, *, images_per_cell: int | None = None, seed: int | None = None) -> GenerationDefinition:
         """The same with other numbers; None leaves one as it is.
 
         Raises:
@@ -202,13 +202,13 @@ class Definition:
         kept = {key: value for key, value in told.items() if value not in ("", [])}
         return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=100).encode()
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[PromptCell]:
         """Every class in every group, classes first."""
         made = []
         for one, group in product(self.classes, self.groups):
             templates = group.templates or self.templates
             prompts = tuple(self.prompt(template, one, group) for template in templates)
-            made.append(Cell(one.name, group.name, templates, prompts))
+            made.append(PromptCell(one.name, group.name, templates, prompts))
         return made
 
     def prompt(self, template: str, one: Entry, group: Entry) -> str:
@@ -346,7 +346,7 @@ def _check_names(entries: Iterable[Entry], key: str, least: int, where: str) -> 
         raise InputError(f"{where}: {key} lists {len(names)}; it needs {least} or more")
 
 
-def _check_numbers(definition: Definition) -> None:
+def _check_numbers(definition: GenerationDefinition) -> None:
     if not 1 <= definition.images_per_cell <= MAX_IMAGES:
         raise ParameterError(
             f"images_per_cell={definition.images_per_cell} is not possible; choose 1 to {MAX_IMAGES:,}"

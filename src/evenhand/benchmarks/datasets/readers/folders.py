@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
 from evenhand.core.errors import InputError
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
@@ -34,7 +34,7 @@ def class_folders(folder: Path) -> list[str]:
     return [name for name in inside if next(_images(folder / name), None) is not None]
 
 
-def read_folders(folder: Path, wanted: Wanted) -> Rows:
+def read_folders(folder: Path, wanted: ColumnSpec) -> ImageRows:
     """Read images whose class is the name of the subfolder they lie in, at any depth.
 
     Args:
@@ -58,10 +58,10 @@ def read_folders(folder: Path, wanted: Wanted) -> Rows:
     table = pl.DataFrame({_PATH: relative, _CLASS: truth}, schema={_PATH: pl.String, _CLASS: pl.String})
     if wanted.columns():
         table = _joined(table, folder, wanted)
-    return Rows(table, ImageFiles(places), relative, wanted.truth or _CLASS, is_text=True)
+    return ImageRows(table, ImageFiles(places), relative, wanted.truth or _CLASS, is_text=True)
 
 
-def _joined(table: pl.DataFrame, folder: Path, wanted: Wanted) -> pl.DataFrame:
+def _joined(table: pl.DataFrame, folder: Path, wanted: ColumnSpec) -> pl.DataFrame:
     """The images with their annotations; those without get none."""
     file = folder / _ANNOTATIONS
     if not file.is_file():
@@ -73,7 +73,7 @@ def _joined(table: pl.DataFrame, folder: Path, wanted: Wanted) -> pl.DataFrame:
     with sources.reading(f"{str(file)!r}"):
         lazy, _ = sources.scan(file)
         columns = lazy.collect_schema().names()
-        Wanted(truth=_PATH).check(columns)
+        ColumnSpec(truth=_PATH).check(columns)
         wanted.check(columns)
         known = lazy.select(list(dict.fromkeys([_PATH, *wanted.columns()]))).collect()
     twice = known.filter(pl.col(_PATH).is_duplicated())

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted, named
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, named
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.files.images.sources import HFImages, load_saved
 
 
-def read_saved(data: Path, wanted: Wanted) -> Rows:
+def read_saved(data: Path, wanted: ColumnSpec) -> ImageRows:
     """Read a saved Hugging Face table; numbers of classes become their names.
 
     Args:
@@ -32,7 +32,7 @@ def read_saved(data: Path, wanted: Wanted) -> Rows:
         names = getattr(saved.features[name], "names", None)
         if names is not None:
             table = table.with_columns(named(table[name], names).alias(name))
-    return Rows(table, HFImages(data, image), [None] * len(saved), wanted.truth)
+    return ImageRows(table, HFImages(data, image), [None] * len(saved), wanted.truth)
 
 
 def _image_column(data: Path, saved: Any, given: str | None) -> str:

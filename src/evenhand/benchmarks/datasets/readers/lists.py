@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
 from evenhand.core.errors import InputError, one_line
 from evenhand.files.images.sources import ImageFiles
 
@@ -71,7 +71,7 @@ def list_lines(lists: Sequence[Path]) -> Listed:
     return Listed(pl.DataFrame(list(rows.values()), schema=schema, orient="row"), dict(+dropped))
 
 
-def read_lists(lists: Sequence[Path], wanted: Wanted) -> Rows:
+def read_lists(lists: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
     """Labelled images of lists; paths begin in the folder of the lists.
 
     Args:
@@ -93,4 +93,4 @@ def read_lists(lists: Sequence[Path], wanted: Wanted) -> Rows:
     truth = wanted.truth or ("class" if numbers == 1 else "label")
     paths = table["path"].to_list()
     images = ImageFiles([lists[0].parent / path for path in paths])
-    return Rows(table.drop("path"), images, paths, truth, is_text=True, dropped=listed.dropped)
+    return ImageRows(table.drop("path"), images, paths, truth, is_text=True, dropped=listed.dropped)

@@ -16,7 +16,7 @@ RESERVED: tuple[str, ...] = ("sample", "truth", "prediction", "rank", "n")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ColumnSpec:
     """Which columns a user asked for.
 
     Attributes:
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ImageRows:
     """Labelled images as a reader found them.
 
     Attributes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted, named
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, named
 from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.files.images.sources import ImageBytes, ImageFiles
 from evenhand.files.tables import scan as sources
@@ -17,7 +17,7 @@ from evenhand.files.tables import scan as sources
 NO_PATH = "no image path in the row"
 
 
-def read_table(data: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
+def read_table(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
     """Read a table of labelled images.
 
     Args:
@@ -48,13 +48,13 @@ def read_table(data: Path, wanted: Wanted, roots: Sequence[Path]) -> Rows:
     is_text = files[0].suffix.lower() in (".csv", ".tsv")
     if inside:
         listed = places.to_list() if places.dtype == pl.String else [None] * len(table)
-        return Rows(table, ImageBytes(files, image), listed, wanted.truth, is_text)
+        return ImageRows(table, ImageBytes(files, image), listed, wanted.truth, is_text)
     present = places.is_not_null()
     listed = places.filter(present).cast(pl.String).to_list()
     found, by_name = find_files(listed, roots or [files[0].parent], by_name=bool(roots))
     dropped = {NO_PATH: len(table) - len(listed)} if len(listed) < len(table) else {}
     table = table.filter(present) if table.width else table
-    return Rows(table, ImageFiles(found), listed, wanted.truth, is_text, dropped, by_name)
+    return ImageRows(table, ImageFiles(found), listed, wanted.truth, is_text, dropped, by_name)
 
 
 def find_files(paths: Sequence[str], roots: Sequence[Path], *, by_name: bool) -> tuple[list[str], int]:

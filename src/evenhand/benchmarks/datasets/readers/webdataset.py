@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
-from evenhand.benchmarks.datasets.readers.rows import Rows, Wanted
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
 from evenhand.core.errors import InputError, one_line
 from evenhand.files.images.sources import TarImages
 from evenhand.files.images.tar import Member, members, read_member
@@ -20,7 +20,7 @@ _TEXTS = ("cls", "txt", "text", "label", "id", "cap", "caption")
 _LARGEST = 2**20  # bytes of a label or of json; more is no annotation
 
 
-def read_shards(shards: Sequence[Path], wanted: Wanted) -> Rows:
+def read_shards(shards: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
     """Read tar shards.
 
     A column is the extension of a text member (``cls``) or a field of the ``json`` member.
@@ -48,11 +48,11 @@ def read_shards(shards: Sequence[Path], wanted: Wanted) -> Rows:
         kind = f" with extension {wanted.image!r}" if wanted.image else ""
         raise InputError(f"no image{kind} in {str(shards[0])!r} and the other {len(shards) - 1} shards")
     truth = wanted.truth or ("cls" if any("cls" in one for one in fields) else None)
-    asked = Wanted(truth=truth, by=wanted.by, id=wanted.id)
+    asked = ColumnSpec(truth=truth, by=wanted.by, id=wanted.id)
     asked.check(sorted({name for one in fields for name in one}))
     table = pl.DataFrame([_column(name, [one.get(name) for one in fields]) for name in asked.columns()])
     dropped = {NO_IMAGE: without} if without else {}
-    return Rows(table, TarImages(shards, images), keys, truth, is_text=True, dropped=dropped)
+    return ImageRows(table, TarImages(shards, images), keys, truth, is_text=True, dropped=dropped)
 
 
 def _samples(shard: Path) -> Iterator[tuple[str, dict[str, Member]]]:

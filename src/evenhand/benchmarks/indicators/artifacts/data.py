@@ -37,7 +37,7 @@ from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.metrics.definitions import DEFINITIONS
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _ALL = "all"
 _AUTO = "auto"
@@ -100,7 +100,7 @@ _INDICATORS = (
 )
 
 
-def _table1(runs: Sequence[Run], setting: Setting) -> Made:
+def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     for name, (source, definitions, indicator, count) in _PEOPLE.items():
         kept = [each.axis for each in (definitions or {}).values() if each.axis in _AXES]
@@ -124,7 +124,7 @@ def _described(name: str, source: DataSource, indicator: str, annotated: str, co
             "paper": paper, "licence": source.licence}  # fmt: skip
 
 
-def _table2(runs: Sequence[Run], setting: Setting) -> Made:
+def _table2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     columns = ("source", "indicator", "question", "evidence", "metric", "measures", "direction", "limits")
     rows = [
         {"source": OURS, "indicator": name, "question": question, "evidence": evidence, "metric": metric,
@@ -134,7 +134,7 @@ def _table2(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), ("The cards of the benchmarks say more.",))
 
 
-def _table3(runs: Sequence[Run], setting: Setting) -> Made:
+def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     given = str(setting.parameters["taxonomy"])
     names = list(TAXONOMIES) if given == _AUTO else [given]
     synonyms = setting.parameters["synonyms"] == "yes"
@@ -179,7 +179,7 @@ def _left(dropped: Mapping[str, int]) -> tuple[str, ...]:
     return (f"Left out: {reasons}.",) if reasons else ()
 
 
-def _table4(runs: Sequence[Run], setting: Setting) -> Made:
+def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     given = setting.parameters
     people = read_people(_given(setting), str(given["kind"]), unknown=str(given["unknown"]))
     rows: list[Row] = []
@@ -230,7 +230,7 @@ def _sample_figures(attributes: tuple[str, ...]) -> tuple[Figure, ...]:
     return (table, *bars)
 
 
-def _table5(runs: Sequence[Run], setting: Setting) -> Made:
+def _table5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     given = setting.parameters
     found = read_households(_given(setting), str(given["kind"]), split=str(given["split"]))
     columns = ["household", "income_bucket", "region"]

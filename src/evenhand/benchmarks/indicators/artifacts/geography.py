@@ -31,13 +31,13 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     ordered_groups,
     with_recipe,
 )
-from evenhand.benchmarks.indicators.household_references import Judged
+from evenhand.benchmarks.indicators.household_references import ReferenceHits
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.households.hit_rate import household_hit_improvement
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _RATE, _IMPROVEMENT = "household_hit_rate", "household_hit_improvement"
 _GROUPINGS = (frozenset({"income_bucket"}), frozenset({"region"}))
@@ -50,7 +50,7 @@ _INTERVALS = "95% intervals by household"
 _NULL = "households exchanged between groups"
 
 
-def _rows(name: str, run: Run, by: tuple[str, ...]) -> list[Row]:
+def _rows(name: str, run: RunFolder, by: tuple[str, ...]) -> list[Row]:
     """A row a group at the run's first threshold."""
     for finding in run.findings.findings:
         if finding.name == _RATE and finding.by == list(by):
@@ -60,7 +60,7 @@ def _rows(name: str, run: Run, by: tuple[str, ...]) -> list[Row]:
     return []
 
 
-def _all(runs: Sequence[Run], artifact: str) -> list[Row]:
+def _all(runs: Sequence[RunFolder], artifact: str) -> list[Row]:
     rows: list[Row] = []
     for name, run in named(runs):
         found = [by for axes in _GROUPINGS if (by := chosen(run, _RATE, (axes,))) is not None]
@@ -73,9 +73,9 @@ def _all(runs: Sequence[Run], artifact: str) -> list[Row]:
     return rows
 
 
-def _figure4(runs: Sequence[Run]) -> Made:
+def _figure4(runs: Sequence[RunFolder]) -> Made:
     rows = _all(runs, "indicators/figure4")
-    alike = {name for name, run in named(runs) if Judged.of(run).top == published.TOP}
+    alike = {name for name, run in named(runs) if ReferenceHits.of(run).top == published.TOP}
     have = {(row["by"], row["group"]) for row in rows if row["model"] in alike and not row["threshold"]}
     printed = [
         {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
@@ -97,7 +97,7 @@ def _figure4(runs: Sequence[Run]) -> Made:
     return Made(frame([*printed, *rows]), (_PRINTED,) if printed else (), figures)
 
 
-def _figure5(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     given = str(setting.parameters["reference"])
     pairs = named(runs)
     if len(runs) == 1:
@@ -122,7 +122,7 @@ def _figure5(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows), notes, figures)
 
 
-def _place(pairs: Sequence[tuple[str, Run]], given: str) -> int:
+def _place(pairs: Sequence[tuple[str, RunFolder]], given: str) -> int:
     """Which run is the reference: the first, or by number, name or folder."""
     if not given:
         return 0
@@ -140,7 +140,7 @@ def _place(pairs: Sequence[tuple[str, Run]], given: str) -> int:
     raise UnknownName("run to refer to", given, [*known, *filter(None, folders)])
 
 
-def _measured(name: str, run: Run) -> tuple[list[Row], str]:
+def _measured(name: str, run: RunFolder) -> tuple[list[Row], str]:
     """What a run with a reference of its own found."""
     found = [finding for finding in run.findings.findings if finding.name == _IMPROVEMENT]
     if not found:
@@ -151,15 +151,15 @@ def _measured(name: str, run: Run) -> tuple[list[Row], str]:
     return [row for finding in first for row in _improved(name, run, finding)], str(found[0].reference)
 
 
-def _against(pairs: Sequence[tuple[str, Run]], place: int, seed: int) -> list[Row]:
+def _against(pairs: Sequence[tuple[str, RunFolder]], place: int, seed: int) -> list[Row]:
     """Each run beside the reference, on the images that both have."""
     base = _hits(*pairs[place])
-    judged = Judged.of(pairs[place][1])
+    judged = ReferenceHits.of(pairs[place][1])
     rows: list[Row] = []
     for other, (name, run) in enumerate(pairs):
         if other == place:
             continue
-        own = Judged.of(run)
+        own = ReferenceHits.of(run)
         unlike = own.unlike(judged)
         if unlike:
             raise InputError(
@@ -178,7 +178,7 @@ def _against(pairs: Sequence[tuple[str, Run]], place: int, seed: int) -> list[Ro
     return rows
 
 
-def _improved(name: str, run: Run, finding: Finding) -> list[Row]:
+def _improved(name: str, run: RunFolder, finding: Finding) -> list[Row]:
     if axes_of(finding.by) not in _GROUPINGS:
         return []
     shared = {
@@ -190,14 +190,14 @@ def _improved(name: str, run: Run, finding: Finding) -> list[Row]:
     return [{**shared, **numbers(part)} for part in finding.parts]
 
 
-def _hits(name: str, run: Run) -> HouseholdHits:
+def _hits(name: str, run: RunFolder) -> HouseholdHits:
     table = run.tables.get("hits")
     if table is None:
         raise InputError(f"indicators/figure5 needs the table 'hits', which the run of {name} has not")
     return HouseholdHits.from_hits(table.with_columns(pl.col("sample").cast(pl.String)))
 
 
-def _figure12(runs: Sequence[Run]) -> Made:
+def _figure12(runs: Sequence[RunFolder]) -> Made:
     rows = _all(runs, "indicators/figure12")
     need_sizes(rows, PARAMETERS, "indicators/figure12")
     whole = with_recipe(rows, PARAMETERS)

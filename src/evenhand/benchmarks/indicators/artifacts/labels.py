@@ -39,7 +39,7 @@ from evenhand.benchmarks.indicators.people.datasets.casual_conversations import 
 from evenhand.benchmarks.labelling.taxonomies import HARMFUL, HUMAN
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _RATE, _HARMFUL_RATE = "label_association_rate", "harmful_association_rate"
 _AUTO = "auto"
@@ -66,8 +66,8 @@ def _wanted(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[froze
 
 
 def _grouped(
-    runs: Sequence[Run], wanted: Sequence[frozenset[str]], artifact: str
-) -> Iterator[tuple[str, Run, tuple[str, ...]]]:
+    runs: Sequence[RunFolder], wanted: Sequence[frozenset[str]], artifact: str
+) -> Iterator[tuple[str, RunFolder, tuple[str, ...]]]:
     """The runs that have one of the groupings, with its columns.
 
     Raises:
@@ -84,13 +84,13 @@ def _grouped(
     yield from found
 
 
-def _kinds(run: Run) -> list[str]:
+def _kinds(run: RunFolder) -> list[str]:
     """The kinds of label that a run has, harmful first."""
     found = [str(finding.params["association"]) for finding in run.findings.findings if finding.name == _RATE]
     return [HARMFUL, *dict.fromkeys(found)]
 
 
-def _rates(name: str, run: Run, by: tuple[str, ...], kind: str, threshold: float) -> list[Row]:
+def _rates(name: str, run: RunFolder, by: tuple[str, ...], kind: str, threshold: float) -> list[Row]:
     """A row a group: as the finding has it, else as the curve has it."""
     params = {"threshold": threshold, **({} if kind == HARMFUL else {"association": kind})}
     finding = finding_of(run, _HARMFUL_RATE if kind == HARMFUL else _RATE, by, **params)
@@ -101,7 +101,7 @@ def _rates(name: str, run: Run, by: tuple[str, ...], kind: str, threshold: float
 
 
 def _curve(
-    name: str, run: Run, by: tuple[str, ...], kind: str, thresholds: Sequence[float] | None = None
+    name: str, run: RunFolder, by: tuple[str, ...], kind: str, thresholds: Sequence[float] | None = None
 ) -> list[Row]:
     """Rows of the run's own curve; every twentieth of the thresholds if none are given."""
     table = run.tables.get("curve")
@@ -135,7 +135,7 @@ def _covered(rows: Sequence[Row]) -> list[Row]:
     return list(kept.values())
 
 
-def _alike(run: Run) -> bool:
+def _alike(run: RunFolder) -> bool:
     """Whether a run is about the data of the published rates."""
     about = run.manifest.get("about")
     return isinstance(about, Mapping) and about.get("layout") == CASUAL_CONVERSATIONS
@@ -161,7 +161,7 @@ def _printed(
 
 
 def _made(
-    runs: Sequence[Run],
+    runs: Sequence[RunFolder],
     setting: Setting,
     usual: Sequence[frozenset[str]],
     artifact: str,
@@ -197,7 +197,7 @@ def _made(
 
 
 def _need_kinds(
-    runs: Sequence[tuple[str, Run, tuple[str, ...]]], kinds: Sequence[str], artifact: str
+    runs: Sequence[tuple[str, RunFolder, tuple[str, ...]]], kinds: Sequence[str], artifact: str
 ) -> None:
     """Refuse runs with a map of one's own that has neither harmful labels nor human ones.
 
@@ -245,23 +245,23 @@ def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tup
     return tuple(figures)
 
 
-def _figure3(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return _made(runs, setting, _PEOPLE, "indicators/figure3", apart=False)
 
 
-def _figure8(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure8(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return _made(runs, setting, _AGE, "indicators/figure8", apart=False)
 
 
-def _figure9(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure9(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return _made(runs, setting, _PEOPLE, "indicators/figure9", apart=True, curves=False)
 
 
-def _figure10(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure10(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return _made(runs, setting, _AGE, "indicators/figure10", apart=True)
 
 
-def _figure11(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
     threshold = float(setting.parameters["threshold"])
     rows: list[Row] = []
     for name, run in named(runs):

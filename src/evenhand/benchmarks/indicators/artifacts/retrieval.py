@@ -29,7 +29,7 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
 from evenhand.benchmarks.indicators.settings import numbers as numbers_in
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _PRECISION = "precision_at_k"
 _AUTO = "auto"
@@ -41,7 +41,7 @@ _NOTES = (
 _GROUPED = "groupings, such as gender,race; auto: gender, skin tone and both, else all that a run has"
 
 
-def _rows(runs: Sequence[Run], setting: Setting, artifact: str) -> list[Row]:
+def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Row]:
     """A row for each run, grouping, group and K."""
     ks = [int(k) for k in numbers_in("k", str(setting.parameters["k"]), low=1, high=1e9, whole=True)]
     rows: list[Row] = []
@@ -68,14 +68,14 @@ def _rows(runs: Sequence[Run], setting: Setting, artifact: str) -> list[Row]:
     return rows
 
 
-def _groupings(run: Run, given: str) -> list[tuple[str, ...]]:
+def _groupings(run: RunFolder, given: str) -> list[tuple[str, ...]]:
     have = groupings_in(run, _PRECISION)
     wanted = _USUAL if given == _AUTO else [axes_of(entry.split("+")) for entry in given.split(",")]
     found = [by for by in have if axes_of(by) in wanted]
     return found or (have if given == _AUTO else [])
 
 
-def _figure6(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows = _rows(runs, setting, "indicators/figure6")
     figures = tuple(
         Figure(
@@ -91,7 +91,7 @@ def _figure6(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, (*COLUMNS, "chance")), _NOTES, figures)
 
 
-def _sized(runs: Sequence[Run], setting: Setting, size: str, artifact: str) -> Made:
+def _sized(runs: Sequence[RunFolder], setting: Setting, size: str, artifact: str) -> Made:
     rows = _rows(runs, setting, artifact)
     need_sizes(rows, size, artifact)
     whole = with_recipe(rows, size)
@@ -99,15 +99,15 @@ def _sized(runs: Sequence[Run], setting: Setting, size: str, artifact: str) -> M
     return Made(frame(whole, (*COLUMNS, "recipe", "chance")), _NOTES, figures)
 
 
-def _figure7(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return _sized(runs, setting, IMAGES, "indicators/figure7")
 
 
-def _figure13(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure13(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return _sized(runs, setting, PARAMETERS, "indicators/figure13")
 
 
-def _figure2(runs: Sequence[Run]) -> Made:
+def _figure2(runs: Sequence[RunFolder]) -> Made:
     """One row a model, however many of the indicators it was asked."""
     rows: dict[tuple[object, ...], Row] = {}
     for name, run in zip(model_names(runs), runs, strict=True):

@@ -15,7 +15,7 @@ from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Key, Part
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
 
@@ -50,7 +50,7 @@ def frame(rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> pl.DataFrame
     return table_of(rows, columns, numbers=_NUMBERS)
 
 
-def tags_of(run: Run) -> dict[str, str]:
+def tags_of(run: RunFolder) -> dict[str, str]:
     """Facts about the model that the user gave."""
     tags = run.manifest.get("tags")
     return {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
@@ -67,7 +67,7 @@ def number_of(text: str | None) -> float | None:
     return found if 0 < found < float("inf") else None
 
 
-def named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
+def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     """Each run with its model's name; where those agree, with tags or parameters that differ, or a number.
 
     Runs of one model that are grouped differently, such as on two sets of people, may have one name.
@@ -84,7 +84,7 @@ def named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
     return list(zip(names, runs, strict=True))
 
 
-def model_names(runs: Sequence[Run]) -> list[str]:
+def model_names(runs: Sequence[RunFolder]) -> list[str]:
     """The model of each run, of a path as many last parts as tell the models apart."""
     models = [str(run.manifest.get("model") or "model") for run in runs]
     parts = {model: _parts(model) for model in models}
@@ -106,11 +106,11 @@ def _parts(model: str) -> list[str]:
     return (rest or model).rstrip("/").split("/") if local else [rest or model]
 
 
-def _groupings(run: Run) -> frozenset[str]:
+def _groupings(run: RunFolder) -> frozenset[str]:
     return frozenset(finding.grouping for finding in run.findings.findings)
 
 
-def _told_apart(runs: Sequence[Run]) -> list[str]:
+def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
     for facts in ([tags_of(run) for run in runs], [_parameters(run) for run in runs]):
         keys = [key for key in dict.fromkeys(key for each in facts for key in each)
                 if len({str(each.get(key)) for each in facts}) > 1]  # fmt: skip
@@ -120,12 +120,12 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
     return [str(place + 1) for place in range(len(runs))]
 
 
-def _parameters(run: Run) -> dict[str, Any]:
+def _parameters(run: RunFolder) -> dict[str, Any]:
     parameters = run.manifest.get("parameters")
     return parameters if isinstance(parameters, dict) else {}
 
 
-def lead(name: str, run: Run, by: Sequence[str]) -> Row:
+def lead(name: str, run: RunFolder, by: Sequence[str]) -> Row:
     """What all rows of a run have: its model, its tags and the grouping in words."""
     tags = tags_of(run)
     return {
@@ -172,13 +172,13 @@ def numbers(part: Part) -> Row:
     }
 
 
-def groupings_in(run: Run, name: str) -> list[tuple[str, ...]]:
+def groupings_in(run: RunFolder, name: str) -> list[tuple[str, ...]]:
     """The groupings of the findings of a name, each once."""
     found = [tuple(finding.by) for finding in run.findings.findings if finding.name == name and finding.by]
     return list(dict.fromkeys(found))
 
 
-def chosen(run: Run, name: str, wanted: Sequence[frozenset[str]]) -> tuple[str, ...] | None:
+def chosen(run: RunFolder, name: str, wanted: Sequence[frozenset[str]]) -> tuple[str, ...] | None:
     """The first grouping that a run has, of those wanted; None if it has none of them."""
     have = {axes_of(by): by for by in reversed(groupings_in(run, name))}
     return next((have[axes] for axes in wanted if axes in have), None)
@@ -190,7 +190,7 @@ def asked_groupings(text: str) -> list[frozenset[str]]:
     return [axes_of(name.strip() for name in entry.split("+")) for entry in entries]
 
 
-def finding_of(run: Run, name: str, by: Sequence[str], **params: object) -> Finding | None:
+def finding_of(run: RunFolder, name: str, by: Sequence[str], **params: object) -> Finding | None:
     """The finding of exactly this grouping with these parameters; None if there is none."""
     for finding in run.findings.findings:
         fits = finding.name == name and finding.by == list(by)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.datasets.listing import Listing
-from evenhand.benchmarks.indicators.households.samples import Households, Sighting, households_of
+from evenhand.benchmarks.indicators.households.samples import HouseholdImage, Households, households_of
 from evenhand.benchmarks.indicators.people.videos import as_word, read_json
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.files.tables import scan as sources
@@ -115,7 +115,7 @@ def read_dollar_street(found: Listing, *, duplicates: str = "paper", table: str 
     return households_of(NAME, rows, found, duplicates=duplicates, dropped=dropped, paper_counts=PAPER_COUNTS)
 
 
-def _entries(content: list[Any], dropped: Counter[str]) -> Iterator[Sighting]:
+def _entries(content: list[Any], dropped: Counter[str]) -> Iterator[HouseholdImage]:
     for entry in content:
         if not isinstance(entry, dict) or not all(field in entry for field in _FIELDS):
             dropped[_BROKEN] += 1
@@ -124,7 +124,7 @@ def _entries(content: list[Any], dropped: Counter[str]) -> Iterator[Sighting]:
         labels = entry["label"] if isinstance(entry["label"], list) else [entry["label"]]
         names = tuple(word for word in map(as_word, labels) if word)
         url = as_word(entry.get("url")) or ""
-        yield Sighting(
+        yield HouseholdImage(
             image=f"{names[0]}/{key}.jpg" if names and key else "",
             household=key,
             country=as_word(entry["country"]),
@@ -188,7 +188,7 @@ def _plain(frame: pl.DataFrame) -> Iterator[dict[str, str]]:
         yield {name: "" if value is None else str(value).strip() for name, value in row.items()}
 
 
-def _row(row: Mapping[str, str], names: dict[int, str], dropped: Counter[str]) -> Sighting | None:
+def _row(row: Mapping[str, str], names: dict[int, str], dropped: Counter[str]) -> HouseholdImage | None:
     if row.get("type", "image") not in ("image", ""):
         dropped[_OTHER] += 1
         return None
@@ -202,7 +202,7 @@ def _row(row: Mapping[str, str], names: dict[int, str], dropped: Counter[str]) -
     if len(numbers) == len(synonyms):
         names.update(zip(numbers, map(str, synonyms), strict=True))
     id_, country = row["id"], row["country.id"]
-    return Sighting(
+    return HouseholdImage(
         image=row.get("imageRelPath") or (f"assets/{id_}/{id_}.jpg" if id_ else ""),
         household=f"{country}/{row['place']}" if row["place"] else "",
         country=row["country.name"] or None,

@@ -37,7 +37,7 @@ BY_NAME = "image found by its file name alone"
 
 
 @dataclass(frozen=True)
-class Sighting:
+class HouseholdImage:
     """A row of a table: an image, and a thing of a household that it shows.
 
     Attributes:
@@ -102,7 +102,7 @@ class Households:
 
 def households_of(
     name: str,
-    rows: Sequence[Sighting],
+    rows: Sequence[HouseholdImage],
     found: Listing,
     *,
     duplicates: str,
@@ -158,7 +158,7 @@ def households_of(
     )
 
 
-def _fault(row: Sighting, dropped: Counter[str]) -> bool:
+def _fault(row: HouseholdImage, dropped: Counter[str]) -> bool:
     faults = ((not row.image, NO_IMAGE), (not row.household, NO_HOUSEHOLD), (not row.concepts, NO_CONCEPT))
     reason = next((reason for wrong, reason in faults if wrong), "")
     dropped[reason] += bool(reason)
@@ -176,7 +176,7 @@ def _income(value: object) -> float | None:
 
 
 def _household_keys(
-    rows: Sequence[Sighting], incomes: Sequence[float | None], notes: Counter[str]
+    rows: Sequence[HouseholdImage], incomes: Sequence[float | None], notes: Counter[str]
 ) -> list[str]:
     """Keys under which everything about a household is the same; later ones end in ``#2``, ``#3`` ..."""
     kinds: dict[str, dict[tuple[object, ...], str]] = {}
@@ -196,7 +196,7 @@ def _household_keys(
     return keys
 
 
-def _places(rows: Sequence[Sighting], found: Listing, by_name: bool, notes: Counter[str]) -> list[str]:
+def _places(rows: Sequence[HouseholdImage], found: Listing, by_name: bool, notes: Counter[str]) -> list[str]:
     """Where the image of each row lies, whatever the case and the ending; empty where it does not."""
     wanted = {key: len(key) for key in map(_parts, (row.image for row in rows))}
     depths = sorted(set(wanted.values()), reverse=True)
@@ -225,7 +225,7 @@ def _parts(path: str) -> tuple[str, ...]:
     return (*parts[:-1], os.path.splitext(parts[-1])[0]) if parts else ("",)
 
 
-def _content(rows: Sequence[Sighting], places: Sequence[str]) -> list[str]:
+def _content(rows: Sequence[HouseholdImage], places: Sequence[str]) -> list[str]:
     """What tells images without a checksum apart: their sha256 where another file has the same size."""
     paths = sorted({place for row, place in zip(rows, places, strict=True) if place and not row.checksum})
     sizes: dict[int, list[str]] = defaultdict(list)
@@ -238,7 +238,7 @@ def _content(rows: Sequence[Sighting], places: Sequence[str]) -> list[str]:
 
 
 def _alike(
-    rows: Sequence[Sighting], keys: Sequence[str], content: Sequence[str], duplicates: str
+    rows: Sequence[HouseholdImage], keys: Sequence[str], content: Sequence[str], duplicates: str
 ) -> dict[tuple[object, ...], list[int]]:
     """Rows that become one sample, by household and image."""
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -250,7 +250,7 @@ def _alike(
 
 
 def _repeated(
-    rows: Sequence[Sighting],
+    rows: Sequence[HouseholdImage],
     places: Sequence[str],
     groups: dict[tuple[object, ...], list[int]],
     dropped: Counter[str],
@@ -296,7 +296,7 @@ def _there(
 
 
 def _table(
-    rows: Sequence[Sighting],
+    rows: Sequence[HouseholdImage],
     keys: Sequence[str],
     incomes: Sequence[float | None],
     chosen: Sequence[int],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.download_source import Part
+from evenhand.benchmarks.datasets.download_source import SourcePart
 from evenhand.benchmarks.datasets.listing import list_files
 from evenhand.benchmarks.datasets.local_source import counted_source, readable, remarks, shown
 from evenhand.benchmarks.indicators.households import dollar_street
@@ -14,7 +14,7 @@ from evenhand.benchmarks.indicators.households.samples import Households
 from evenhand.evidence.household_hits import BUCKETS
 
 
-def household_parts(kind: str, folder: Path) -> list[Part]:
+def household_parts(kind: str, folder: Path) -> list[SourcePart]:
     """What is in a folder, what became no sample and why, and its households beside the paper's.
 
     The header of every image is read.
@@ -27,7 +27,7 @@ def household_parts(kind: str, folder: Path) -> list[Part]:
         InputError: No such folder, or no table in it.
     """
     households = list_households(list_files(folder), kind, folder)
-    found = [Part(each.name, each.found, each.expected) for each in households.coverage]
+    found = [SourcePart(each.name, each.found, each.expected) for each in households.coverage]
     found += [readable(households.images), *remarks(households.dropped, households.notes)]
     table, paper = households.annotations, households.paper_counts.get("", {})
     sizes = {
@@ -41,7 +41,7 @@ def household_parts(kind: str, folder: Path) -> list[Part]:
     return found + _groups(households)
 
 
-def _groups(households: Households) -> list[Part]:
+def _groups(households: Households) -> list[SourcePart]:
     """Households of every bucket and region."""
     found = []
     for column, order in (("income_bucket", BUCKETS), ("region", dollar_street.REGIONS)):

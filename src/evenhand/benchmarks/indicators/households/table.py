@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.households.dollar_street import read_list
-from evenhand.benchmarks.indicators.households.samples import Households, Sighting, households_of
+from evenhand.benchmarks.indicators.households.samples import HouseholdImage, Households, households_of
 from evenhand.benchmarks.indicators.people.table import IMAGES
 from evenhand.benchmarks.indicators.people.videos import as_word
 from evenhand.core.errors import InputError, one_line
@@ -76,7 +76,7 @@ def _require(columns: Mapping[str, str], path: Path, table: Path, names: Sequenc
         )
 
 
-def _row(row: Mapping[str, Any], columns: Mapping[str, str], dropped: Counter[str]) -> Sighting | None:
+def _row(row: Mapping[str, Any], columns: Mapping[str, str], dropped: Counter[str]) -> HouseholdImage | None:
     def cell(what: str) -> object:
         return row[columns[what]] if columns[what] else None
 
@@ -85,7 +85,7 @@ def _row(row: Mapping[str, Any], columns: Mapping[str, str], dropped: Counter[st
     if concepts is None or classes is None or not all(each.isdecimal() for each in numbers):
         dropped[_NO_LIST] += 1
         return None
-    return Sighting(
+    return HouseholdImage(
         image=as_word(cell("image")) or "",
         household=as_word(cell("household")) or "",
         country=as_word(cell("country")),

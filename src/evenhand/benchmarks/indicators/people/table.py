@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.benchmarks.attributes import USER, Attribute, plain_axis
 from evenhand.benchmarks.datasets.listing import Listing
-from evenhand.benchmarks.datasets.readers.rows import RESERVED, Rows, Wanted, as_text, unique_ids
+from evenhand.benchmarks.datasets.readers.rows import RESERVED, ColumnSpec, ImageRows, as_text, unique_ids
 from evenhand.benchmarks.datasets.readers.tables import read_table
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
@@ -90,11 +90,11 @@ def read_people_table(
     for name in (*asked, *([subject] if subject else [])):
         if name not in schema:
             raise UnknownName("column", name, schema.names())
-    wanted = Wanted(path, None, tuple(dict.fromkeys((*asked, *([of] if of else [])))), sample or None)
+    wanted = ColumnSpec(path, None, tuple(dict.fromkeys((*asked, *([of] if of else [])))), sample or None)
     return _people(read_table(table, wanted, []), asked, of, sample, found)
 
 
-def _people(rows: Rows, asked: Sequence[str], of: str, sample: str, found: Listing) -> People:
+def _people(rows: ImageRows, asked: Sequence[str], of: str, sample: str, found: Listing) -> People:
     ids, repeated = unique_ids(rows.table[sample] if sample else None, sample or None, rows.places)
     columns = {"sample": pl.Series(ids, dtype=pl.String), "subject": _subjects(rows, of)}
     definitions: dict[str, Attribute] = {}
@@ -181,7 +181,7 @@ def _each(of: Callable[[str | None], str | None], values: pl.Series) -> pl.Serie
     return pl.Series([of(value) for value in values.to_list()], dtype=pl.String)
 
 
-def _subjects(rows: Rows, of: str) -> pl.Series:
+def _subjects(rows: ImageRows, of: str) -> pl.Series:
     if not of:
         return pl.Series([None] * len(rows.places), dtype=pl.String)
     return as_text(rows.table[of], of, labels=False, is_text=rows.is_text)

@@ -25,7 +25,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import numbers
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 MATCHING = "matching"
 _FORMS = (*published.FORMS, MATCHING)
@@ -38,7 +38,7 @@ _INTERVALS = "95% intervals over targets and attributes"
 _POSITIVE, _NEGATIVE = "pleasant", "unpleasant"
 
 
-def _table2(runs: Sequence[Run]) -> Made:
+def _table2(runs: Sequence[RunFolder]) -> Made:
     rows = [row for name, run in named_runs(runs) for row in _of_run(name, run)]
     if not rows:
         raise InputError(
@@ -53,7 +53,7 @@ def _table2(runs: Sequence[Run]) -> Made:
     return Made(typed(shown, _COLUMNS), _notes(forms, runs), _figures(forms))
 
 
-def _of_run(name: str, run: Run) -> Iterator[Row]:
+def _of_run(name: str, run: RunFolder) -> Iterator[Row]:
     """One row a pair: d of each form, and the raw difference of match probabilities."""
     for finding in run.findings.findings:
         params = finding.params
@@ -97,7 +97,7 @@ def _pair(x: str, y: str) -> Row:
     return {"class": published.class_of(x), "x": x, "y": y, "pair": pair_title(x, y)}
 
 
-def _notes(forms: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
+def _notes(forms: Sequence[str], runs: Sequence[RunFolder]) -> tuple[str, ...]:
     notes = [SIGN]
     if any(form != MATCHING for form in forms):
         notes.append(
@@ -138,7 +138,7 @@ def _figures(forms: Sequence[str]) -> tuple[Figure, ...]:
     return (table, *forests, beside)
 
 
-def _figure5(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     reading, k = str(setting.parameters["reading"]), int(setting.parameters["k"])
     rows: list[Row] = []
     for name, run in named_runs(runs):

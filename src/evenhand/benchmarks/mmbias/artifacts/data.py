@@ -14,7 +14,7 @@ from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.images.thumbnails import thumbnail
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _THUMBNAIL = 96
 _VALENCE, _OTHERS = "Valence", "Other groups"
@@ -38,7 +38,7 @@ def _read(setting: Setting) -> AssociationData:
     return read_association_data(setting.data, pairs="all")
 
 
-def _table1(runs: Sequence[Run], setting: Setting) -> Made:
+def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     data = _read(setting)
     groups = list(dict.fromkeys([*data.target_phrases, *data.target_images]))
     rows: list[Row] = []
@@ -97,7 +97,7 @@ def _about(data: AssociationData) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _figure3(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     data = _read(setting)
     rows, unreadable = [], 0
     for name, place in _places(data):
@@ -142,7 +142,7 @@ def _places(data: AssociationData) -> Iterator[tuple[str, int]]:
         yield from ((name, place[id_]) for id_ in whole[name])
 
 
-def _figure2(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     data, given = _read(setting), setting.parameters
     if not data.image_ids:
         raise InputError("mmbias/figure2 shows images, and --data has none; put the image zips there")

@@ -22,8 +22,8 @@ from evenhand.benchmarks.mmbias.artifacts.rows import (
 from evenhand.benchmarks.visogender.artifacts.rows import find
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure, Reference
-from evenhand.core.significance import ALPHA, Standing, alone
-from evenhand.runs.run_folder import Run
+from evenhand.core.significance import ALPHA, Significance, uncorrected
+from evenhand.runs.run_folder import RunFolder
 
 _STAGES = (
     "fit_before", "fit_after", "held_out_before", "held_out_after", "random_after", "reduction",
@@ -46,7 +46,7 @@ _TRADEOFF = (
 )  # fmt: skip
 
 
-def _table3(runs: Sequence[Run]) -> Made:
+def _table3(runs: Sequence[RunFolder]) -> Made:
     rows: list[Row] = []
     for name, run in _named(runs):
         table = needed_table(run, "before_after", "mmbias/table3", DEBIAS)
@@ -65,14 +65,14 @@ def _table3(runs: Sequence[Run]) -> Made:
     return Made(typed(whole, _TABLE3), notes if paper else notes[:-1])
 
 
-def _standing(run: Run, row: Row) -> Standing:
+def _standing(run: RunFolder, row: Row) -> Significance:
     """Where the association of the held-out items stood beside chance before the mitigation, by itself."""
     targets = [row["x"], row["y"]]
     found = find(run, "association_effect_size", stage="before", half="held_out", targets=targets)
-    return alone(found, run.manifest.get("alpha", ALPHA)) if found is not None else Standing("")
+    return uncorrected(found, run.manifest.get("alpha", ALPHA)) if found is not None else Significance("")
 
 
-def _our_row(name: str, row: Row, standing: Standing) -> Row:
+def _our_row(name: str, row: Row, standing: Significance) -> Row:
     """Less of an association that chance explains is a ratio to nothing."""
     before, after = row.get("before"), row.get("after")
     less = None
@@ -92,7 +92,7 @@ def _printed() -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
+def _named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     """Runs by model and method, numbered where those agree."""
     names = [f"{named_runs([run])[0][0]} · {run.manifest.get('method') or 'mitigation'}" for run in runs]
     places = [names[: place + 1].count(name) for place, name in enumerate(names)]
@@ -102,7 +102,7 @@ def _named(runs: Sequence[Run]) -> list[tuple[str, Run]]:
     ]
 
 
-def _tradeoff(runs: Sequence[Run], setting: Setting) -> Made:
+def _tradeoff(runs: Sequence[RunFolder], setting: Setting) -> Made:
     wanted = str(setting.parameters["mitigation"])
     rows: list[Row] = []
     for name, run in _named(runs):

@@ -22,7 +22,7 @@ from evenhand.core.errors import InputError, MissingExtra
 from evenhand.core.figure import Figure
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class GroupVectors:
     dropped: Mapping[str, int]
 
 
-def read_vectors(run: Run, modality: str) -> GroupVectors:
+def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
     """The embeddings of a run's targets.
 
     Args:
@@ -154,7 +154,7 @@ def _sklearn(name: str) -> Any:
         raise MissingExtra("scikit-learn", "debias") from None
 
 
-def _figure4(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     named = named_runs(runs)
     asked = [(name, run) for name, run in named if not is_debias(run)]
     if len(asked) != 1:
@@ -183,7 +183,7 @@ def _figure4(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(pl.DataFrame(rows, schema=_SCHEMA), tuple(notes))
 
 
-def _mitigations(runs: Sequence[Run], setting: Setting) -> Iterator[tuple[str, Mitigation]]:
+def _mitigations(runs: Sequence[RunFolder], setting: Setting) -> Iterator[tuple[str, Mitigation]]:
     """From debias runs, and from the file given; each with a name of its own."""
     files = [Path(run.folder or ".") / "mitigation.safetensors" for run in runs]
     lacking = [file for file in files if not file.is_file()]

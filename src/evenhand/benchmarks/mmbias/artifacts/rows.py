@@ -12,7 +12,7 @@ from evenhand.benchmarks.tidy import table_of
 from evenhand.benchmarks.visogender.artifacts.rows import labels_of
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Reference
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
 
@@ -40,17 +40,17 @@ def pair_title(x: str, y: str) -> str:
     return f"{NAMES.get(x, x)} – {NAMES.get(y, y)}"
 
 
-def named_runs(runs: Sequence[Run]) -> list[tuple[str, Run]]:
+def named_runs(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     """Each run with a name that tells it apart from the others."""
     return list(zip(labels_of(runs), runs, strict=True))
 
 
-def is_debias(run: Run) -> bool:
+def is_debias(run: RunFolder) -> bool:
     """Whether ``evenhand debias`` made it."""
     return run.manifest.get("kind") == "debias"
 
 
-def needed_table(run: Run, table: str, artifact: str, command: str) -> pl.DataFrame:
+def needed_table(run: RunFolder, table: str, artifact: str, command: str) -> pl.DataFrame:
     """A table of a run.
 
     Args:

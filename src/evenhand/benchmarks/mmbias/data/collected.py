@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenhand.benchmarks.mmbias.data.images import ImageFile, Layout
-from evenhand.benchmarks.mmbias.data.irregularities import Trap
+from evenhand.benchmarks.mmbias.data.images import FolderLayout, ImageFile
+from evenhand.benchmarks.mmbias.data.irregularities import DataIrregularity
 from evenhand.benchmarks.mmbias.data.pairs import Test
 from evenhand.benchmarks.mmbias.data.urls import NO_PHOTOS, Photos
 
 
 @dataclass(eq=False)
-class Gathered:
+class CollectedSets:
     """What files hold.
 
     Attributes:
@@ -36,12 +36,12 @@ class Gathered:
     target_images: dict[str, Sequence[ImageFile]] = field(default_factory=dict)
     attribute_images: dict[str, Sequence[ImageFile]] = field(default_factory=dict)
     tests: list[Test] | None = None
-    traps: list[Trap] = field(default_factory=list)
+    traps: list[DataIrregularity] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     photos: Photos = NO_PHOTOS
     files: list[Path] = field(default_factory=list)
-    layout: Layout | None = None
+    layout: FolderLayout | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

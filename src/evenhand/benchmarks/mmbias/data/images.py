@@ -49,7 +49,7 @@ class ImageFile:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class FolderLayout:
     """What lies in a folder.
 
     Attributes:
@@ -67,7 +67,7 @@ class Layout:
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_layout(place: Path) -> Layout:
+def read_layout(place: Path) -> FolderLayout:
     """Look through a folder, or a zip file, and through the zip files in it.
 
     Args:
@@ -93,11 +93,11 @@ def read_layout(place: Path) -> Layout:
         kind: sorted(paths, key=lambda path: (len(path.parts), path)) for kind, paths in found.items()
     }
     ordered = {folder: sorted(files, key=_number) for folder, files in sorted(images.items())}
-    return Layout(place, outermost["phrases"], outermost["urls"], ordered, notes)
+    return FolderLayout(place, outermost["phrases"], outermost["urls"], ordered, notes)
 
 
 def groups_of(
-    layout: Layout, extra: Sequence[str] = ()
+    layout: FolderLayout, extra: Sequence[str] = ()
 ) -> tuple[dict[str, Sequence[ImageFile]], Counter[str]]:
     """The images of each group, by the name of the folder that they lie in.
 
@@ -190,7 +190,7 @@ def image_source(files: Sequence[ImageFile]) -> ImageSource:
     return ChainedImages(sources)
 
 
-def no_images(place: Path, names: Sequence[str], layout: Layout) -> InputError:
+def no_images(place: Path, names: Sequence[str], layout: FolderLayout) -> InputError:
     """What to say where groups have no images: what was looked for, and what is there.
 
     Args:

@@ -23,7 +23,7 @@ COLUMNS = ("kind", "set", "item", "other", "detail")
 
 
 @dataclass(frozen=True)
-class Trap:
+class DataIrregularity:
     """One thing that whoever reads the figures should know.
 
     Attributes:
@@ -41,18 +41,20 @@ class Trap:
     detail: str = ""
 
 
-def trap_table(traps: Iterable[Trap]) -> pl.DataFrame:
+def trap_table(traps: Iterable[DataIrregularity]) -> pl.DataFrame:
     """Traps as a table with the columns ``kind``, ``set``, ``item``, ``other`` and ``detail``."""
     rows = [astuple(trap) for trap in traps]
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
 
 
-def shared_phrases(sets: Mapping[str, Sequence[str]]) -> list[Trap]:
+def shared_phrases(sets: Mapping[str, Sequence[str]]) -> list[DataIrregularity]:
     """Phrases that two sets of targets share, whatever their case; both keep them."""
     found = []
     for names in _shared(sets).values():
         pairs = combinations(names, 2)
-        found += [Trap(SHARED_PHRASE, one, names[one], other, "kept in both") for one, other in pairs]
+        found += [
+            DataIrregularity(SHARED_PHRASE, one, names[one], other, "kept in both") for one, other in pairs
+        ]
     return sorted(found, key=lambda trap: (trap.set, trap.other, trap.item))
 
 
@@ -62,7 +64,7 @@ def overlaps(
     *,
     dropped: bool,
     tested: Collection[tuple[str, str]] | None = None,
-) -> list[Trap]:
+) -> list[DataIrregularity]:
     """Words that stand in a set of targets and in one of attributes, whatever their case.
 
     Such a word is compared with itself, or with itself in a sentence: it looks tied to its attribute.
@@ -79,7 +81,7 @@ def overlaps(
         for phrase in phrases:
             words[phrase.casefold()].append(name)
     return [
-        Trap(OVERLAP, name, phrase, other, detail)
+        DataIrregularity(OVERLAP, name, phrase, other, detail)
         for name, phrases in targets.items()
         for phrase in phrases
         for other in words.get(phrase.casefold(), ())
@@ -87,7 +89,7 @@ def overlaps(
     ]
 
 
-def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str]) -> list[Trap]:
+def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str]) -> list[DataIrregularity]:
     """Images of equal bytes in two sets, or twice in one.
 
     Args:
@@ -104,7 +106,7 @@ def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str])
         for (one, item), (two, other) in combinations(alike, 2):
             kind = TWICE if one == two else SAME_BYTES
             detail = "kept" if one == two else "left out where the two sets are compared"
-            found.append(Trap(kind, one, item, other, detail))
+            found.append(DataIrregularity(kind, one, item, other, detail))
     return found
 
 

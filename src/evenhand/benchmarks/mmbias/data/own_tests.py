@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.benchmarks.mmbias.data.collected import Gathered
+from evenhand.benchmarks.mmbias.data.collected import CollectedSets
 from evenhand.benchmarks.mmbias.data.images import ImageFile, folder_images
-from evenhand.benchmarks.mmbias.data.irregularities import Trap
+from evenhand.benchmarks.mmbias.data.irregularities import DataIrregularity
 from evenhand.benchmarks.mmbias.data.pairs import Test
 from evenhand.benchmarks.mmbias.data.phrases import clean
 from evenhand.core.errors import InputError, UnknownName
@@ -24,7 +24,7 @@ _SEAT = ("targ1", "targ2", "attr1", "attr2")
 _KEYS = {"phrases", "images"}
 
 
-def parse_tests(found: Any, path: Path) -> Gathered:
+def parse_tests(found: Any, path: Path) -> CollectedSets:
     """Tests from what a JSON file holds.
 
     Args:
@@ -40,7 +40,7 @@ def parse_tests(found: Any, path: Path) -> Gathered:
         return _sets_and_tests(found, path)
     if not several or not all(isinstance(each, dict) for each in several):
         raise InputError(f"{str(path)!r} holds no tests; give {FORMS}")
-    own, tests = Gathered(), list[Test]()
+    own, tests = CollectedSets(), list[Test]()
     for number, each in enumerate(several, 1):
         where = f"test {number} in " if len(several) > 1 else ""
         missing = [key for key in _SEAT if key not in each]
@@ -52,7 +52,7 @@ def parse_tests(found: Any, path: Path) -> Gathered:
     return own
 
 
-def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: Gathered) -> Test:
+def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: CollectedSets) -> Test:
     """One test of WEAT or SEAT; a category that another test has with other phrases gets a number."""
     names = []
     for key in _SEAT:
@@ -61,22 +61,23 @@ def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: Gath
             raise InputError(f"{key!r} of {where}{str(path)!r} has no 'examples'; give {FORMS}")
         sets = own.target_phrases if key.startswith("targ") else own.attribute_phrases
         category = key if entry.get("category") is None else str(entry["category"])
-        traps: list[Trap] = []
+        traps: list[DataIrregularity] = []
         phrases = clean(entry["examples"], category, path, traps)
         choices = (category, *(f"{category} ({number})" for number in range(2, len(sets) + 3)))
         chosen = next(each for each in choices if sets.get(each, phrases) == phrases)
         if chosen not in sets:
             sets[chosen] = phrases
             own.traps += [
-                Trap(trap.kind, chosen, trap.item, trap.other and chosen, trap.detail) for trap in traps
+                DataIrregularity(trap.kind, chosen, trap.item, trap.other and chosen, trap.detail)
+                for trap in traps
             ]
         names.append(chosen)
     _check_distinct(names, path)
     return Test(names[0], names[1], names[2], names[3], name)
 
 
-def _sets_and_tests(found: Mapping[str, Any], path: Path) -> Gathered:
-    own = Gathered()
+def _sets_and_tests(found: Mapping[str, Any], path: Path) -> CollectedSets:
+    own = CollectedSets()
     _add_sets(found["targets"], "targets", path, own, own.target_phrases, own.target_images)
     _add_sets(found.get("attributes"), "attributes", path, own, own.attribute_phrases, own.attribute_images)
     targets, attributes = own.targets, own.attributes
@@ -105,7 +106,7 @@ def _add_sets(
     given: Any,
     what: str,
     path: Path,
-    own: Gathered,
+    own: CollectedSets,
     phrases: dict[str, tuple[str, ...]],
     images: dict[str, Sequence[ImageFile]],
 ) -> None:
@@ -125,7 +126,7 @@ def _add_sets(
             images[name] = _images(parts["images"], name, path, own)
 
 
-def _images(given: Any, name: str, path: Path, own: Gathered) -> Sequence[ImageFile]:
+def _images(given: Any, name: str, path: Path, own: CollectedSets) -> Sequence[ImageFile]:
     if not isinstance(given, str) or not given or "\x00" in given:
         raise InputError(f"'images' of the set {name!r} in {str(path)!r} must be a folder's path")
     files, notes = folder_images(path.parent / os.path.expanduser(given))

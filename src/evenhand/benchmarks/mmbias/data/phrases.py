@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.benchmarks.mmbias.data.groups import names_by_alias, plain
-from evenhand.benchmarks.mmbias.data.irregularities import BLANKS, REPEATED, Trap
+from evenhand.benchmarks.mmbias.data.irregularities import BLANKS, REPEATED, DataIrregularity
 from evenhand.core.errors import InputError, one_line
 
 NAMES = frozenset({"textual_phrases.txt", "textual_phrases.json"})
@@ -32,7 +32,7 @@ class Phrases:
 
     targets: Mapping[str, tuple[str, ...]]
     attributes: Mapping[str, tuple[str, ...]]
-    traps: tuple[Trap, ...]
+    traps: tuple[DataIrregularity, ...]
 
 
 def read_phrases(path: Path) -> Phrases:
@@ -70,7 +70,7 @@ def parse_phrases(found: Any, path: Path) -> Phrases:
     groups = found[_GROUPS]
     if not isinstance(groups, dict) or not groups:
         raise InputError(f"{_GROUPS!r} in {str(path)!r} must be groups with lists of phrases")
-    traps: list[Trap] = []
+    traps: list[DataIrregularity] = []
     attributes = {name: clean(found[key], name, path, traps) for name, key in _ATTRIBUTES.items()}
     known = names_by_alias()
     targets: dict[str, tuple[str, ...]] = {}
@@ -118,7 +118,7 @@ def _lines(path: Path, lines: Iterable[str]) -> list[Any]:
     return found
 
 
-def clean(phrases: object, name: str, path: Path, traps: list[Trap]) -> tuple[str, ...]:
+def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity]) -> tuple[str, ...]:
     """The phrases of a set without blanks around them, each once.
 
     Args:
@@ -142,9 +142,11 @@ def clean(phrases: object, name: str, path: Path, traps: list[Trap]) -> tuple[st
             )
         phrase = each.strip()
         if phrase != each:
-            traps.append(Trap(BLANKS, name, phrase, "", f"written {each!r}; the blanks were removed"))
+            traps.append(
+                DataIrregularity(BLANKS, name, phrase, "", f"written {each!r}; the blanks were removed")
+            )
         if phrase in kept:
-            traps.append(Trap(REPEATED, name, phrase, name, "counted once"))
+            traps.append(DataIrregularity(REPEATED, name, phrase, name, "counted once"))
         kept[phrase] = None
     return tuple(kept)
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.benchmarks.datasets.download_source import default_folder
-from evenhand.benchmarks.mmbias.data.collected import Gathered
+from evenhand.benchmarks.mmbias.data.collected import CollectedSets
 from evenhand.benchmarks.mmbias.data.groups import ATTRIBUTES, TARGETS
 from evenhand.benchmarks.mmbias.data.images import (
     DIFFERENT,
     NESTED,
     UNNAMED,
+    FolderLayout,
     ImageFile,
-    Layout,
     groups_of,
     read_layout,
 )
@@ -26,7 +26,7 @@ FURTHER = "further phrase file or URL list, not read"
 FETCHED = "taken from the fetched data"
 
 
-def gather_release(place: Path, phrases: Phrases | None = None) -> Gathered:
+def gather_release(place: Path, phrases: Phrases | None = None) -> CollectedSets:
     """Sets of MMBias; what a user's folder lacks is taken from where ``evenhand data fetch`` puts it.
 
     Args:
@@ -40,7 +40,7 @@ def gather_release(place: Path, phrases: Phrases | None = None) -> Gathered:
     fetched = default_folder("mmbias")
     if phrases is None and fetched.is_dir() and fetched.resolve() != place.resolve():
         layouts.append(read_layout(fetched))
-    gathered = Gathered(layout=layouts[0] if layouts else None)
+    gathered = CollectedSets(layout=layouts[0] if layouts else None)
     if phrases is None:
         phrases = _first_phrases(layouts, gathered)
     if phrases is not None:
@@ -57,7 +57,7 @@ def gather_release(place: Path, phrases: Phrases | None = None) -> Gathered:
     return gathered
 
 
-def _first_phrases(layouts: Sequence[Layout], gathered: Gathered) -> Phrases | None:
+def _first_phrases(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> Phrases | None:
     for number, layout in enumerate(layouts):
         if layout.phrases:
             gathered.files.append(layout.phrases[0])
@@ -67,7 +67,7 @@ def _first_phrases(layouts: Sequence[Layout], gathered: Gathered) -> Phrases | N
     return None
 
 
-def _add_urls(layouts: Sequence[Layout], gathered: Gathered) -> None:
+def _add_urls(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> None:
     for layout in layouts:
         if layout.urls:
             gathered.files.append(layout.urls[0])
@@ -77,7 +77,7 @@ def _add_urls(layouts: Sequence[Layout], gathered: Gathered) -> None:
             return
 
 
-def _add_images(layouts: Sequence[Layout], gathered: Gathered) -> None:
+def _add_images(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> None:
     """Images of each group, from the first place that has some."""
     extra = [name for name in gathered.target_phrases if name not in {group.name for group in TARGETS}]
     attributes = [group.name for group in ATTRIBUTES]
@@ -98,7 +98,7 @@ def _add_images(layouts: Sequence[Layout], gathered: Gathered) -> None:
     gathered.dropped, gathered.notes = +gathered.dropped, +gathered.notes
 
 
-def _seen(layouts: Sequence[Layout]) -> str:
+def _seen(layouts: Sequence[FolderLayout]) -> str:
     folders = [repr(Path(folder).name) for layout in layouts for folder in layout.images][:6]
     if any(layout.notes.get(NESTED) for layout in layouts):
         return "zips inside of zips, which are not opened: unpack them once"

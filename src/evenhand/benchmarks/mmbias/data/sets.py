@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.datasets.download_source import default_folder
-from evenhand.benchmarks.mmbias.data.collected import Gathered
+from evenhand.benchmarks.mmbias.data.collected import CollectedSets
 from evenhand.benchmarks.mmbias.data.groups import NAMES
-from evenhand.benchmarks.mmbias.data.images import ImageFile, Layout, image_ids, image_source, no_images
+from evenhand.benchmarks.mmbias.data.images import FolderLayout, ImageFile, image_ids, image_source, no_images
 from evenhand.benchmarks.mmbias.data.irregularities import (
     OVERLAP,
     REPEATED,
@@ -70,7 +70,7 @@ class AssociationData:
     notes: Mapping[str, int] = field(default_factory=dict)
     photos: pl.DataFrame = field(default_factory=lambda: NO_PHOTOS.frame)
     place: Path = Path()
-    layout: Layout | None = None
+    layout: FolderLayout | None = None
 
     def require_images(self, names: Sequence[str]) -> None:
         """Refuse to go on if sets have no images.
@@ -117,7 +117,7 @@ def read_association_data(
     return _assemble(_gather(place), place, pairs, drop_overlap)
 
 
-def _gather(place: Path) -> Gathered:
+def _gather(place: Path) -> CollectedSets:
     if place.is_dir() or place.name.casefold().endswith(".zip"):
         return gather_release(place)
     found = read_json(place)
@@ -126,7 +126,7 @@ def _gather(place: Path) -> Gathered:
     return parse_tests(found, place)
 
 
-def _assemble(found: Gathered, place: Path, pairs: str, drop_overlap: bool) -> AssociationData:
+def _assemble(found: CollectedSets, place: Path, pairs: str, drop_overlap: bool) -> AssociationData:
     """Look across the sets, number the images, choose the tests."""
     if found.tests is None and not (found.targets and found.attributes):
         there = ", ".join((*found.targets, *found.attributes))
@@ -173,7 +173,7 @@ def _assemble(found: Gathered, place: Path, pairs: str, drop_overlap: bool) -> A
     )
 
 
-def _numbered(found: Gathered, targets: Sets, attributes: Sets, place: Path) -> dict[str, ImageFile]:
+def _numbered(found: CollectedSets, targets: Sets, attributes: Sets, place: Path) -> dict[str, ImageFile]:
     """The file of each image id; a set that is both target and attribute has its images once."""
     numbered: dict[str, ImageFile] = {}
     for ids, groups in ((targets, found.target_images), (attributes, found.attribute_images)):

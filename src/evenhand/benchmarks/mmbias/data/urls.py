@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.mmbias.data.groups import names_by_alias, plain
-from evenhand.benchmarks.mmbias.data.irregularities import QUOTES, SHARED_PHOTO, Trap
+from evenhand.benchmarks.mmbias.data.irregularities import QUOTES, SHARED_PHOTO, DataIrregularity
 from evenhand.benchmarks.mmbias.data.phrases import read_json
 from evenhand.core.errors import InputError
 
@@ -31,7 +31,7 @@ class Photos:
     """
 
     frame: pl.DataFrame
-    traps: tuple[Trap, ...]
+    traps: tuple[DataIrregularity, ...]
 
 
 NO_PHOTOS = Photos(pl.DataFrame(schema=_SCHEMA), ())
@@ -62,7 +62,9 @@ def read_urls(path: Path) -> Photos:
             rows.append((f"{name}/{number}", name, _bare(url), _bare(owner)))
     traps = _shared(rows)
     if quoted:
-        traps.append(Trap(QUOTES, "", path.name, "", f"{quoted} photos; the quotes were taken off"))
+        traps.append(
+            DataIrregularity(QUOTES, "", path.name, "", f"{quoted} photos; the quotes were taken off")
+        )
     return Photos(pl.DataFrame(rows, schema=_SCHEMA, orient="row"), tuple(traps))
 
 
@@ -70,13 +72,13 @@ def _bare(text: str) -> str:
     return text.strip().strip('"').strip()
 
 
-def _shared(rows: list[tuple[str, str, str, str]]) -> list[Trap]:
+def _shared(rows: list[tuple[str, str, str, str]]) -> list[DataIrregularity]:
     """Photos that two sets have, by their URL."""
     places: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for sample, name, url, _ in rows:
         places[url].append((name, sample))
     return [
-        Trap(SHARED_PHOTO, one, item, other, f"{url}; left out where the two sets are compared")
+        DataIrregularity(SHARED_PHOTO, one, item, other, f"{url}; left out where the two sets are compared")
         for url, alike in places.items()
         for (one, item), (two, other) in combinations(alike, 2)
         if one != two

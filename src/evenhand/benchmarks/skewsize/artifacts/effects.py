@@ -22,7 +22,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     PAPER,
     RULE,
     Row,
-    View,
+    RunSlice,
     chosen_options,
     ends,
     frame,
@@ -36,7 +36,7 @@ from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.correlation import fisher_interval, pearson
 from evenhand.stats.multiplicity import adjust
 
@@ -57,11 +57,11 @@ _DRAWS = 20  # values taken from each class's null distribution
 _DOMAINNET = "domainnet"
 
 
-def _shown(view: View, options: Mapping[str, Any]) -> str:
+def _shown(view: RunSlice, options: Mapping[str, Any]) -> str:
     return f"Effect sizes over {view.told(options)}."
 
 
-def _figure2(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     told: list[str] = []
     tag = str(setting.parameters["colour"])
@@ -95,7 +95,7 @@ def _figure2(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), notes, (figure,))
 
 
-def _points(view: View, options: Mapping[str, Any]) -> Iterator[Row]:
+def _points(view: RunSlice, options: Mapping[str, Any]) -> Iterator[Row]:
     """SkewSize of a run beside each measure of accuracy."""
     found = view.effect("skewsize", **options)
     y = {"skewsize": found.value, **ends(found)}
@@ -123,7 +123,7 @@ def _domainnet() -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _figure4(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     told: list[str] = []
     for view in views(runs, setting, "skewsize/figure4"):
@@ -150,7 +150,7 @@ def _figure4(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, (*LEAD, "band", "n", "share", "share_of_defined", "classes", "reason")), notes)
 
 
-def _figure5(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     told: list[str] = []
     eo = str(setting.parameters["eo"])
@@ -181,7 +181,7 @@ def _figure5(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame([*rows, *printed], columns), notes)
 
 
-def _class_rows(view: View, options: Mapping[str, Any], eo: str) -> list[Row]:
+def _class_rows(view: RunSlice, options: Mapping[str, Any], eo: str) -> list[Row]:
     """Each class with its V, accuracy, gap, EO and DP; one group alone has no gap and no EO."""
     mode = {"mode": view.mode, "inference": "none"}
     odds = _by_key(parity.equalized_odds(view.counts, by=view.by, eo=eo, seed=view.seed, **mode).parts)
@@ -226,7 +226,7 @@ def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _figure6(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     told: list[str] = []
     for view in views(runs, setting, "skewsize/figure6"):
@@ -261,7 +261,7 @@ def _figure6(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), shown, (figure,))
 
 
-def _by_chance(view: View, options: Mapping[str, Any], found: Finding) -> Iterator[Row]:
+def _by_chance(view: RunSlice, options: Mapping[str, Any], found: Finding) -> Iterator[Row]:
     """Evenly spaced quantiles of each class's null distribution."""
     bound = EffectOptions.make("separation", {**options, "inference": "auto"})
     null = class_effects(view.prepared, bound).null

@@ -20,7 +20,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     PAPER,
     RULE,
     Row,
-    View,
+    RunSlice,
     chosen_names,
     chosen_options,
     frame,
@@ -32,7 +32,7 @@ from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.mistakes import prediction_differences
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +47,7 @@ _SIGNS = (
 )
 
 
-def _figure1(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     found = views(runs, setting, "skewsize/figure1")
     options = [{**chosen_options(view, setting), "inference": "none"} for view in found]
     keys = _chosen_classes(found, options, str(setting.parameters["classes"]))
@@ -72,7 +72,7 @@ def _figure1(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), notes)
 
 
-def _chosen_classes(found: Sequence[View], options: Sequence[dict[str, Any]], text: str) -> list[str]:
+def _chosen_classes(found: Sequence[RunSlice], options: Sequence[dict[str, Any]], text: str) -> list[str]:
     """The classes asked for; else where V differs most between the first and the last run, or one run's."""
     wanted = chosen_names(text, {key: key for view in found for key in _keys(view)}, "class of these runs")
     if wanted:
@@ -90,18 +90,18 @@ def _chosen_classes(found: Sequence[View], options: Sequence[dict[str, Any]], te
     raise InputError("no class of these runs has an effect size: name some with -p classes=A,B,C")
 
 
-def _keys(view: View) -> list[str]:
+def _keys(view: RunSlice) -> list[str]:
     """The classes of a run with usable rows."""
     grouped = view.prepared.grouped
     return [grouped.label_key(cells.label) for cells in view.prepared.classes]
 
 
-def _effects(view: View, options: Mapping[str, Any]) -> dict[str, float]:
+def _effects(view: RunSlice, options: Mapping[str, Any]) -> dict[str, float]:
     parts = view.effect("skewsize", **options).parts
     return {str(part.key): part.value for part in parts if part.value is not None}
 
 
-def _bars(found: Sequence[View], short: Sequence[str], key: str, top: int) -> Iterator[Row]:
+def _bars(found: Sequence[RunSlice], short: Sequence[str], key: str, top: int) -> Iterator[Row]:
     """How often a class is taken for what, in each run and group; alike labels for all runs."""
     tables = [_table(view, key) for view in found]
     totals: dict[str, float] = {}
@@ -128,7 +128,7 @@ def _bars(found: Sequence[View], short: Sequence[str], key: str, top: int) -> It
                        "share": n / size if size else None}  # fmt: skip
 
 
-def _table(view: View, key: str) -> dict[str, dict[str, float]]:
+def _table(view: RunSlice, key: str) -> dict[str, dict[str, float]]:
     """Group to predicted label to rows, of one class."""
     grouped = view.prepared.grouped
     cells = next((one for one in view.prepared.classes if grouped.label_key(one.label) == key), None)
@@ -139,7 +139,7 @@ def _table(view: View, key: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def _group(view: View, code: int) -> str:
+def _group(view: RunSlice, code: int) -> str:
     key = view.prepared.grouped.group_key(code)
     return key if isinstance(key, str) else " · ".join(key)
 
@@ -152,7 +152,7 @@ def _only(counts: Counts, keys: Sequence[str]) -> Counts:
 
 
 def _metric_rows(
-    found: Sequence[View], options: Sequence[dict[str, Any]], short: Sequence[str], keys: Sequence[str]
+    found: Sequence[RunSlice], options: Sequence[dict[str, Any]], short: Sequence[str], keys: Sequence[str]
 ) -> Iterator[Row]:
     """Each measure of each class and of all, for every run, and what the second has more than the first."""
     for name, classes in [*((key, [key]) for key in keys), (_ALL, list(keys))]:
@@ -177,7 +177,7 @@ def _why(value: float | None, classes: int, measure: str) -> str | None:
     return "one class has no skewness" if classes == 1 and measure == "SkewSize" else "not estimable"
 
 
-def _measures(view: View, classes: Sequence[str], options: Mapping[str, Any]) -> dict[str, float | None]:
+def _measures(view: RunSlice, classes: Sequence[str], options: Mapping[str, Any]) -> dict[str, float | None]:
     """The rows of the metric table for some classes together."""
     counts = _only(view.counts, classes)
     names = ("accuracy", "worst group", "gap", "V", "SkewSize", "- SkewSize")
@@ -212,7 +212,7 @@ def _printed(keys: Sequence[str]) -> Iterator[Row]:
                     }  # fmt: skip
 
 
-def _figure3(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     given = setting.parameters
     found = views(runs, setting, "skewsize/figure3")
     key, pair = _class_and_pair(found, str(given["class"]), str(given["groups"]))
@@ -246,7 +246,7 @@ _COLUMNS = (*LEAD, "part", "class", "group", "prediction", "right", "rank", "n",
             "group_accuracy", "reason")  # fmt: skip
 
 
-def _class_and_pair(found: Sequence[View], name: str, groups: str) -> tuple[str, tuple[str, ...]]:
+def _class_and_pair(found: Sequence[RunSlice], name: str, groups: str) -> tuple[str, tuple[str, ...]]:
     """The class and the two groups, chosen in the first run where they are not given."""
     view = found[0]
     named = chosen_names(name, {key: key for key in _keys(view)}, "class of this run")
@@ -262,7 +262,7 @@ def _class_and_pair(found: Sequence[View], name: str, groups: str) -> tuple[str,
     return key, tuple(chosen_names(groups.replace(" · ", "+"), known, f"group with rows of {key!r}"))
 
 
-def _pair(view: View, key: str) -> tuple[str, str, str]:
+def _pair(view: RunSlice, key: str) -> tuple[str, str, str]:
     """Two groups of like accuracy with unlike mistakes, of one class or of the one most worth showing."""
     counts = _only(view.counts, [key]) if key else view.counts
     table = prediction_differences(counts, by=view.by, classes=1, seed=view.seed)
@@ -273,7 +273,7 @@ def _pair(view: View, key: str) -> tuple[str, str, str]:
     return groups[0], groups[1], str(table["truth"][0])
 
 
-def _most(view: View, key: str, group: str, own: Mapping[str, float], top: int) -> Iterator[Row]:
+def _most(view: RunSlice, key: str, group: str, own: Mapping[str, float], top: int) -> Iterator[Row]:
     """The most frequent predictions of a class in one group."""
     size = sum(own.values())
     lead = {**view.lead, "part": "predictions", "class": key, "group": group, "group_n": size}

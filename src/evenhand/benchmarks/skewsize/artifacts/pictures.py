@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.skewsize.artifacts.views import RAW, Row, View
+from evenhand.benchmarks.skewsize.artifacts.views import RAW, Row, RunSlice
 from evenhand.core.errors import InputError
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.images.sources import ImageFiles
@@ -16,7 +16,7 @@ from evenhand.files.images.thumbnails import thumbnail
 _PLACES = ("image", "path", "sample")  # columns that may say where an image lies
 
 
-def picture_rows(view: View, rows: Sequence[Row], of_each: int, data: Path | None) -> list[Row]:
+def picture_rows(view: RunSlice, rows: Sequence[Row], of_each: int, data: Path | None) -> list[Row]:
     """Images behind the predictions of a figure, a few each.
 
     Args:
@@ -45,7 +45,7 @@ def picture_rows(view: View, rows: Sequence[Row], of_each: int, data: Path | Non
     return found
 
 
-def _samples(view: View) -> pl.DataFrame:
+def _samples(view: RunSlice) -> pl.DataFrame:
     """The run's samples with truth, attributes, what was predicted, and where the image lies."""
     annotations, predicted = view.run.annotations, _predicted(view)
     lacking = [name for name in ("truth", *view.by) if annotations is None or name not in annotations.columns]
@@ -59,7 +59,7 @@ def _samples(view: View) -> pl.DataFrame:
     return annotations.select(columns).join(predicted, on="sample", how="inner")
 
 
-def _predicted(view: View) -> pl.DataFrame | None:
+def _predicted(view: RunSlice) -> pl.DataFrame | None:
     """Sample to prediction: of answers in words as they were counted, else as the model named a label."""
     answers = view.run.tables.get("answers")
     said = "raw" if view.answers == RAW else "prediction"
@@ -76,7 +76,7 @@ def _predicted(view: View) -> pl.DataFrame | None:
 
 
 def _of_prediction(
-    view: View, table: pl.DataFrame, row: Row, of_each: int, data: Path | None
+    view: RunSlice, table: pl.DataFrame, row: Row, of_each: int, data: Path | None
 ) -> Iterator[Row]:
     group = pl.concat_str([pl.col(name) for name in view.by], separator=" · ")
     # a benchmark may write predictions in the spelling of its truths

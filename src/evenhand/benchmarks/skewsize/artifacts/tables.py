@@ -21,7 +21,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     PAPER,
     RULE,
     Row,
-    View,
+    RunSlice,
     chosen_names,
     chosen_options,
     ends,
@@ -36,7 +36,7 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
 from evenhand.core.text.reasons import explain
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
 _MEASURED = (
@@ -57,7 +57,7 @@ _PRINTED = "The paper's rows: BLIP-2 on its own generated images, which are not 
 _UNSTATED = "Which setting the paper's sports column has is not said."
 
 
-def _measured(view: View, options: Mapping[str, Any], *, words: bool = False) -> Row:
+def _measured(view: RunSlice, options: Mapping[str, Any], *, words: bool = False) -> Row:
     """SkewSize with what must stand beside it, at one setting."""
     found = view.effect("skewsize", **options)
     answers = view.answers if words else ""
@@ -71,7 +71,7 @@ def _measured(view: View, options: Mapping[str, Any], *, words: bool = False) ->
     }  # fmt: skip
 
 
-def _plain(view: View, name: str, options: Mapping[str, Any]) -> float | None:
+def _plain(view: RunSlice, name: str, options: Mapping[str, Any]) -> float | None:
     """A summary of V without inference, unless the run has it."""
     return view.effect(name, **{**options, "inference": "none"}).value
 
@@ -92,7 +92,7 @@ def _reasons(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{n} of our values {'is' if n == 1 else 'are'} missing: {explain(reason)}."
 
 
-def _table3(runs: Sequence[Run], setting: Setting) -> Made:
+def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     settings = []
     for view in views(runs, setting, "skewsize/table3"):
@@ -118,7 +118,7 @@ def _table3(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame([*printed, *rows], columns), tuple(notes))
 
 
-def _classes(view: View, found: Finding) -> Iterator[Row]:
+def _classes(view: RunSlice, found: Finding) -> Iterator[Row]:
     for part in found.parts:
         yield {
             **view.lead, "class": str(part.key), "n": part.n, "accuracy": part.details.get("accuracy"),
@@ -148,7 +148,7 @@ def _only(rows: list[Row], text: str) -> list[Row]:
     return sorted(kept, key=lambda row: (models.index(row["model"]), order.index(row["class"])))
 
 
-def _table4(runs: Sequence[Run], setting: Setting) -> Made:
+def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     mev, inference = expected_value(str(setting.parameters["mev"])), str(setting.parameters["inference"])
     rule = str(setting.parameters["mev_rule"])
     rows: list[Row] = []
@@ -163,7 +163,7 @@ def _table4(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, (*LEAD, *_MEASURED)), notes)
 
 
-def _each_answers(runs: Sequence[Run], setting: Setting, artifact: str) -> Iterator[View]:
+def _each_answers(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> Iterator[RunSlice]:
     """Each run with its normalised answers, and, where it keeps them, its raw ones after them."""
     for view in views(runs, setting, artifact):
         yield view
@@ -171,7 +171,7 @@ def _each_answers(runs: Sequence[Run], setting: Setting, artifact: str) -> Itera
             yield view.raw()
 
 
-def _table6(runs: Sequence[Run], setting: Setting) -> Made:
+def _table6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     if not any(has_raw(run) for run in runs):
         raise InputError(
             "skewsize/table6 sets raw beside normalised answers, and none of these runs has answers in "
@@ -195,7 +195,7 @@ def _table6(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, (*LEAD, *_MEASURED)), notes)
 
 
-def _table7(runs: Sequence[Run], setting: Setting) -> Made:
+def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     given = setting.parameters
     levels = [expected_value(text.strip()) for text in str(given["mev"]).split(",") if text.strip()]
     if not levels:

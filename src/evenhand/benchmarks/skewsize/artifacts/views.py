@@ -17,8 +17,8 @@ from evenhand.core.findings import Finding
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.prepared import Prepared
-from evenhand.runs.run_folder import Run
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
 
@@ -47,7 +47,7 @@ _TEXTS = frozenset(
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class RunSlice:
     """One run's counts under one grouping.
 
     Attributes:
@@ -60,7 +60,7 @@ class View:
     """
 
     model: str
-    run: Run
+    run: RunFolder
     by: tuple[str, ...]
     counts: Counts
     answers: str = NORMALISED
@@ -97,13 +97,13 @@ class View:
         return "paper" if self.run.manifest.get("mode") == "paper" else "default"
 
     @cached_property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> BoundCounts:
         """The counts, bound to the grouping."""
-        return Prepared.of(self.counts, self.by, self.seed)
+        return BoundCounts.of(self.counts, self.by, self.seed)
 
-    def raw(self) -> View:
+    def raw(self) -> RunSlice:
         """The same run and grouping, with answers in words as the model gave them."""
-        return View(self.model, self.run, self.by, self.run.counts[COUNTS[RAW]], RAW, self.seed)
+        return RunSlice(self.model, self.run, self.by, self.run.counts[COUNTS[RAW]], RAW, self.seed)
 
     def own(self, name: str) -> Any:
         """A setting of the run: of an audit, or a parameter of its benchmark."""
@@ -169,7 +169,7 @@ _METRICS: Mapping[str, Callable[..., Finding]] = {
 }
 
 
-def views(runs: Sequence[Run], setting: Setting, artifact: str) -> list[View]:
+def views(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[RunSlice]:
     """The runs under their groupings, in order.
 
     Args:
@@ -187,16 +187,16 @@ def views(runs: Sequence[Run], setting: Setting, artifact: str) -> list[View]:
     for model, run in _ordered(named([_with_model(run) for run in runs]), str(given.get("order", ""))):
         counts = _counts(run, which, artifact)
         by = _grouping(run, counts, str(given.get("by", "")), artifact)
-        found.append(View(model, run, by, counts, which, setting.seed))
+        found.append(RunSlice(model, run, by, counts, which, setting.seed))
     return found
 
 
-def has_raw(run: Run) -> bool:
+def has_raw(run: RunFolder) -> bool:
     """Whether a run keeps answers in words as they were given."""
     return COUNTS[RAW] in run.counts
 
 
-def _with_model(run: Run) -> Run:
+def _with_model(run: RunFolder) -> RunFolder:
     """Audits know no model: what their folder is called stands for it."""
     if run.manifest.get("model"):
         return run
@@ -206,14 +206,14 @@ def _with_model(run: Run) -> Run:
     return replace(run, manifest={**run.manifest, "model": name or "audit"})
 
 
-def _ordered(pairs: list[tuple[str, Run]], tag: str) -> list[tuple[str, Run]]:
+def _ordered(pairs: list[tuple[str, RunFolder]], tag: str) -> list[tuple[str, RunFolder]]:
     if not tag:
         return pairs
     tags = [tags_of(run) for _, run in pairs]
     if not any(tag in each for each in tags):
         raise UnknownName("tag of these runs", tag, {name for each in tags for name in each})
 
-    def place(pair: tuple[str, Run]) -> tuple[bool, float, str]:
+    def place(pair: tuple[str, RunFolder]) -> tuple[bool, float, str]:
         text = tags_of(pair[1]).get(tag)
         value = number_of(text)
         return text is None, float("inf") if value is None else value, text or ""
@@ -221,7 +221,7 @@ def _ordered(pairs: list[tuple[str, Run]], tag: str) -> list[tuple[str, Run]]:
     return sorted(pairs, key=place)
 
 
-def _counts(run: Run, answers: str, artifact: str) -> Counts:
+def _counts(run: RunFolder, answers: str, artifact: str) -> Counts:
     counts = run.counts.get(COUNTS[answers])
     if counts is None:
         where = repr(str(run.folder)) if run.folder is not None else "the run given"
@@ -231,7 +231,7 @@ def _counts(run: Run, answers: str, artifact: str) -> Counts:
     return counts
 
 
-def _grouping(run: Run, counts: Counts, wanted: str, artifact: str) -> tuple[str, ...]:
+def _grouping(run: RunFolder, counts: Counts, wanted: str, artifact: str) -> tuple[str, ...]:
     have = counts.attributes
     if not have:
         raise InputError(f"{artifact} compares groups, and a run given was made without any; type: {AUDIT}")
@@ -296,8 +296,8 @@ def chosen_names(text: str, known: Mapping[str, str], what: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def chosen_options(view: View, setting: Setting) -> dict[str, Any]:
-    """``View.options`` with what the user gave as ``mev``, ``mev_rule`` and ``inference``."""
+def chosen_options(view: RunSlice, setting: Setting) -> dict[str, Any]:
+    """``RunSlice.options`` with what the user gave as ``mev``, ``mev_rule`` and ``inference``."""
     given = setting.parameters
     return view.options(
         str(given.get("mev", "")), str(given.get("mev_rule", "")), str(given.get("inference", "auto"))

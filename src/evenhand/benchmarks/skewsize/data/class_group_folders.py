@@ -10,12 +10,12 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.benchmarks.datasets.listing import Listing, list_files
 from evenhand.benchmarks.skewsize.data.samples import (
     OUTSIDE_CLASSES,
     OUTSIDE_GROUPS,
-    Material,
+    LabelledSamples,
     files_below,
     from_definition,
     in_turn,
@@ -27,7 +27,7 @@ FOLDER_NAMES = "the folders' names"
 NO_CELL = "image that lies in no class and group folder"
 
 
-def read_cells(folder: Path, definition: Definition, *, outside: str = "keep") -> Material:
+def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str = "keep") -> LabelledSamples:
     """Images whose class and group are the names of their folders.
 
     Folders may be called by the definition's names (with ``_`` for a space, in any case) or by WordNet ids.
@@ -117,7 +117,7 @@ def unwrapped(listed: Listing, names: Container[str]) -> Listing:
     return list_files(listed.folder.joinpath(*around))
 
 
-def classes_by_folder(definition: Definition) -> dict[str, str]:
+def classes_by_folder(definition: GenerationDefinition) -> dict[str, str]:
     """What folders of a class may be called, plain, and the class."""
     named = {plain_name(one.name): one.name for one in definition.classes}
     texts = {plain_name(one.text): one.name for one in definition.classes}

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.generation.definitions import FLAGGED, Definition
+from evenhand.benchmarks.datasets.generation.definitions import FLAGGED, GenerationDefinition
 from evenhand.benchmarks.skewsize.data.samples import (
     INCOMPLETE,
     OUTSIDE_FOLDER,
     REPEATED,
-    Material,
+    LabelledSamples,
     files_below,
     from_definition,
     leaves,
@@ -34,7 +34,7 @@ def is_generated(folder: Path) -> bool:
     return (folder / DEFINITION).is_file()
 
 
-def read_generated(folder: Path, *, flagged: str = "keep") -> Material:
+def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     """The images of a generated folder, in the order of its table.
 
     Images that the definition asks for and that are not in the table are dropped samples: those that the
@@ -49,7 +49,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> Material:
         InputError: A file that cannot be read, or no row that can be used.
         UnknownName: A column that its table lacks.
     """
-    definition = Definition.parse((folder / DEFINITION).read_bytes(), str(folder / DEFINITION))
+    definition = GenerationDefinition.parse((folder / DEFINITION).read_bytes(), str(folder / DEFINITION))
     path, attribute = folder / ANNOTATIONS, definition.attribute
     if not path.is_file():
         raise InputError(
@@ -83,7 +83,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> Material:
     return from_definition(definition, annotations, images, +dropped, told, about)
 
 
-def _lost(folder: Path, definition: Definition, table: pl.DataFrame) -> Counter[str]:
+def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -> Counter[str]:
     """Images of the definition that are no row of the table; none are told where there is no manifest."""
     lost: Counter[str] = Counter()
     path = folder / MANIFEST

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.datasets.generation.definitions import Definition
+from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.benchmarks.labelling.elicitation import Labels
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.requests import ImageSource
@@ -26,7 +26,7 @@ _GIVEN = ("sample", "truth")
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class LabelledSamples:
     """Labelled images with an attribute.
 
     Attributes:
@@ -73,7 +73,7 @@ class Material:
             if name not in possible:
                 raise UnknownName("attribute", name, possible)
 
-    def without(self, left_out: pl.Series, reason: str) -> Material:
+    def without(self, left_out: pl.Series, reason: str) -> LabelledSamples:
         """The rows that are not left out; the others are counted under the reason."""
         if not left_out.any():
             return self
@@ -84,22 +84,22 @@ class Material:
 
 
 def from_definition(
-    definition: Definition,
+    definition: GenerationDefinition,
     annotations: pl.DataFrame,
     images: ImageSource,
     dropped: Mapping[str, int],
     notes: Mapping[str, int] | None = None,
     about: Mapping[str, Any] | None = None,
-) -> Material:
+) -> LabelledSamples:
     """Images of a definition: its classes are the labels, with those of the images that it does not have.
 
     Args:
         definition: Classes, groups and question.
-        annotations: As of ``Material``.
-        images: As of ``Material``.
+        annotations: As of ``LabelledSamples``.
+        images: As of ``LabelledSamples``.
         dropped: What became no sample, by reason.
         notes: What else is worth knowing.
-        about: As of ``Material``.
+        about: As of ``LabelledSamples``.
     """
     said = {one.name: one.text for one in definition.classes}
     there = set(annotations["truth"].drop_nulls().unique().to_list())
@@ -108,7 +108,7 @@ def from_definition(
     missing = len(set(said) - there)
     if missing:
         told["classes of the definition without an image"] = missing
-    return Material(
+    return LabelledSamples(
         annotations=annotations,
         images=images,
         attribute=definition.attribute,

@@ -24,7 +24,7 @@ MALFORMED = "row with a value that cannot be"
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class WildsTable:
     """Rows of a table.
 
     Attributes:
@@ -64,7 +64,7 @@ def read_rows(
     coded: Mapping[str, Mapping[str, str]],
     headless: tuple[str, ...] = (),
     hint: str = "",
-) -> Rows:
+) -> WildsTable:
     """Columns of a table with numbers for words.
 
     Args:
@@ -105,7 +105,7 @@ def read_rows(
     dropped[OUTSIDE_FOLDER] += len(whole) - len(inside)
     once = inside.unique(path, keep="first", maintain_order=True)
     dropped[REPEATED] += len(inside) - len(once)
-    return Rows(once, +dropped, _first_odd(said, table, coded))
+    return WildsTable(once, +dropped, _first_odd(said, table, coded))
 
 
 def _blank_separated(file: Path, path: str, headless: tuple[str, ...]) -> pl.LazyFrame | None:
@@ -141,7 +141,7 @@ def split_codes() -> dict[str, str]:
     return {str(number): name for number, name in enumerate(SPLITS)}
 
 
-def in_split(rows: Rows, split: str, file: Path) -> pl.DataFrame:
+def in_split(rows: WildsTable, split: str, file: Path) -> pl.DataFrame:
     """The rows of a split.
 
     Args:

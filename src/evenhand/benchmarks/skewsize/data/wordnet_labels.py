@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.skewsize.data.samples import Material
+from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 
 _ID = re.compile(r"n\d{8}")
 
 
-def called(found: pl.LazyFrame, facts: Mapping[str, Any], material: Material) -> pl.LazyFrame:
+def called(found: pl.LazyFrame, facts: Mapping[str, Any], material: LabelledSamples) -> pl.LazyFrame:
     """Predictions of a classifier by the benchmark's names.
 
     A label goes by its WordNet id, where the model has ids, else by its first word (``goldfish, Carassius
@@ -31,7 +31,7 @@ def called(found: pl.LazyFrame, facts: Mapping[str, Any], material: Material) ->
     return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
 
 
-def label_names(labels: Sequence[str], ids: Sequence[str], material: Material) -> dict[str, str]:
+def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSamples) -> dict[str, str]:
     """The benchmark's name of each label that it has.
 
     Args:

@@ -20,10 +20,10 @@ from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of, w
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, TWO
 from evenhand.core.errors import InputError
 from evenhand.evidence.choices import OUTCOMES
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.correlation import Correlation, kendall, pearson
 from evenhand.stats.multiplicity import adjust
-from evenhand.stats.rates.subsampling import Cell, kept_draws, kept_spread
+from evenhand.stats.rates.subsampling import CellCount, kept_draws, kept_spread
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ MEASURES = ("overall", "single", "two_person", "same", "different")
 """Settings of Table 8; ``overall`` is the mean of ``single`` and ``two_person``."""
 
 
-def answers_of(run: Run, setting: Setting) -> pl.DataFrame:
+def answers_of(run: RunFolder, setting: Setting) -> pl.DataFrame:
     """How much each sample counts as right, under the template with the occupation first.
 
     Args:
@@ -60,7 +60,7 @@ def answers_of(run: Run, setting: Setting) -> pl.DataFrame:
     return with_pairing(choices.table).with_columns(pl.Series("correct", right), second=second)
 
 
-def _samples(run: Run, setting: Setting) -> pl.DataFrame:
+def _samples(run: RunFolder, setting: Setting) -> pl.DataFrame:
     kept = run.annotations
     if kept is not None:
         return kept
@@ -201,6 +201,6 @@ def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[str
     return {"overall": Kept((mean, np.nan), (sd, np.nan), draws), **found}
 
 
-def _cells(answers: pl.DataFrame) -> list[Cell]:
+def _cells(answers: pl.DataFrame) -> list[CellCount]:
     parts: Any = answers.partition_by("occupation", "gender_pair", maintain_order=True)
-    return [Cell(part["correct"].to_numpy(), bool(part["second"][0])) for part in parts]
+    return [CellCount(part["correct"].to_numpy(), bool(part["second"][0])) for part in parts]

@@ -10,16 +10,16 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Artifact, Made, Setting
 from evenhand.benchmarks.visogender import published
 from evenhand.benchmarks.visogender.artifacts.rows import OURS, PAIR_TITLES, PAPER, Row, frame
-from evenhand.benchmarks.visogender.data.samples import Samples, read_samples
+from evenhand.benchmarks.visogender.data.samples import AccountedSamples, read_samples
 from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS, SINGLE, TWO
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _CONTEXTS = {SINGLE: "single person", TWO: "two persons"}
 
 
-def _read(setting: Setting) -> tuple[Samples, tuple[str, ...]]:
+def _read(setting: Setting) -> tuple[AccountedSamples, tuple[str, ...]]:
     """The samples, and notes on rows that are none."""
     if not isinstance(setting.data, Path):
         raise InputError("this describes the data of VisoGender; add --data DIR")
@@ -29,7 +29,7 @@ def _read(setting: Setting) -> tuple[Samples, tuple[str, ...]]:
     return samples, ((f"{left} of {samples.rows} rows are left out: {reasons}.",) if left else ())
 
 
-def _table1(runs: Sequence[Run], setting: Setting) -> Made:
+def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     samples, notes = _read(setting)
     rows: list[Row] = []
     for context, title in _CONTEXTS.items():
@@ -75,7 +75,7 @@ def _summary(samples: pl.DataFrame, context: str) -> list[Row]:
     return [*rows, {"what": "images", "value": float(held.height)}]
 
 
-def _table10(runs: Sequence[Run], setting: Setting) -> Made:
+def _table10(runs: Sequence[RunFolder], setting: Setting) -> Made:
     samples, notes = _read(setting)
     rows: list[Row] = []
     for level in ("sector", "specialisation"):
@@ -96,7 +96,7 @@ def _table10(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, ("source", "level", "name", "context", "value", "reason")), notes)
 
 
-def _figure13(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure13(runs: Sequence[RunFolder], setting: Setting) -> Made:
     samples, notes = _read(setting)
     keys = ["sector", "specialisation", "occupation"]
     merged = samples.frame.group_by(keys, maintain_order=True).agg(

@@ -33,7 +33,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
     mode_notes,
 )
 from evenhand.core.figure import Figure
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.correlation import Correlation, pearson_p
 
 PAIRS = {"same": ("mm", "ff"), "different": ("mf", "fm")}
@@ -54,7 +54,7 @@ def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _bias_at_10(run: Run) -> dict[str, float]:
+def _bias_at_10(run: RunFolder) -> dict[str, float]:
     """Bias@10 of each occupation, images of two persons."""
     found = find(
         run, "bias_at_k", "occupation_perceived_gender", k=10, context="two_person", template="occ_first",
@@ -64,7 +64,7 @@ def _bias_at_10(run: Run) -> dict[str, float]:
     return {str(part.key): float("nan") if part.value is None else part.value for part in parts}
 
 
-def _table7(runs: Sequence[Run], setting: Setting) -> Made:
+def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares = male_shares(setting)
     rows: list[Row] = []
     for model in ("CLIP", "BLIP-2"):
@@ -101,7 +101,7 @@ def _paper_coefficients(model: str) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _measured(run: Run, setting: Setting) -> dict[str, dict[str, float]]:
+def _measured(run: RunFolder, setting: Setting) -> dict[str, dict[str, float]]:
     """What is correlated: accuracy by pair and gap, or Bias@10."""
     if benchmark_of(run) == RETRIEVAL_RUNS:
         return {"Bias@10": _bias_at_10(run)}
@@ -123,7 +123,7 @@ def _points(
     return rows or [{"source": OURS, "model": model, **lead, "reason": missing}]
 
 
-def _figure3(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares, which = male_shares(setting), str(setting.parameters["setting"])
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):
@@ -144,7 +144,7 @@ def _figure3(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), (images, _SOURCE, *mode_notes(runs)))
 
 
-def _figure9(model_of_paper: str, runs: Sequence[Run], setting: Setting) -> Made:
+def _figure9(model_of_paper: str, runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares = male_shares(setting)
     rows = list(_paper_coefficients(model_of_paper))
     for model, run in zip(labels_of(runs), runs, strict=True):
@@ -165,7 +165,7 @@ def _figure9(model_of_paper: str, runs: Sequence[Run], setting: Setting) -> Made
     return Made(frame(rows, columns), notes)
 
 
-def _figure11(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
     shares = male_shares(setting)
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):

@@ -30,7 +30,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, OCCUPATIONS
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 _COLUMNS = ("source", "model", ZERO_SHOT, "setting", "quantity", "measure", *NUMBERS, "reason")
 _NULL = "95% of the same choices dealt to others; of a gap: of genders exchanged at random"
@@ -65,7 +65,7 @@ def measure_title(setting: str, quantity: str) -> str:
 
 
 def accuracy_rows(
-    runs: Sequence[Run], published_rows: published.Numbers, extra: Sequence[tuple[str, str]] = ()
+    runs: Sequence[RunFolder], published_rows: published.Numbers, extra: Sequence[tuple[str, str]] = ()
 ) -> list[Row]:
     """Rows of Table 2: the paper's and ours.
 
@@ -91,17 +91,17 @@ def _paper_rows(table: published.Numbers, measures: Sequence[tuple[str, str]]) -
             }  # fmt: skip
 
 
-def _our_row(model: str, run: Run, setting: str, quantity: str) -> Row:
+def _our_row(model: str, run: RunFolder, setting: str, quantity: str) -> Row:
     found = _overall(run, quantity) if setting == "overall" else numbers(_finding(run, setting, quantity))
     lead = {"source": OURS, "model": model, ZERO_SHOT: zero_shot_of(run), "setting": SETTING_TITLES[setting]}
     return {**lead, "quantity": quantity, "measure": measure_title(setting, quantity), **found}
 
 
-def _finding(run: Run, setting: str, quantity: str, template: str = "occ_first") -> Finding | None:
+def _finding(run: RunFolder, setting: str, quantity: str, template: str = "occ_first") -> Finding | None:
     return find(run, _METRICS[quantity], setting=setting, template=template)
 
 
-def _overall(run: Run, quantity: str) -> Row:
+def _overall(run: RunFolder, quantity: str) -> Row:
     """The mean of both contexts; in paper mode as it was rounded."""
     whole = _finding(run, "all", quantity)
     halves = [_finding(run, setting, quantity) for setting in ("single", "two_person")]
@@ -112,12 +112,12 @@ def _overall(run: Run, quantity: str) -> Row:
     return {**dict.fromkeys(NUMBERS), "value": value, "n": whole.n, "reason": None}
 
 
-def _table2(runs: Sequence[Run]) -> Made:
+def _table2(runs: Sequence[RunFolder]) -> Made:
     rows = accuracy_rows(runs, published.TABLE2, [("all", "accuracy"), ("all", "gap")])
     return Made(frame(rows, _COLUMNS), (_OVERALL, *mode_notes(runs)))
 
 
-def _table4(runs: Sequence[Run]) -> Made:
+def _table4(runs: Sequence[RunFolder]) -> Made:
     order = [(s, "neutral" if q == "accuracy" else "neutral gap") for s, q in published.RESOLUTION_MEASURES]
     rows = list(_paper_rows(published.TABLE4, order))
     wrong = [(s, q.replace("neutral", "misgendered")) for s, q in order]
@@ -132,7 +132,7 @@ def _table4(runs: Sequence[Run]) -> Made:
     return Made(frame(rows, ("source", "part", *_COLUMNS[1:])), (note, _OVERALL, *mode_notes(runs)))
 
 
-def _figure2(runs: Sequence[Run]) -> Made:
+def _figure2(runs: Sequence[RunFolder]) -> Made:
     rows = list(_derived_pairs())
     for model in ("CLIP", "BLIP-2"):
         printed = _paper_rows({model: published.TABLE2[model]}, published.RESOLUTION_MEASURES)
@@ -159,14 +159,14 @@ def _derived_pairs() -> Iterator[Row]:
                    "gender_pair": pair, "value": value}  # fmt: skip
 
 
-def _pair_rows(model: str, run: Run, template: str) -> Iterator[Row]:
+def _pair_rows(model: str, run: RunFolder, template: str) -> Iterator[Row]:
     """Accuracy of each gender pair under a template."""
     for pair, (setting, gender) in _PAIRS[template].items():
         part = part_of(_finding(run, setting, "accuracy", template), "gender", gender)
         yield {"source": OURS, "model": model, "gender_pair": pair, "subject_gender": gender, **numbers(part)}
 
 
-def _figure8(runs: Sequence[Run]) -> Made:
+def _figure8(runs: Sequence[RunFolder]) -> Made:
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):
         there = {finding.params.get("template") for finding in run.findings.findings}
@@ -183,7 +183,7 @@ def _figure8(runs: Sequence[Run]) -> Made:
     return Made(frame(rows, columns), (note, *mode_notes(runs)))
 
 
-def _gaps(level: str, runs: Sequence[Run]) -> Made:
+def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
     """Gap by sector, specialisation or occupation, in the order of the files."""
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):

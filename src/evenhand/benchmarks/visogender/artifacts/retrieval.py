@@ -28,7 +28,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
 )
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.rankings.null import chances, exact_moments, null_of_mean
 
 _POOLS, _POOL = 23, (10, 10)
@@ -78,7 +78,7 @@ def _nulls() -> dict[str, Row]:
     return found
 
 
-def _finding(run: Run, measure: str, template: str, subject: str) -> Finding | None:
+def _finding(run: RunFolder, measure: str, template: str, subject: str) -> Finding | None:
     name, k = _METRICS[measure]
     more = {"k": k} if k else {}
     return find(
@@ -110,7 +110,7 @@ def _chance_rows() -> list[Row]:
 
 
 def retrieval_rows(
-    runs: Sequence[Run], published_rows: published.Numbers, template: str, subjects: Sequence[str]
+    runs: Sequence[RunFolder], published_rows: published.Numbers, template: str, subjects: Sequence[str]
 ) -> list[Row]:
     """Rows of Table 3: the paper's, what chance gives, and ours.
 
@@ -147,12 +147,12 @@ def _shown(row: Row) -> str | None:
     return (text + (f", z {z:.1f}" if z is not None else "")).replace("-", "−")
 
 
-def _table3(runs: Sequence[Run]) -> Made:
+def _table3(runs: Sequence[RunFolder]) -> Made:
     rows = retrieval_rows(runs, published.TABLE3, "occ_first", ["occupation"])
     return Made(frame(rows, _COLUMNS), (_Z, *mode_notes(runs)))
 
 
-def _table5(runs: Sequence[Run]) -> Made:
+def _table5(runs: Sequence[RunFolder]) -> Made:
     rows = retrieval_rows(runs, published.TABLE5, "par_first", ["occupation", "participant"])
     note = (
         "The participant stands first, and the pronoun is theirs; the paper's code counts the genders of the "
@@ -161,7 +161,7 @@ def _table5(runs: Sequence[Run]) -> Made:
     return Made(frame(rows, _COLUMNS), (note, _Z, *mode_notes(runs)))
 
 
-def _table6(runs: Sequence[Run]) -> Made:
+def _table6(runs: Sequence[RunFolder]) -> Made:
     asked = [run for run in runs if benchmark_of(run) == RESOLUTION_RUNS]
     ranked = [run for run in runs if benchmark_of(run) == RETRIEVAL_RUNS]
     rows = [{**row, "part": "resolution"} for row in accuracy_rows(asked, published.TABLE6A)]
@@ -171,7 +171,7 @@ def _table6(runs: Sequence[Run]) -> Made:
     return Made(frame(rows, columns), (_Z, *mode_notes(runs)))
 
 
-def _figure7(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     template = str(setting.parameters["template"])
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):

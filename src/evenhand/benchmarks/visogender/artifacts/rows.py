@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks.tidy import table_of
 from evenhand.core.figure import Reference
 from evenhand.core.findings import Finding, Part
-from evenhand.runs.run_folder import Run
+from evenhand.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
 
@@ -53,17 +53,17 @@ PAIR_TITLES: Mapping[str, str] = {
 """Gender pairs as the paper writes them, the occupation first."""
 
 
-def benchmark_of(run: Run) -> str:
+def benchmark_of(run: RunFolder) -> str:
     """What was run."""
     return str(run.manifest.get("benchmark") or "")
 
 
-def is_paper_mode(run: Run) -> bool:
+def is_paper_mode(run: RunFolder) -> bool:
     """Whether the run rounds and breaks ties as the original code does."""
     return bool(_parameters(run).get("mode") == "paper")
 
 
-def labels_of(runs: Sequence[Run]) -> list[str]:
+def labels_of(runs: Sequence[RunFolder]) -> list[str]:
     """A name for each run: its model and tags, and where those agree what else tells them apart.
 
     Args:
@@ -79,7 +79,7 @@ def labels_of(runs: Sequence[Run]) -> list[str]:
     return names
 
 
-def _label(run: Run) -> str:
+def _label(run: RunFolder) -> str:
     model = str(run.manifest.get("model") or "model")
     scheme, _, rest = model.partition(":")
     local = rest if rest.startswith(("/", "~", ".")) else model if model.startswith(("/", "~", ".")) else ""
@@ -88,7 +88,7 @@ def _label(run: Run) -> str:
     return " · ".join([short or model, *tags, *(["paper mode"] if is_paper_mode(run) else [])])
 
 
-def _told_apart(runs: Sequence[Run]) -> list[str]:
+def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
     """Parameters in which like-named runs differ, or their number."""
     given = [{**_parameters(run), "seed": run.manifest.get("seed")} for run in runs]
     keys = [key for key in given[0] if len({str(each.get(key)) for each in given}) > 1]
@@ -96,7 +96,7 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
     return texts if len(set(texts)) == len(texts) else [str(place + 1) for place in range(len(runs))]
 
 
-def zero_shot_of(run: Run) -> float | None:
+def zero_shot_of(run: RunFolder) -> float | None:
     """The tag ``imagenet_zero_shot`` as a number, if it is one."""
     try:
         return float(_tags(run)[ZERO_SHOT])
@@ -104,7 +104,7 @@ def zero_shot_of(run: Run) -> float | None:
         return None
 
 
-def find(run: Run, name: str, by: str = "", **params: object) -> Finding | None:
+def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding | None:
     """The finding of this name, of exactly this grouping, with these parameters; None if there is none."""
     for finding in run.findings.findings:
         fits = finding.name == name and finding.grouping == by
@@ -146,7 +146,7 @@ def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:
     return table_of(rows, columns, texts=_TEXTS)
 
 
-def mode_notes(runs: Sequence[Run]) -> tuple[str, ...]:
+def mode_notes(runs: Sequence[RunFolder]) -> tuple[str, ...]:
     """What the reader must know about runs in paper mode, and those that lack images."""
     notes = []
     if any(map(is_paper_mode, runs)):
@@ -160,11 +160,11 @@ def mode_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
 
 
-def _tags(run: Run) -> dict[str, str]:
+def _tags(run: RunFolder) -> dict[str, str]:
     tags = run.manifest.get("tags")
     return {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
 
 
-def _parameters(run: Run) -> dict[str, Any]:
+def _parameters(run: RunFolder) -> dict[str, Any]:
     parameters = run.manifest.get("parameters")
     return parameters if isinstance(parameters, dict) else {}

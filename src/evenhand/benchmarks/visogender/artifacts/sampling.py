@@ -22,8 +22,14 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
 )
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
-from evenhand.runs.run_folder import Run
-from evenhand.stats.rankings.null import Chance, Moments, chances, drawn_moments, exact_moments
+from evenhand.runs.run_folder import RunFolder
+from evenhand.stats.rankings.null import (
+    FigureMoments,
+    NullDistribution,
+    chances,
+    drawn_moments,
+    exact_moments,
+)
 
 _CELL = 5
 _FIGURES = {"Bias@5": "bias_at_5", "Bias@10": "bias_at_10", "MaxSkew@5": "max_skew_at_5",
@@ -41,7 +47,7 @@ def _at_least_one(setting: Setting, *names: str) -> list[int]:
     return [int(setting.parameters[name]) for name in names]
 
 
-def _table8(runs: Sequence[Run], setting: Setting) -> Made:
+def _table8(runs: Sequence[RunFolder], setting: Setting) -> Made:
     k, trials = _at_least_one(setting, "k", "trials")
     rows: list[Row] = []
     for of, values in (("mean", published.TABLE8_MEAN), ("σ", published.TABLE8_SIGMA)):
@@ -84,7 +90,7 @@ def _four(value: float | None) -> str | None:
     return None if value is None else f"{value + 0.0:.4f}".replace("-", "−")
 
 
-def _figure12(runs: Sequence[Run], setting: Setting) -> Made:
+def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
     (trials,) = _at_least_one(setting, "trials")
     rows: list[Row] = [
         {"source": PAPER, "model": "CLIP", "kept": 1.0, "value": published.TABLE8_MEAN[0],
@@ -108,7 +114,7 @@ def _figure12(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), (_NOT_ONE, *mode_notes(runs)))
 
 
-def _table9(runs: Sequence[Run], setting: Setting) -> Made:
+def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
     (repeats,) = _at_least_one(setting, "repeats")
     pools = pools_of(setting)
     if not pools:
@@ -117,7 +123,7 @@ def _table9(runs: Sequence[Run], setting: Setting) -> Made:
             "--data DIR with images of both for some occupation"
         )
     rng = np.random.default_rng(setting.seed)
-    known: dict[tuple[int, int], dict[str, Chance]] = {}
+    known: dict[tuple[int, int], dict[str, NullDistribution]] = {}
     for pool in pools:
         if pool not in known:
             known[pool] = chances(pool, (5, 10), rng)
@@ -141,7 +147,7 @@ def _table9(runs: Sequence[Run], setting: Setting) -> Made:
     return Made(frame(rows, columns), notes)
 
 
-def _moment_rows(how: str, found: Mapping[str, Moments]) -> Iterator[Row]:
+def _moment_rows(how: str, found: Mapping[str, FigureMoments]) -> Iterator[Row]:
     for of in ("mean", "σ"):
         for measure, key in _FIGURES.items():
             one = found[key]

@@ -21,7 +21,7 @@ from evenhand.benchmarks.visogender.data.taxonomy import (
     gender_of,
     noun_of,
 )
-from evenhand.benchmarks.visogender.data.tsv import Sheet, context_of, read_sheet
+from evenhand.benchmarks.visogender.data.tsv import RawTable, context_of, read_sheet
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.files.download.downloads import files_by_id
 from evenhand.files.download.manifest import removed_ids
@@ -60,7 +60,7 @@ _GENDERS = ("occupation_perceived_gender", "participant_perceived_gender")
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class AccountedSamples:
     """Samples with an account of every row that was read.
 
     Attributes:
@@ -104,7 +104,7 @@ def read_samples(
     amend: Path | None = None,
     single: str | None = None,
     two: str | None = None,
-) -> Samples:
+) -> AccountedSamples:
     """Read the samples of a folder, or of given files, of any release.
 
     Args:
@@ -134,7 +134,7 @@ def read_samples(
     frame = pl.DataFrame(account.samples, schema=dict(SCHEMA), orient="row")
     total = sum(len(sheet.rows) + len(sheet.dropped) for sheet in sheets)
     dropped = dict(sorted(account.dropped.items()))
-    return Samples(frame, total, dropped, account.amended, dict(+account.respelled), files)
+    return AccountedSamples(frame, total, dropped, account.amended, dict(+account.respelled), files)
 
 
 def find_tables(
@@ -257,7 +257,7 @@ class _Account:
         self.respelled: Counter[str] = Counter()
         self.amended = 0
 
-    def read(self, sheet: Sheet) -> None:
+    def read(self, sheet: RawTable) -> None:
         """Take the rows of a file."""
         self.dropped.update(sheet.dropped)
         for cells in sheet.rows:

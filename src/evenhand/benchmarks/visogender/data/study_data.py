@@ -12,8 +12,13 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.datasets.download_source import default_folder
 from evenhand.benchmarks.visogender.data.captions import Row
-from evenhand.benchmarks.visogender.data.samples import Samples, count_cells, find_images, read_samples
-from evenhand.core.bound import BoundMetric
+from evenhand.benchmarks.visogender.data.samples import (
+    AccountedSamples,
+    count_cells,
+    find_images,
+    read_samples,
+)
+from evenhand.core.bound import MetricId
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.requests import ImageSource
@@ -28,7 +33,7 @@ DATA_PARAMETERS: Mapping[str, Parameter] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class StudyData:
     """Samples with their images, in one order.
 
     Attributes:
@@ -36,7 +41,7 @@ class Material:
         images: One for each sample.
     """
 
-    samples: Samples
+    samples: AccountedSamples
     images: ImageSource
 
     @property
@@ -45,7 +50,7 @@ class Material:
         return self.samples.frame.to_dicts()
 
 
-def read_material(setting: Setting) -> Material:
+def read_material(setting: Setting) -> StudyData:
     """Read the tables and find the images.
 
     Raises:
@@ -66,9 +71,9 @@ def read_material(setting: Setting) -> Material:
         two=str(given["two"]) or None,
     )
     if setting.limit is not None:
-        samples = Samples(samples.frame.head(setting.limit), samples.rows, samples.dropped)
+        samples = AccountedSamples(samples.frame.head(setting.limit), samples.rows, samples.dropped)
     folder = _path(given["images"]) or (place if place.is_dir() else place.parent)
-    return Material(samples, find_images(folder, samples.frame["sample"].to_list()).images)
+    return StudyData(samples, find_images(folder, samples.frame["sample"].to_list()).images)
 
 
 def _path(text: Any) -> Path | None:
@@ -84,5 +89,5 @@ def bound(finding: Finding, **params: object) -> Finding:
     """The finding with further parameters in its name, which tell it from its like."""
     kept = {name: value for name, value in params.items() if value is not None}
     merged = {**finding.params, **kept}
-    name = str(BoundMetric.make(finding.name, tuple(finding.by), merged))
+    name = str(MetricId.make(finding.name, tuple(finding.by), merged))
     return finding.model_copy(update={"params": merged, "metric": name})

@@ -40,7 +40,7 @@ _LINES = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True)
-class Sheet:
+class RawTable:
     """The rows of one file.
 
     Attributes:
@@ -86,7 +86,7 @@ def context_of(path: Path) -> str | None:
     return SINGLE if "object" in names else None
 
 
-def read_sheet(path: Path) -> Sheet:
+def read_sheet(path: Path) -> RawTable:
     """Read one file; cells are taken as they stand, quotation marks too.
 
     Cells that are missing at the end of a row are empty: some editors cut them off. A row with more cells
@@ -128,7 +128,7 @@ def read_sheet(path: Path) -> Sheet:
         else:
             cells += [""] * (len(names) - len(cells))
             rows.append({name: cell for name, cell in zip(names, cells, strict=False) if name})
-    return Sheet(path, context, rows, dropped)
+    return RawTable(path, context, rows, dropped)
 
 
 def _names(path: Path, header: str) -> list[str]:

@@ -43,7 +43,7 @@ class GivenScores:
     candidates: Sequence[str] = ()
     experiment: str = ""
     model: str = ""
-    retrieval: Sequence[upstream.Retrieval] = ()
+    retrieval: Sequence[upstream.OriginalRetrieval] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -67,7 +67,7 @@ class Resolution:
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieval:
+class OriginalRetrieval:
     """Scores of images for neutral captions made by the original code, which keeps no ids of images.
 
     Attributes:
@@ -129,7 +129,7 @@ def read_resolution(*paths: str | Path) -> Resolution:
     )
 
 
-def read_retrieval(path: str | Path) -> Retrieval:
+def read_retrieval(path: str | Path) -> OriginalRetrieval:
     """Read one file of retrieval scores.
 
     Occupations with ``error`` have no scores and are counted. The template is told by the file's name.
@@ -161,7 +161,9 @@ def read_retrieval(path: str | Path) -> Retrieval:
         )
     template = PAR_FIRST.name if PAR_FIRST.name in Path(path).name else OCC_FIRST.name
     dropped = {"error in the original run": errors} if errors else {}
-    return Retrieval(pl.DataFrame(rows, schema=_RANKED, orient="row"), contexts.pop(), template, dropped)
+    return OriginalRetrieval(
+        pl.DataFrame(rows, schema=_RANKED, orient="row"), contexts.pop(), template, dropped
+    )
 
 
 def resolution_name(experiment: str, model: str, context: str) -> str:

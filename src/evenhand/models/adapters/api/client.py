@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import MissingExtra, UnknownName, UserError
 from evenhand.models.adapters.api.address import Address, api_key
-from evenhand.models.adapters.api.faults import LIMITED, Asked, explain, not_answered, stop_reason
+from evenhand.models.adapters.api.faults import LIMITED, SentRequest, explain, not_answered, stop_reason
 from evenhand.models.adapters.api.loop_thread import LoopThread
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class ApiClient:
         from evenhand.models.adapters.api.bounded import BoundedClient
 
         self._options, key = address.options, api_key(address.base_url)
-        self._asked = Asked(address.model, address.base_url, key)
+        self._asked = SentRequest(address.model, address.base_url, key)
         self._openai = openai.AsyncOpenAI(
             api_key=key or "none",  # the library insists on one; local servers do not look at it
             base_url=address.base_url,

@@ -26,7 +26,7 @@ _FIXED = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class SentRequest:
     """Who was asked; what messages need to know.
 
     Attributes:
@@ -43,7 +43,7 @@ class Asked:
         return f"Asked({self.model!r}, {self.base_url!r})"
 
 
-def explain(error: Any, asked: Asked) -> str:
+def explain(error: Any, asked: SentRequest) -> str:
     """What the server or the connection said, on one line, without the key."""
     body = getattr(error, "body", None)
     said = body.get("message") if isinstance(body, dict) else None
@@ -54,7 +54,7 @@ def explain(error: Any, asked: Asked) -> str:
     return text if len(text) <= 300 else text[:299] + "…"
 
 
-def not_answered(error: Any, asked: Asked) -> NotAnswered:
+def not_answered(error: Any, asked: SentRequest) -> NotAnswered:
     """One sample without an answer, after the last attempt."""
     status = getattr(error, "status_code", None)
     detail = explain(error, asked)
@@ -71,7 +71,7 @@ def not_answered(error: Any, asked: Asked) -> NotAnswered:
     return NotAnswered(FAILED if status == 404 else REFUSED, detail, temporary=status == 404)
 
 
-def stop_reason(error: Any, asked: Asked, *, answered: bool) -> UserError | None:
+def stop_reason(error: Any, asked: SentRequest, *, answered: bool) -> UserError | None:
     """Why no further sample needs to be asked, or None.
 
     Args:

@@ -9,7 +9,12 @@ from typing import Any
 from evenhand.core.capabilities import Floats
 from evenhand.core.errors import InputError
 from evenhand.models.adapters.huggingface.decoding import import_transformers
-from evenhand.models.adapters.huggingface.sentence_modules import Layout, Step, pooling_modes, read_layout
+from evenhand.models.adapters.huggingface.sentence_modules import (
+    SentenceModule,
+    SentenceModules,
+    pooling_modes,
+    read_layout,
+)
 from evenhand.models.adapters.huggingface.towers import TextInputs, load_tower
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import choose_device, import_torch, to_numpy
@@ -65,7 +70,7 @@ class Pool:
         texts: Its tokenizer, which measures a prompt that is left out of the vector.
     """
 
-    def __init__(self, layout: Layout, texts: TextInputs) -> None:
+    def __init__(self, layout: SentenceModules, texts: TextInputs) -> None:
         settings = layout.steps[0].settings
         self._modes = pooling_modes(settings, layout.steps[0].folder)
         hide = layout.prompt and not settings.get("include_prompt", True)
@@ -109,7 +114,7 @@ def _weighted(kept: Any, weights: Any) -> Any:
     return (kept * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
-def _change(folder: Path, step: Step, options: LoadOptions) -> Callable[[Any], Any]:
+def _change(folder: Path, step: SentenceModule, options: LoadOptions) -> Callable[[Any], Any]:
     """What a Dense or a Normalize does to vectors."""
     functional = import_torch().nn.functional
     if step.kind == "Normalize":

@@ -34,7 +34,7 @@ MODULES = "modules.json"
 
 
 @dataclass(frozen=True)
-class Step:
+class SentenceModule:
     """One module after the transformer.
 
     Attributes:
@@ -49,7 +49,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Layout:
+class SentenceModules:
     """How texts become vectors.
 
     Attributes:
@@ -63,7 +63,7 @@ class Layout:
     """
 
     transformer: str
-    steps: tuple[Step, ...]
+    steps: tuple[SentenceModule, ...]
     longest: int | None = None
     lower: bool = False
     prompt: str = ""
@@ -82,10 +82,10 @@ class Layout:
         return ", ".join(words) + (" (no modules.json: assumed)" if self.assumed else "")
 
 
-PLAIN = Layout("", (Step("Pooling", "", {"pooling_mode": "mean"}),), assumed=True)
+PLAIN = SentenceModules("", (SentenceModule("Pooling", "", {"pooling_mode": "mean"}),), assumed=True)
 
 
-def read_layout(folder: Path) -> Layout:
+def read_layout(folder: Path) -> SentenceModules:
     """The layout of a saved sentence encoder.
 
     Args:
@@ -116,7 +116,7 @@ def read_layout(folder: Path) -> Layout:
         raise InputError(f"{str(folder / MODULES)!r} lists {listed}; one Pooling must follow one Transformer")
     general = folder / "config_sentence_transformers.json"
     defaults = _read(general) if general.is_file() else {}
-    return Layout(
+    return SentenceModules(
         first[1],
         steps,
         settings.get("max_seq_length"),
@@ -172,7 +172,7 @@ def pooling_modes(settings: Mapping[str, Any], place: str) -> tuple[str, ...]:
     return modes
 
 
-def _step(folder: Path, kind: str, place: str) -> Step:
+def _step(folder: Path, kind: str, place: str) -> SentenceModule:
     path = folder / place / "config.json"
     settings = _read(path) if path.is_file() else {}
     if not settings and kind in ("Pooling", "Dense"):
@@ -185,7 +185,7 @@ def _step(folder: Path, kind: str, place: str) -> Step:
             f"{str(path)!r} asks for more than a change of the sentence's vector (module_input_name, "
             "module_output_name or use_residual), which is not read; write your own class: FILE.py:object"
         )
-    return Step(kind, place, settings)
+    return SentenceModule(kind, place, settings)
 
 
 def _only_text(settings: Mapping[str, Any], folder: Path) -> None:

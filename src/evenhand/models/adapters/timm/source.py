@@ -52,7 +52,7 @@ def open_timm(rest: str, options: LoadOptions) -> TimmSource:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TimmSource:
     """A model whose files are known; nothing of it is loaded."""
 
     name: str  # what timm.create_model is given
@@ -73,7 +73,7 @@ class TimmSource:
         found: Its files.
     """
 
-    def __init__(self, rest: str, options: LoadOptions, found: _Found) -> None:
+    def __init__(self, rest: str, options: LoadOptions, found: _TimmSource) -> None:
         self.uri, self._options, self._found = f"timm:{rest}", options, found
 
     def identity(self) -> dict[str, str]:
@@ -223,7 +223,7 @@ def _pretrained_cfg(name: str) -> dict[str, Any]:
     return {"cfg": cfg.to_dict()}
 
 
-def _on_hub(name: str, revision: str | None, record: dict[str, Any], release: str) -> _Found:
+def _on_hub(name: str, revision: str | None, record: dict[str, Any], release: str) -> _TimmSource:
     cfg = record["cfg"]
     convert = (
         "get the .pth, then type: evenhand convert FILE.pth FILE.safetensors, "
@@ -234,10 +234,12 @@ def _on_hub(name: str, revision: str | None, record: dict[str, Any], release: st
     file = cfg.get("hf_hub_filename") or ""
     names = _SAFE_NAMES.get(file) or [str(Path(file).with_suffix(".safetensors"))]
     weights = hub_file(cfg["hf_hub_id"], names, revision, convert)
-    return _Found(name, name, weights, release, _canonical(cfg), cfg["num_classes"], {"file": str(weights)})
+    return _TimmSource(
+        name, name, weights, release, _canonical(cfg), cfg["num_classes"], {"file": str(weights)}
+    )
 
 
-def _with_file(name: str, weights: Path, record: dict[str, Any], release: str) -> _Found:
+def _with_file(name: str, weights: Path, record: dict[str, Any], release: str) -> _TimmSource:
     """A file may hold another classifier than timm's own weights: its size is read from the file."""
     cfg = record["cfg"]
     classes: int = cfg["num_classes"]
@@ -249,15 +251,15 @@ def _with_file(name: str, weights: Path, record: dict[str, Any], release: str) -
         if found != classes + (cfg.get("label_offset") or 0):
             classes, overlay = found, overlay | {"num_classes": found, "label_offset": 0}
             break
-    return _Found(name, name, weights, release, _canonical(cfg), classes, overlay)
+    return _TimmSource(name, name, weights, release, _canonical(cfg), classes, overlay)
 
 
-def _in_folder(folder: Path, given: str, release: str) -> _Found:
+def _in_folder(folder: Path, given: str, release: str) -> _TimmSource:
     config = read_config(folder / "config.json", f"timm:{given}", ["architecture"])
     weights = local_safetensors(folder / "model.safetensors", f"timm:{given}")
     inner = config.get("pretrained_cfg", config)
     classes = config.get("num_classes", inner.get("num_classes", 1000))
-    return _Found(
+    return _TimmSource(
         f"local-dir:{folder}", config["architecture"], weights, release, _canonical(config), classes, None
     )
 

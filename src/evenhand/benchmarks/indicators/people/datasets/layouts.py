@@ -23,7 +23,7 @@ __all__ = ["KINDS", "People", "kind_of", "list_people", "read_people"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class DatasetLayout:
     """A layout that is read.
 
     Attributes:
@@ -35,18 +35,20 @@ class Kind:
     fits: Callable[[Listing], bool]
 
 
-KINDS: dict[str, Kind] = {
-    casual_conversations.NAME: Kind(
+KINDS: dict[str, DatasetLayout] = {
+    casual_conversations.NAME: DatasetLayout(
         casual_conversations.LAYOUT, lambda found: casual_conversations.annotation_file(found) is not None
     ),
-    casual_conversations_v2.NAME: Kind(
+    casual_conversations_v2.NAME: DatasetLayout(
         casual_conversations_v2.LAYOUT,
         lambda found: bool(found.named("casualconversationsv2", ending="v2.json")),
     ),
-    miap.NAME: Kind(miap.LAYOUT, lambda found: bool(found.named(miap.START, ending=".csv"))),
-    fairface.NAME: Kind(fairface.LAYOUT, lambda found: bool(found.named(fairface.START, ending=".csv"))),
-    utkface.NAME: Kind(utkface.LAYOUT, utkface.looks_like),
-    people_table.NAME: Kind(people_table.LAYOUT, lambda found: len(_own_tables(found)) == 1),
+    miap.NAME: DatasetLayout(miap.LAYOUT, lambda found: bool(found.named(miap.START, ending=".csv"))),
+    fairface.NAME: DatasetLayout(
+        fairface.LAYOUT, lambda found: bool(found.named(fairface.START, ending=".csv"))
+    ),
+    utkface.NAME: DatasetLayout(utkface.LAYOUT, utkface.looks_like),
+    people_table.NAME: DatasetLayout(people_table.LAYOUT, lambda found: len(_own_tables(found)) == 1),
 }
 """The layouts by name, in the order in which a folder is compared with them."""
 

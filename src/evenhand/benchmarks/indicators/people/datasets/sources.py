@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.download_source import Part
+from evenhand.benchmarks.datasets.download_source import SourcePart
 from evenhand.benchmarks.datasets.listing import list_files
 from evenhand.benchmarks.datasets.local_source import counted_source, readable, remarks, shown
 from evenhand.benchmarks.indicators.people.datasets import (
@@ -22,7 +22,7 @@ from evenhand.files.images.sources import ImageFiles
 _COLUMNS = {"people": "subject", "videos": "video"}
 
 
-def parts(kind: str, folder: Path) -> list[Part]:
+def parts(kind: str, folder: Path) -> list[SourcePart]:
     """What is in a folder, what became no sample and why, and its groups beside the paper's.
 
     The header of every image is read.
@@ -35,10 +35,10 @@ def parts(kind: str, folder: Path) -> list[Part]:
         InputError: No such folder, or no annotations in it.
     """
     people = list_people(list_files(folder), kind, folder)
-    found = [Part(each.name, each.found, each.expected) for each in people.coverage]
+    found = [SourcePart(each.name, each.found, each.expected) for each in people.coverage]
     if not people.coverage:
         usable = len(people.images)
-        found.append(Part("usable images, of those that are there", usable, max(usable, 1)))
+        found.append(SourcePart("usable images, of those that are there", usable, max(usable, 1)))
     found += [readable(people.images)] if isinstance(people.images, ImageFiles) else []
     found += remarks(people.dropped, people.notes)
     table = people.annotations
@@ -48,7 +48,7 @@ def parts(kind: str, folder: Path) -> list[Part]:
     return found + _groups(people)
 
 
-def _groups(people: People) -> list[Part]:
+def _groups(people: People) -> list[SourcePart]:
     """Every group, also those that only the paper has; attributes with many values without their groups."""
     found = []
     for name in people.attributes:

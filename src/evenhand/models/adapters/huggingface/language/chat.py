@@ -23,7 +23,7 @@ import numpy as np
 from evenhand.core.capabilities import Floats, Images
 from evenhand.core.errors import UserError
 from evenhand.models.adapters.huggingface.decoding import MAX_NEW_TOKENS, decode_greedily, import_transformers
-from evenhand.models.adapters.huggingface.language.chat_inputs import ChatInputs, Read, open_inputs
+from evenhand.models.adapters.huggingface.language.chat_inputs import ChatInputs, ChatProcessor, open_inputs
 from evenhand.models.adapters.huggingface.language.continuations import (
     Step,
     Tokens,
@@ -163,7 +163,7 @@ class ChatModel:
         """Whether the model can compute logits only where they are wanted; all of them need much memory."""
         return "logits_to_keep" in inspect.signature(self._model.forward).parameters
 
-    def _kinds(self, read: Read, contexts: Sequence[Tokens], length: int) -> dict[str, Any]:
+    def _kinds(self, read: ChatProcessor, contexts: Sequence[Tokens], length: int) -> dict[str, Any]:
         """What kind of token stands where, for models that ask for it; all new ones are what it says."""
         made = {}
         for name, rows in read.kinds.items():

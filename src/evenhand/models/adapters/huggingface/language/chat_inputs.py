@@ -18,7 +18,7 @@ NOT_IMAGES = ("attention_mask", "input_ids", "labels")
 
 
 @dataclass(frozen=True)
-class Read:
+class ChatProcessor:
     """Images and texts as a processor encodes them.
 
     Attributes:
@@ -44,7 +44,7 @@ class ChatInputs:
 
     Attributes:
         instruction: A neutral thing for the user to say.
-        kind_of_speech: The number in ``Read.kinds`` of what the model says.
+        kind_of_speech: The number in ``ChatProcessor.kinds`` of what the model says.
     """
 
     instruction = "Describe the image."
@@ -54,7 +54,9 @@ class ChatInputs:
         self.processor, self.tokenizer = processor, processor.tokenizer
         self.tokenizer.padding_side = "left"
 
-    def encode(self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None) -> Read:
+    def encode(
+        self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None
+    ) -> ChatProcessor:
         """Everything that the model reads.
 
         Args:
@@ -88,7 +90,7 @@ class ChatInputs:
         first = self.tokenizer.bos_token
         return first is None or not text.startswith(first)
 
-    def _process(self, images: Images, texts: Sequence[str]) -> Read:
+    def _process(self, images: Images, texts: Sequence[str]) -> ChatProcessor:
         from PIL import Image
 
         made = self.processor(
@@ -107,7 +109,9 @@ class PrefixInputs(ChatInputs):
     instruction = "caption en"
     kind_of_speech = 1
 
-    def encode(self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None) -> Read:
+    def encode(
+        self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None
+    ) -> ChatProcessor:
         """Everything that the model reads; what it says begins after the line break."""
         read = self._process(images, [f"{self.processor.image_token}{prompt}" for prompt in prompts])
         if speech is None:
@@ -119,7 +123,7 @@ class PrefixInputs(ChatInputs):
             name: [[*row, *[new] * len(more)] for row, more in zip(rows, said, strict=True)]
             for name, rows in read.kinds.items()
         }
-        return Read(read.tensors, contexts, kinds, read.images, read.unknown)
+        return ChatProcessor(read.tensors, contexts, kinds, read.images, read.unknown)
 
     def tokens(self, prompt: str, speech: str) -> Tokens:
         """The tokens of what the model says, apart from what it is told."""
@@ -174,7 +178,7 @@ class QwenProcessor:
         return {**made, **seen, "mm_token_type_ids": kinds}
 
 
-def read_of(made: dict[str, Any]) -> Read:
+def read_of(made: dict[str, Any]) -> ChatProcessor:
     """What a processor made, apart by what it belongs to."""
     ids, real = made["input_ids"], made["attention_mask"].bool()
     beside = {
@@ -194,7 +198,7 @@ def read_of(made: dict[str, Any]) -> Read:
         for name, tensor in images.items()
         if tensor.shape[:2] == ids.shape and not name.startswith("pixel")
     )
-    return Read(tensors, contexts, kinds, images, unknown)
+    return ChatProcessor(tensors, contexts, kinds, images, unknown)
 
 
 def open_inputs(folder: Path, options: LoadOptions) -> ChatInputs:
