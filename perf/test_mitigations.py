@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from measuring import clean_environment, show
 
-from evenhand.mitigate import MITIGATIONS, Material
+from evenhand.mitigate import MITIGATIONS, TrainingVectors
 
 WORKER = Path(__file__).with_name("mitigation_worker.py")
 DIMENSIONS, FILES, ROWS, GROUP = 512, 4, 250_000, 16_384
@@ -55,7 +55,7 @@ def fitted(name: str, folder: Path) -> Path:
         {"x": np.arange(100), "y": np.arange(100, 200)},
         {"a": np.arange(20), "b": np.arange(20, 40)},
     )
-    material = Material(
+    material = TrainingVectors(
         rng.normal(size=(200, DIMENSIONS)),
         sets,
         rng.normal(size=(40, DIMENSIONS)),

@@ -8,4 +8,5 @@ from .methods.projections import OrthogonalProjection as OrthogonalProjection
 from .mitigation import MITIGATIONS as MITIGATIONS
 from .mitigation import Map as Map
 from .mitigation import Mitigation as Mitigation
+from .training_vectors import Material as Material
 from .training_vectors import TrainingVectors as TrainingVectors

@@ -124,6 +124,10 @@ class TrainingVectors:
         return {"modality": self.target_modality, "items": dict(zip(names, counts, strict=True))}
 
 
+Material = TrainingVectors
+"""The name of ``TrainingVectors`` in 0.1."""
+
+
 def directions_of(vectors: Floats, what: str) -> Floats:
     """Vectors at length 1.
 

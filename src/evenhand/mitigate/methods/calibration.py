@@ -20,9 +20,9 @@ class CalibratedProjection:
 
     ``P0`` is that of ``OrthogonalProjection``; ``M`` is the mean of ``(z_i - z_j)(z_i - z_j)^T`` over pairs
     of prompts that differ in the group alone, z of length 1. Texts become ``P z``, brought to length 1;
-    images stay as they are. The targets must be prompts. Pairs are ``TrainingVectors.positive_pairs``; without
-    them the prompts at the same index of X and Y are paired, which is right only where both lists were made
-    from one list.
+    images stay as they are. The targets must be prompts. Pairs are ``TrainingVectors.positive_pairs``;
+    without them the prompts at the same index of X and Y are paired, which is right only where both lists
+    were made from one list.
 
     Where B spans both prompts of every pair, ``P0`` removes all that ``M`` holds, and nothing is calibrated:
     so it is with ``basis="items"`` and all directions. P is no projection: applied twice it shrinks twice.

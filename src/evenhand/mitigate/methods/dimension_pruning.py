@@ -71,8 +71,8 @@ class Pruning:
     others; many dimensions at once (``one_shot``) go past zero, into an association the other way round.
 
     The filter keeps the dimensions that tell much about ``TrainingVectors.labels``, what must stay
-    recognisable. Its default (``auto``) is no filter unless such labels are given: with the compared groups as
-    labels it would protect just the dimensions that set the groups apart.
+    recognisable. Its default (``auto``) is no filter unless such labels are given: with the compared groups
+    as labels it would protect just the dimensions that set the groups apart.
 
     Attributes:
         remove: At most so many dimensions; None: 10.5 % of them.

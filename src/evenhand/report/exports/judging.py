@@ -39,8 +39,8 @@ _SAYS: Mapping[Verdict, str] = {
 def judged(finding: Finding, alpha: float) -> Verdict:
     """On which side of chance a finding lies.
 
-    ``significance_of`` decides: p and interval together, beside the value that chance or fairness leads to. The
-    metric's direction says which side is better. A descriptive metric with a fair value is unfair on both
+    ``significance_of`` decides: p and interval together, beside the value that chance or fairness leads to.
+    The metric's direction says which side is better. A descriptive metric with a fair value is unfair on both
     sides; without one it is ``unlike``, and so is a value of which nothing tells the side. A difference of
     models takes the direction of the metric that is compared: ``worse`` means that the first model is worse
     than the second.
