@@ -8,7 +8,7 @@ import numpy as np
 from measuring import best, seconds, show
 
 from evenhand.evidence.derivation.paired import Aligned
-from evenhand.metrics.differences.models import Compared
+from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.contingency.tables import TableBatch, association
 
@@ -46,7 +46,7 @@ def test_replicates_of_a_comparison(benchmark: Any) -> None:
     cells = aligned()
 
     def work() -> dict[str, Any]:
-        return Compared(cells, (), ("first", "second")).resampled
+        return ComparedCounts(cells, (), ("first", "second")).resampled
 
     drawn = benchmark.pedantic(work, rounds=1, iterations=1)
     assert all(drawn[name].shape == (2, REPLICATES) for name in SUMMARIES)
