@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evenhand.cli.summaries.text import notes_by_row
-from evenhand.core.findings import Finding, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding
 
 
 def rows(*notes: list[str]) -> list[Finding]:

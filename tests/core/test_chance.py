@@ -2,7 +2,8 @@
 
 import pytest
 
-from evenhand.core.findings import Finding, Interval, Null, Part, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import (
     Significance,
     excludes,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evenhand.core.bound import MetricId
-from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings, Interval, Part, Source, json_schema
+from evenhand.core.cards import Source
+from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings, Interval, Part, json_schema
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.core.findings import Dropped, Finding, GroupSize, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Dropped, Finding, GroupSize
 from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.differences.answers import ALIKE, AnsweredBoth, PartOf, answer_difference
 from evenhand.stats.paired.sums import PairedSums, Summary

@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from evenhand.core.findings import Finding, Interval, Part, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.significance import is_beyond
 from evenhand.metrics.families import AUDIT, adjust_run
 

@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import (
-    Band,
-    Contrast,
-    Dropped,
-    Finding,
-    Findings,
-    GroupSize,
-    Interval,
-    Null,
-    Part,
-    Source,
-)
+from evenhand.core.cards import Source
+from evenhand.core.findings import Band, Contrast, Dropped, Finding, Findings, GroupSize, Interval, Null, Part
 from evenhand.report.content import DrawnTable, ReportInput
 from tests.report.figure_samples import KINDS
 from tests.report.figure_samples import hostile as hostile_figures

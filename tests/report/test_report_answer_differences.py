@@ -2,7 +2,8 @@
 
 import pytest
 
-from evenhand.core.findings import Finding, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding
 from evenhand.report.comparison.answer_differences import called, surest, untested
 from evenhand.report.comparison.sentences import of_one_pair, sentences
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.findings import Finding, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding
 from evenhand.workflows.compare.warnings import mix_warnings
 
 

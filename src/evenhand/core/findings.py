@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PrivateAttr
+from pydantic import Field, FiniteFloat, PrivateAttr
+
+from evenhand.core.cards import Direction, MetricCard, Model, Source
 
 if TYPE_CHECKING:
     import altair
@@ -23,12 +25,6 @@ def key_of(group: Sequence[object]) -> Key:
     """A group as findings write it: one text, or a list in the order of the attributes."""
     texts = [str(value) for value in group]
     return texts[0] if len(texts) == 1 else texts
-
-
-class Model(BaseModel):
-    """Shared settings: immutable, forward-readable, no NaN or infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class Interval(Model):
@@ -84,6 +80,18 @@ class _Levels:
         return _Levels, ()
 
 
+class _Declared:
+    """What the metric of a finding means; saved beside findings, not in them, so all are equal."""
+
+    def __init__(self, card: MetricCard | None = None) -> None:
+        self.card = card
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Declared)
+
+    __hash__ = None  # type: ignore[assignment]  # as of ``_Levels``
+
+
 class Part(Model):
     """One piece of a finding: a class, a group, an occupation, a pair, or a crossing.
 
@@ -117,13 +125,6 @@ class Contrast(Model):
     reason: str
 
 
-class Source(Model):
-    """Where a definition comes from."""
-
-    paper: str
-    equation: str = ""
-
-
 class Finding(Model):
     """One bound metric on one piece of evidence.
 
@@ -135,6 +136,7 @@ class Finding(Model):
     """
 
     _levels: _Levels = PrivateAttr(default_factory=_Levels)
+    _declared: _Declared = PrivateAttr(default_factory=_Declared)
 
     metric: str
     name: str
@@ -160,7 +162,7 @@ class Finding(Model):
     reference: str | None = None
     fair_at: FiniteFloat | None = None
     chance_at: FiniteFloat | None = None
-    direction: Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
+    direction: Direction
     source: Source
     contrasts: list[Contrast] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
@@ -175,6 +177,24 @@ class Finding(Model):
         copy = self.model_copy()
         copy._levels = _Levels(make)
         return copy
+
+    def with_card(self, card: MetricCard | None) -> Finding:
+        """The same finding, which says what its metric means."""
+        copy = self.model_copy()
+        copy._declared = _Declared(card)
+        return copy
+
+    @property
+    def card(self) -> MetricCard:
+        """What its metric means; of a metric that nobody declared, what the finding itself says."""
+        if self._declared.card is not None:
+            return self._declared.card
+        return MetricCard.plain(self.name, direction=self.direction, fair_at=self.fair_at, source=self.source)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether a declaration of its metric is known."""
+        return self._declared.card is not None
 
     def interval_at(self, level: float) -> Interval | None:
         """The interval at another level; None where the finding cannot make it (any more)."""

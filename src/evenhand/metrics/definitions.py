@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from evenhand.core.findings import Source
+from evenhand.core.cards import Source
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]

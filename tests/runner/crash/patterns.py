@@ -18,7 +18,8 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.findings import Finding, Source
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding
 from evenhand.core.requests import Question, UnreadableImage
 
 CLASSES = 7

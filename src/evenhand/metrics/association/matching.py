@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, Null
+from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import BAND_DRAWS, Details
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.estimates import null_band, number, resampled_p
+from evenhand.metrics.papers import MMBIAS
 from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import effect_bound
@@ -23,6 +26,20 @@ _CELLS = 4_000_000
 _ROUNDING = 1e-12
 
 
+@metric(
+    title="Association by match probability",
+    summary=(
+        "how much more images of the first group match unpleasant words than images of the second group do"
+    ),
+    formula="mean over X - mean over Y of how much likelier the k best matches are of A than of B",
+    range=(None, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=MMBIAS, equation="section 5.2; Table 2, ALBEF and ViLT"),
+    unit="share difference",
+    order=340,
+    compared="contributions",
+)
 def match_association(
     evidence: Similarities,
     *,

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
+from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet
 from evenhand.metrics.estimates import number, percentile_interval
+from evenhand.metrics.papers import MMBIAS
 from evenhand.metrics.prepared import LEVEL, check_k
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.hypergeometric import top_outcomes
@@ -30,6 +33,17 @@ _CELLS = 8_000_000
 _ROUNDING = 1e-12
 
 
+@metric(
+    title="Pleasant words among the nearest",
+    summary="of the words nearest to a group’s images, the share that is pleasant",
+    formula="words of B among the first k / k",
+    range=(0, 1),
+    direction="descriptive",
+    source=Source(paper=MMBIAS, equation="section 5.1.1; Figure 5"),
+    unit="share",
+    order=360,
+    p_is_about="guessing",
+)
 def pleasant_at_k(
     evidence: Similarities,
     *,

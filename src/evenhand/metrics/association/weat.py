@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import (
@@ -19,6 +21,7 @@ from evenhand.metrics.association.similarities import (
     plain_interval,
 )
 from evenhand.metrics.estimates import number
+from evenhand.metrics.papers import CALISKAN, MMBIAS
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import (
@@ -36,6 +39,21 @@ MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out i
 MOST_PARTS = 2_000
 
 
+@metric(
+    title="Association, effect size d",
+    summary=(
+        "how much more the first group is tied to the first attributes (unpleasant) than the second is, "
+        "in standard deviations over both; it cannot leave about ±2, so the difference is read with it"
+    ),
+    formula="(mean_X phi - mean_Y phi) / std(phi of X and Y)",
+    range=(None, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=MMBIAS, equation="eq. 1; Table 2"),
+    unit="SDs",
+    order=320,
+    compared="contributions",
+)
 def association_effect_size(
     evidence: Similarities,
     *,
@@ -95,6 +113,17 @@ def association_effect_size(
     return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
+@metric(
+    title="Association, difference",
+    summary="the same difference of mean similarities, not divided by their spread",
+    formula="mean_X phi - mean_Y phi",
+    range=(None, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=MMBIAS, equation="eq. 1, without its denominator"),
+    unit="similarity",
+    order=330,
+)
 def association_difference(
     evidence: Similarities,
     *,
@@ -129,6 +158,19 @@ def association_difference(
     return asked.finding({}, value, "empty_set", details=details, **fields)
 
 
+@metric(
+    title="Association of one group",
+    summary=(
+        "how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)"
+    ),
+    formula="mean over X of phi, the mean similarity with A - that with B",
+    range=(None, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=CALISKAN, equation="WEFAT; SC-WEAT"),
+    unit="similarity",
+    order=350,
+)
 def single_category_association(
     evidence: Similarities,
     *,
@@ -186,6 +228,18 @@ def single_category_association(
     return asked.finding({}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields)
 
 
+@metric(
+    title="Less association, held out",
+    summary=(
+        "|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker"
+    ),
+    formula="|d before| - |d after|",
+    range=(None, None),
+    direction="higher is fairer",
+    source=Source(paper=MMBIAS, equation="Table 3, here on held-out items"),
+    unit="SDs",
+    order=310,
+)
 def association_reduction(
     evidence: Similarities,
     *,

@@ -9,16 +9,29 @@ import numpy as np
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding, Interval, Null
+from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, joint_p
+from evenhand.metrics.papers import BONETT_PRICE
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.paired.differences import Deviations, paired_difference
 
 
+@metric(
+    title="Difference between two models",
+    summary="a rate or gap of one model minus that of another on the same images",
+    formula="value of the model - value of the reference, on the same images",
+    range=(None, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=BONETT_PRICE,
+    unit="share difference",
+    order=250,
+)
 def resolution_difference(
     evidence: Choices,
     *,

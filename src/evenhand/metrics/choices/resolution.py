@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Null, Part, key_of
+from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
+from evenhand.metrics.papers import VISOGENDER
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
@@ -35,6 +38,18 @@ _RULES = {
 }
 
 
+@metric(
+    title="Right pronoun",
+    summary="how often the pronoun of the perceived gender scores highest, mean over the two genders",
+    formula="mean over genders g of P(right pronoun | g)",
+    range=(0, 1),
+    direction="higher is better",
+    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
+    unit="share",
+    order=190,
+    compared="contributions",
+    p_is_about="guessing",
+)
 def resolution_accuracy(
     evidence: Choices,
     *,
@@ -76,6 +91,21 @@ def resolution_accuracy(
     return choice_finding("resolution_accuracy", evidence, by, where, mode, inference, seed)
 
 
+@metric(
+    title="Right pronoun, masculine minus feminine",
+    summary=(
+        "accuracy for masculine minus accuracy for feminine subjects; where a neutral pronoun is "
+        "offered it mixes misgendering with neutral choices, so the two gaps below are read with it"
+    ),
+    formula="P(right pronoun | first gender) - P(right pronoun | second gender)",
+    range=(-1, 1),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
+    unit="share difference",
+    order=200,
+    compared="contributions",
+)
 def resolution_gap(
     evidence: Choices,
     *,
@@ -102,6 +132,18 @@ def resolution_gap(
     return choice_finding("resolution_gap", evidence, by, where, mode, inference, seed)
 
 
+@metric(
+    title="Misgendered",
+    summary="how often the pronoun of the other gender scores highest, mean over the two genders",
+    formula="mean over genders g of P(pronoun of the other gender | g)",
+    range=(0, 1),
+    direction="lower is fairer",
+    source="misgendering apart from neutral choices",
+    unit="share",
+    order=210,
+    compared="contributions",
+    p_is_about="guessing",
+)
 def misgendering_rate(
     evidence: Choices,
     *,
@@ -121,6 +163,18 @@ def misgendering_rate(
     return choice_finding("misgendering_rate", evidence, by, where, mode, inference, seed)
 
 
+@metric(
+    title="Misgendered, masculine minus feminine",
+    summary="misgendering of masculine minus that of feminine subjects",
+    formula="P(misgendered | first gender) - P(misgendered | second gender)",
+    range=(-1, 1),
+    direction="descriptive",
+    fair_at=0.0,
+    source="misgendering apart from neutral choices",
+    unit="share difference",
+    order=220,
+    compared="contributions",
+)
 def misgendering_gap(
     evidence: Choices,
     *,
@@ -140,6 +194,20 @@ def misgendering_gap(
     return choice_finding("misgendering_gap", evidence, by, where, mode, inference, seed)
 
 
+@metric(
+    title="Neutral pronoun",
+    summary=(
+        "how often a neutral pronoun (their) scores highest, mean over the two genders; no mistake in itself"
+    ),
+    formula="mean over genders g of P(neutral pronoun | g)",
+    range=(0, 1),
+    direction="descriptive",
+    source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
+    unit="share",
+    order=230,
+    compared="contributions",
+    p_is_about="guessing",
+)
 def neutral_rate(
     evidence: Choices,
     *,
@@ -159,6 +227,18 @@ def neutral_rate(
     return choice_finding("neutral_rate", evidence, by, where, mode, inference, seed)
 
 
+@metric(
+    title="Neutral pronoun, masculine minus feminine",
+    summary="neutral pronouns for masculine minus those for feminine subjects",
+    formula="P(neutral pronoun | first gender) - P(neutral pronoun | second gender)",
+    range=(-1, 1),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
+    unit="share difference",
+    order=240,
+    compared="contributions",
+)
 def neutral_gap(
     evidence: Choices,
     *,

@@ -8,11 +8,14 @@ from functools import partial
 import numpy as np
 from scipy import special
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.metric import metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, null_of, wilson
 from evenhand.metrics.estimates import build, number
+from evenhand.metrics.papers import SAGAWA, SKEWSIZE
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.exchange.relabelling import exceeded
@@ -33,6 +36,17 @@ _ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows 
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
+@metric(
+    title="Accuracy",
+    summary="share of rows whose prediction is the truth",
+    formula="right rows / usable rows",
+    range=(0, 1),
+    direction="higher is better",
+    source=Source(paper=SKEWSIZE, equation="section 2.1"),
+    unit="share",
+    order=10,
+    compared="counts",
+)
 def accuracy(
     evidence: Evidence, *, by: By = (), mode: str = "default", inference: str = "auto", seed: int = 0
 ) -> Finding:
@@ -71,6 +85,16 @@ def accuracy(
     return build(prepared.grouped, "accuracy", {}, overall, interval=at(LEVEL), limits=at, parts=parts)
 
 
+@metric(
+    title="Mean group accuracy",
+    summary="the average of the groups’ accuracies, each group counting once",
+    formula="mean over groups z of P(right | z)",
+    range=(0, 1),
+    direction="higher is better",
+    source="macro average over groups",
+    unit="share",
+    order=20,
+)
 def mean_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
 ) -> Finding:
@@ -85,6 +109,17 @@ def mean_group_accuracy(
     return margin_finding(prepared, "mean_group_accuracy", mean_inference, mode=mode, inference=inference)
 
 
+@metric(
+    title="Worst-group accuracy",
+    summary="the accuracy of the group the model serves worst",
+    formula="min over groups z of P(right | z)",
+    range=(0, 1),
+    direction="higher is better",
+    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"),
+    unit="share",
+    order=30,
+    compared="counts",
+)
 def worst_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
 ) -> Finding:
@@ -104,6 +139,16 @@ def worst_group_accuracy(
     )
 
 
+@metric(
+    title="Worst class-and-group accuracy",
+    summary="the lowest accuracy of any group within any class",
+    formula="min over classes y and groups z of P(right | y, z)",
+    range=(0, 1),
+    direction="higher is better",
+    source=SAGAWA,
+    unit="share",
+    order=40,
+)
 def worst_class_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
 ) -> Finding:
@@ -128,6 +173,18 @@ def worst_class_group_accuracy(
     )  # fmt: skip
 
 
+@metric(
+    title="Accuracy gap",
+    summary="accuracy minus the accuracy of the worst group",
+    formula="P(right) - min over groups z of P(right | z)",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"),
+    unit="share difference",
+    order=50,
+    compared="counts",
+)
 def accuracy_gap(
     evidence: Evidence,
     *,
@@ -166,6 +223,17 @@ def accuracy_gap(
     )  # fmt: skip
 
 
+@metric(
+    title="Accuracy range",
+    summary="highest group accuracy minus lowest",
+    formula="max - min over groups z of P(right | z)",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source="range over groups",
+    unit="share difference",
+    order=60,
+)
 def accuracy_range(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
 ) -> Finding:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from evenhand.core.cards import Source
 from evenhand.core.findings import Finding
+from evenhand.core.metric import metric
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
 from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions
 from evenhand.metrics.classification.summaries import (
@@ -13,9 +15,25 @@ from evenhand.metrics.classification.summaries import (
     skewness_finding,
     summary_finding,
 )
+from evenhand.metrics.papers import BERGSMA, SKEWSIZE
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
 
 
+@metric(
+    title="SkewSize",
+    summary=(
+        "how lopsided the classes’ effect sizes are (their skewness); blind to how large they are, so "
+        "it is never read without the mean, median and largest effect size below it"
+    ),
+    formula="m3 / m2^(3/2) of V_y over classes y",
+    range=(None, None),
+    direction="descriptive",
+    source=Source(paper=SKEWSIZE, equation="eq. 4; Appendix G.2"),
+    unit="skewness",
+    order=80,
+    compared="counts",
+    parts_direction="lower is fairer",
+)
 def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     r"""SkewSize, separation form: the skewness over classes of the effect size of group on prediction.
 
@@ -47,6 +65,17 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
     return skewness_finding(_effects(evidence, by, seed, "separation", options), "skewsize")
 
 
+@metric(
+    title="SkewSize, sufficiency form",
+    summary="the same skewness, computed within each predicted label instead of each true class",
+    formula="m3 / m2^(3/2) of V_c over predicted labels c",
+    range=(None, None),
+    direction="descriptive",
+    source=Source(paper=SKEWSIZE, equation="section 2.3"),
+    unit="skewness",
+    order=120,
+    parts_direction="lower is fairer",
+)
 def skewsize_sufficiency(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
 ) -> Finding:
@@ -60,6 +89,17 @@ def skewsize_sufficiency(
     return skewness_finding(_effects(evidence, by, seed, "sufficiency", options), "skewsize_sufficiency")
 
 
+@metric(
+    title="Effect size over all classes",
+    summary="Cramér’s V of one table, group by prediction, without regard to the truth",
+    formula="sqrt(chi2 / (n (min(r, c) - 1)))",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 2; section 2.3"),
+    unit="Cramér's V",
+    order=140,
+)
 def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Cramér's V, independence form: the one table group x prediction, whatever the truth.
 
@@ -73,6 +113,19 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
     return single_table(_effects(evidence, by, seed, "independence", options), "cramers_v")
 
 
+@metric(
+    title="Effect size within the classes",
+    summary=(
+        "Cramér’s V of all classes together: do predictions depend on the group where the truth is the same?"
+    ),
+    formula="sqrt(sum over classes y of chi2_y / sum over y of n_y (min(r_y, c_y) - 1))",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"),
+    unit="Cramér's V",
+    order=70,
+)
 def cramers_v_pooled(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
 ) -> Finding:
@@ -94,6 +147,18 @@ def cramers_v_pooled(
     return pooled_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_pooled")
 
 
+@metric(
+    title="Mean effect size",
+    summary="the average of the classes’ Cramér’s V",
+    formula="mean over classes y of V_y",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 2"),
+    unit="Cramér's V",
+    order=90,
+    compared="counts",
+)
 def cramers_v_mean(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
 ) -> Finding:
@@ -110,6 +175,18 @@ def cramers_v_mean(
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_mean")
 
 
+@metric(
+    title="Median effect size",
+    summary="the middle of the classes’ Cramér’s V",
+    formula="median over classes y of V_y",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 2"),
+    unit="Cramér's V",
+    order=100,
+    compared="counts",
+)
 def cramers_v_median(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
 ) -> Finding:
@@ -125,6 +202,18 @@ def cramers_v_median(
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_median")
 
 
+@metric(
+    title="Largest effect size",
+    summary="the highest Cramér’s V of any class",
+    formula="max over classes y of V_y",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 2"),
+    unit="Cramér's V",
+    order=110,
+    compared="counts",
+)
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
@@ -137,6 +226,17 @@ def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpac
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_max")
 
 
+@metric(
+    title="Effect size, bias-corrected",
+    summary="the same V after Bergsma’s correction, which removes what chance adds",
+    formula="mean over classes of sqrt(max(0, chi2 / n - (r - 1)(c - 1) / (n - 1)) / (min(r~, c~) - 1))",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=BERGSMA, equation="eq. 6-7"),
+    unit="Cramér's V",
+    order=150,
+)
 def cramers_v_corrected(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
 ) -> Finding:
@@ -153,6 +253,17 @@ def cramers_v_corrected(
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_corrected")
 
 
+@metric(
+    title="Phi",
+    summary="association of group and prediction, not scaled by the size of the table",
+    formula="mean over classes y of sqrt(chi2_y / n_y)",
+    range=(0, None),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="Appendix B"),
+    unit="Cramér's V",
+    order=160,
+)
 def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Mean over classes of phi, ``sqrt(chi2 / n)``, in separation form; lower is fairer. Parts: classes.
 

@@ -8,13 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
+from evenhand.core.metric import metric
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy import TOO_MANY, deciding, largest_test, together
 from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed
 from evenhand.metrics.estimates import build, number
+from evenhand.metrics.papers import SKEWSIZE
 from evenhand.metrics.prepared import BoundCounts, By, Evidence, check_common
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.contingency.tables import range_by_column
@@ -27,6 +30,17 @@ from evenhand.stats.rates.rates import Rates
 _HELD = 4_000_000  # labels x groups x groups held at a time
 
 
+@metric(
+    title="Demographic parity difference",
+    summary="how far apart the groups are in how often a label is predicted",
+    formula="mean or max over labels c of max - min over groups z of P(predicted c | z)",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 5"),
+    unit="share difference",
+    order=170,
+)
 def demographic_parity(
     evidence: Evidence,
     *,
@@ -71,6 +85,20 @@ def demographic_parity(
     )  # fmt: skip
 
 
+@metric(
+    title="Equalized odds difference",
+    summary="how far apart the groups are in their true-positive and false-positive rates",
+    formula=(
+        "mean or max over labels of the larger, or the average, of the ranges over groups of true and "
+        "false positive rate"
+    ),
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"),
+    unit="share difference",
+    order=180,
+)
 def equalized_odds(
     evidence: Evidence,
     *,

@@ -9,14 +9,17 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Finding
+from evenhand.core.metric import metric
 from evenhand.evidence.predictions.levels import Codes, Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
 from evenhand.metrics.classification.summaries import skewness_finding
+from evenhand.metrics.papers import SKEWSIZE
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, check_common
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import TableBatch, association
@@ -26,6 +29,17 @@ _BUDGET = 300_000_000  # rows x replicates
 _FEWEST = 99
 
 
+@metric(
+    title="SkewSize of the top k",
+    summary="the same skewness, counting each of the k first predictions",
+    formula="m3 / m2^(3/2) of V_y over classes y, of the k best labels",
+    range=(None, None),
+    direction="descriptive",
+    source=Source(paper=SKEWSIZE, equation="section 2.3"),
+    unit="skewness",
+    order=130,
+    parts_direction="lower is fairer",
+)
 def skewsize_topk(
     evidence: Predictions, *, by: By, k: int = 5, alpha: float = 0.05, inference: str = "auto", seed: int = 0
 ) -> Finding:
@@ -56,6 +70,17 @@ def skewsize_topk(
     return _ranked(evidence, by, "skewsize_topk", {"k": k}, alpha, inference, seed)
 
 
+@metric(
+    title="SkewSize of confidences",
+    summary="the same skewness, of tables that sum the images’ confidences in each label",
+    formula="m3 / m2^(3/2) of V_y over classes y, of summed confidences",
+    range=(None, None),
+    direction="descriptive",
+    source=Source(paper=SKEWSIZE, equation="section 2.3"),
+    unit="skewness",
+    order=135,
+    parts_direction="lower is fairer",
+)
 def skewsize_softmax(
     evidence: Predictions, *, by: By, alpha: float = 0.05, inference: str = "auto", seed: int = 0
 ) -> Finding:

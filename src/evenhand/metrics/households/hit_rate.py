@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.metric import metric
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.estimates import agreeing, number
 from evenhand.metrics.households.estimation import HitQuestion, gap_finding, rate_finding, worst_finding
 from evenhand.metrics.households.tables import check_hits, country_points
 from evenhand.metrics.named_groups import kept
+from evenhand.metrics.papers import DE_VRIES, INDICATORS
 from evenhand.metrics.prepared import LEVEL, By
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired.differences import Paired, paired_difference
@@ -26,6 +29,19 @@ _FLIPPED = "models exchanged in each household"
 _KEYS = ("household", "sample", "concept")
 
 
+@metric(
+    title="Recognised at home",
+    summary=(
+        "share of images of a household of which a first label says what they show, mean over households"
+    ),
+    formula="mean over households of recognised images / images",
+    range=(0, 1),
+    direction="higher is better",
+    source=Source(paper=INDICATORS, equation="section 3.2; Figure 5"),
+    unit="share",
+    order=410,
+    compared="contributions",
+)
 def household_hit_rate(
     evidence: HouseholdHits,
     *,
@@ -73,6 +89,19 @@ def household_hit_rate(
     return rate_finding(question)
 
 
+@metric(
+    title="Recognised at home, gap",
+    summary="rate of high-income minus low-income households, or of the best group minus the worst",
+    formula="rate of high - rate of low income; else max - min over groups of the rate",
+    range=(-1, 1),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=INDICATORS, equation="section 3.2; gaps by income and region"),
+    unit="share difference",
+    order=420,
+    compared="contributions",
+    parts_direction="higher is better",
+)
 def household_hit_gap(
     evidence: HouseholdHits,
     *,
@@ -120,6 +149,17 @@ def household_hit_gap(
     return gap_finding(question, groups)
 
 
+@metric(
+    title="Recognised at home, worst group",
+    summary="the rate of the group of households that is recognised least",
+    formula="min over groups of the rate",
+    range=(0, 1),
+    direction="higher is better",
+    source=Source(paper=INDICATORS, equation="section 3.2, least of the groups"),
+    unit="share",
+    order=430,
+    compared="contributions",
+)
 def worst_household_hit_rate(
     evidence: HouseholdHits,
     *,
@@ -154,6 +194,19 @@ def worst_household_hit_rate(
     return worst_finding(HitQuestion.make("worst_household_hit_rate", evidence, *options))
 
 
+@metric(
+    title="Recognised at home, against another model",
+    summary=(
+        "how much more is recognised than by the reference model, as a share of what that one recognises"
+    ),
+    formula="(rate - rate of the reference) / rate of the reference",
+    range=(-1, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=INDICATORS, equation="Figure 5; (rate - reference) / reference"),
+    unit="ratio",
+    order=440,
+)
 def household_hit_improvement(
     evidence: HouseholdHits,
     *,
@@ -195,6 +248,17 @@ def household_hit_improvement(
     return relative_finding(*asked)
 
 
+@metric(
+    title="Recognition and income of countries",
+    summary="correlation of a country’s hit rate with the mean income of its households; 0: unrelated",
+    formula="correlation over countries of hit rate and mean income",
+    range=(-1, 1),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=DE_VRIES, equation="Figure 1"),
+    unit="correlation",
+    order=450,
+)
 def country_income_correlation(
     evidence: HouseholdHits,
     *,

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Part
+from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import null_band, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import kept
+from evenhand.metrics.papers import INDICATORS
 from evenhand.metrics.prepared import LEVEL, By, check_common
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
@@ -29,6 +32,17 @@ _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _ALPHA = 0.05
 
 
+@metric(
+    title="Labels of one kind",
+    summary="share of images with a label of this kind among the first, as sure as the threshold",
+    formula="images with a label of the kind among the first / images",
+    range=(0, 1),
+    direction="descriptive",
+    source=Source(paper=INDICATORS, equation="section 3.1; Table 3"),
+    unit="share",
+    order=390,
+    compared="contributions",
+)
 def label_association_rate(
     evidence: LabelMatches,
     *,
@@ -79,6 +93,18 @@ def label_association_rate(
     )
 
 
+@metric(
+    title="Labels of one kind, largest gap",
+    summary="highest rate of any group minus the lowest",
+    formula="max - min over groups z of P(label of the kind | z)",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
+    unit="share difference",
+    order=400,
+    compared="contributions",
+)
 def label_association_gap(
     evidence: LabelMatches,
     *,
@@ -111,6 +137,20 @@ def label_association_gap(
     )
 
 
+@metric(
+    title="Harmful labels",
+    summary=(
+        "share of images with a non-human or crime label among the first, as sure as the threshold; an "
+        "image counts once; read coverage with it"
+    ),
+    formula="images with a harmful label among the first / images",
+    range=(0, 1),
+    direction="lower is fairer",
+    source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"),
+    unit="share",
+    order=370,
+    compared="contributions",
+)
 def harmful_association_rate(
     evidence: LabelMatches,
     *,
@@ -138,6 +178,18 @@ def harmful_association_rate(
     )
 
 
+@metric(
+    title="Harmful labels, largest gap",
+    summary="highest rate of harmful labels of any group minus the lowest",
+    formula="max - min over groups z of P(harmful label | z)",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
+    unit="share difference",
+    order=380,
+    compared="contributions",
+)
 def harmful_association_gap(
     evidence: LabelMatches,
     *,

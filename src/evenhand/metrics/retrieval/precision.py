@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null, Part, key_of
+from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.estimates import agreeing, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.named_groups import kept
+from evenhand.metrics.papers import INDICATORS
 from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
@@ -33,6 +36,21 @@ _ROUNDING = 1e-9
 _LARGE = 0.01  # a gap by chance alone that is worth a note
 
 
+@metric(
+    title="Same group among the nearest k",
+    summary=(
+        "share of the k nearest images that are of the query’s group; read the chance level with it, "
+        "which the database’s mix gives"
+    ),
+    formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)",
+    range=(0, 1),
+    direction="higher is better",
+    source=Source(paper=INDICATORS, equation="section 3.3"),
+    unit="share",
+    order=460,
+    compared="contributions",
+    p_is_about="guessing",
+)
 def precision_at_k(
     evidence: Neighbours,
     *,
@@ -89,6 +107,18 @@ def precision_at_k(
     )
 
 
+@metric(
+    title="Same group among the nearest k, largest gap",
+    summary="highest precision of any group minus the lowest; random neighbours can give a gap too",
+    formula="max - min over groups of precision_at_k",
+    range=(0, 1),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=INDICATORS, equation="section 3.3, range over groups"),
+    unit="share difference",
+    order=470,
+    compared="contributions",
+)
 def precision_gap(
     evidence: Neighbours,
     *,

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding
+from evenhand.core.metric import metric
 from evenhand.evidence.rankings import Rankings
+from evenhand.metrics.papers import GEYIK, VISOGENDER
 from evenhand.metrics.prepared import By, check_k
 from evenhand.metrics.retrieval.ranking_bound import (
     BoundRankings,
@@ -31,6 +34,18 @@ _WIDE = (-np.inf, np.inf)
 _EXTREME = {"high": "group_of_max", "low": "group_of_min"}
 
 
+@metric(
+    title="Bias among the first k",
+    summary="masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0",
+    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k",
+    range=(-1, 1),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="share difference",
+    order=260,
+    compared="contributions",
+)
 def bias_at_k(
     evidence: Rankings,
     *,
@@ -77,6 +92,18 @@ def bias_at_k(
     return _difference(asked, k, plus, minus, named)
 
 
+@metric(
+    title="Skew among the first k",
+    summary="logarithm of a group’s share of the first k over its share of the pool; above 0: more of it",
+    formula="mean over queries of ln(share of the first k / share of the pool)",
+    range=(None, None),
+    direction="descriptive",
+    fair_at=0.0,
+    source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="log ratio",
+    order=270,
+    compared="contributions",
+)
 def skew_at_k(
     evidence: Rankings,
     *,
@@ -131,6 +158,18 @@ def skew_at_k(
     return retrieval_finding(asked, figures, {"k": k, "group": group}, statistic)
 
 
+@metric(
+    title="Largest skew among the first k",
+    summary="skew of the group that is favoured most; a fair model does not reach 0 either",
+    formula="mean over queries of the largest skew_at_k of a group",
+    range=(None, None),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="log ratio",
+    order=280,
+    compared="contributions",
+)
 def max_skew_at_k(
     evidence: Rankings,
     *,
@@ -154,6 +193,18 @@ def max_skew_at_k(
     return _extreme_skew(asked, k, rankings.max_skews, "high")
 
 
+@metric(
+    title="Smallest skew among the first k",
+    summary="skew of the group that is favoured least; a fair model does not reach 0 either",
+    formula="mean over queries of the smallest skew_at_k of a group",
+    range=(None, None),
+    direction="higher is fairer",
+    fair_at=0.0,
+    source=Source(paper=GEYIK, equation="MinSkew@k"),
+    unit="log ratio",
+    order=290,
+    compared="contributions",
+)
 def min_skew_at_k(
     evidence: Rankings,
     *,
@@ -176,6 +227,21 @@ def min_skew_at_k(
     return _extreme_skew(asked, k, rankings.min_skews, "low")
 
 
+@metric(
+    title="Divergence of the ranking (NDKL)",
+    summary=(
+        "how far the groups’ shares of every top lie from their shares of the pool, early places "
+        "counting more; a fair model does not reach 0 either"
+    ),
+    formula="mean over queries of sum_i KL_i / log2(i + 1) / sum_i 1 / log2(i + 1)",
+    range=(0, None),
+    direction="lower is fairer",
+    fair_at=0.0,
+    source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="nats",
+    order=300,
+    compared="contributions",
+)
 def ndkl(
     evidence: Rankings,
     *,

@@ -1,0 +1,108 @@
+"""Cards of metrics: what a metric means, as data, and the settings that all models of findings share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
+Unit = Literal[
+    "share", "share difference", "Cramér's V", "skewness", "log ratio", "nats", "correlation", "SDs", "ratio",
+    "similarity",
+]  # fmt: skip
+Compared = Literal["counts", "contributions", "values"]
+ABOUT = Literal["groups", "guessing", "models", "seeds"]
+
+DIFFERENCE, SEED_SPREAD = "_difference", "_seed_spread"
+"""How the names of metrics end that follow from another one."""
+
+
+class Model(BaseModel):
+    """Shared settings: immutable, forward-readable, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Source(Model):
+    """Where a definition comes from."""
+
+    paper: str
+    equation: str = ""
+
+
+class MetricCard(Model):
+    """What a metric means, as data.
+
+    Attributes:
+        name: As findings, gates and exports write it.
+        title: A heading of a few words.
+        summary: What is measured, in a sentence without a verb at its start.
+        formula: How the value is made, in words or symbols.
+        range: Its least and its largest value; None: none.
+        direction: Which way is better.
+        fair_at: The value of a model that treats all groups alike; None: there is none.
+        source: Where the definition comes from.
+        unit: What the number is.
+        order: Tables show lower ones first.
+        parts_direction: Which way the values of its parts are better, where that is another.
+        compared: How two models are compared: by their ``counts``, by what each sample adds to the value
+            (``contributions``), or not: both ``values`` are shown.
+        p_is_about: A difference between ``groups``, or an answer at random (``guessing``), two ``models``, or
+            ``seeds``.
+        of: The metric that this one is a difference or spread of.
+    """
+
+    name: str
+    title: str
+    summary: str = ""
+    formula: str = ""
+    range: tuple[float | None, float | None] = (None, None)
+    direction: Direction = "descriptive"
+    fair_at: float | None = None
+    source: Source = Source(paper="not declared")
+    unit: Unit | None = None
+    order: int = 1_000_000
+    parts_direction: Direction | None = None
+    compared: Compared = "values"
+    p_is_about: ABOUT = "groups"
+    of: str | None = None
+
+    @classmethod
+    def plain(cls, name: str, **facts: Any) -> MetricCard:
+        """The card of a metric that nobody declared: its name in words."""
+        words = name.replace("_", " ").strip()
+        return cls(name=name, title=words[:1].upper() + words[1:] if words else "Unnamed metric", **facts)
+
+    def difference(self) -> MetricCard:
+        """The card of the first model's value minus the second's."""
+        return MetricCard(
+            name=self.name + DIFFERENCE,
+            title=f"{self.title}, difference",
+            summary=f"the first model’s value minus the second’s, of: {self.summary}",
+            formula=f"{self.name}(first) - {self.name}(second)",
+            fair_at=0.0,
+            source=Source(paper=self.source.paper, equation="first model minus second"),
+            unit=self.unit,
+            order=self.order + _AFTER_ALL,
+            p_is_about="models",
+            of=self.name,
+        )
+
+    def seed_spread(self) -> MetricCard:
+        """The card of the standard deviation between models that differ in their seed alone."""
+        return MetricCard(
+            name=self.name + SEED_SPREAD,
+            title=f"{self.title}, spread of seeds",
+            summary=f"standard deviation between seeds, of: {self.summary}",
+            formula=f"s of {self.name} over seeds, with n - 1",
+            range=(0, None),
+            source=Source(paper="standard deviation over seeds", equation="n - 1; chi-square interval"),
+            unit=self.unit,
+            order=self.order + 2 * _AFTER_ALL,
+            p_is_about="seeds",
+            of=self.name,
+        )
+
+
+_AFTER_ALL = 10_000  # what follows from metrics stands after all of them

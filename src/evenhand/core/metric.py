@@ -1,0 +1,76 @@
+"""Metrics as declarations: what a metric means stands once, beside the function that computes it.
+
+Every table, text and export reads the card that a finding carries. Cards are saved beside findings, so that a
+run can be shown where the package that declares its metrics is not installed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec
+
+from evenhand.core.cards import Direction, MetricCard, Source, Unit
+from evenhand.core.findings import Finding
+
+P = ParamSpec("P")
+
+
+class Metric(Generic[P]):
+    """A function from evidence to a Finding, with its declaration; calling it computes the finding.
+
+    Attributes:
+        card: The declaration.
+    """
+
+    def __init__(self, compute: Callable[P, Finding], card: MetricCard) -> None:
+        self._compute, self.card = compute, card
+        functools.update_wrapper(self, compute)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Finding:
+        """The finding of some evidence."""
+        return self._compute(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<metric {self.card.name}: {self.card.summary or self.card.title}>"
+
+
+def metric(
+    *,
+    title: str,
+    summary: str,
+    formula: str,
+    range: tuple[float | None, float | None],
+    direction: Direction,
+    source: Source | str,
+    unit: Unit,
+    **more: Any,
+) -> Callable[[Callable[P, Finding]], Metric[P]]:
+    """Declare a metric; its name is the function's, and its signature stays the function's.
+
+    Args:
+        title: A heading of a few words.
+        summary: What is measured.
+        formula: How the value is made.
+        range: Its least and its largest value; None: none.
+        direction: Which way is better.
+        source: Where the definition comes from; a text is a paper without an equation.
+        unit: What the number is.
+        more: Other fields of ``MetricCard``.
+    """
+
+    def declare(compute: Callable[P, Finding]) -> Metric[P]:
+        card = MetricCard(
+            name=compute.__name__,
+            title=title,
+            summary=summary,
+            formula=formula,
+            range=range,
+            direction=direction,
+            source=Source(paper=source) if isinstance(source, str) else source,
+            unit=unit,
+            **more,
+        )
+        return Metric(compute, card)
+
+    return declare

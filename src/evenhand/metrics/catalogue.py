@@ -1,0 +1,67 @@
+"""Every metric there is: evenhand's own, those that installed packages declare, and what follows from both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import entry_points
+
+from evenhand.core.cards import DIFFERENCE, SEED_SPREAD, MetricCard
+from evenhand.core.errors import InputError
+from evenhand.core.findings import Finding
+from evenhand.core.metric import Metric
+
+GROUP = "evenhand.metrics"
+"""Entry point group through which packages declare metrics; the names are those of the metrics."""
+
+
+@cache
+def declared_metrics() -> dict[str, Metric[...]]:
+    """All metrics by name: evenhand's own first, then those of entry points.
+
+    Raises:
+        InputError: An entry point is no metric, or has the name of another one.
+    """
+    from evenhand import metrics
+
+    public = {name: getattr(metrics, name) for name in metrics.__all__}
+    known = {name: thing for name, thing in public.items() if isinstance(thing, Metric)}
+    for point in entry_points(group=GROUP):
+        metric = point.load()
+        if not isinstance(metric, Metric):
+            raise InputError(
+                f"the entry point {point.value!r} of {GROUP!r} is no metric; declare it with @evenhand.metric"
+            )
+        if metric.card.name in known:
+            raise InputError(
+                f"the metric {metric.card.name!r} of the entry point {point.value!r} has the name of another "
+                "one; give it another name"
+            )
+        known[metric.card.name] = metric
+    return known
+
+
+@cache
+def known_cards() -> dict[str, MetricCard]:
+    """The cards of all metrics, of their differences between models and of their spreads over seeds, by name."""
+    cards = {name: metric.card for name, metric in declared_metrics().items()}
+    derived = [card.difference() for card in cards.values() if card.compared != "values"]
+    derived += [card.seed_spread() for card in cards.values() if card.compared == "counts"]
+    return cards | {card.name: card for card in derived if card.name not in cards}
+
+
+def card_of(name: str) -> MetricCard | None:
+    """The card of a metric, or of a difference or spread of one; None where nobody declared it."""
+    cards = known_cards()
+    if name in cards:
+        return cards[name]
+    for ending, derive in ((DIFFERENCE, MetricCard.difference), (SEED_SPREAD, MetricCard.seed_spread)):
+        of = cards.get(name.removesuffix(ending)) if name.endswith(ending) else None
+        if of is not None:
+            return derive(of)
+    return None
+
+
+def with_cards(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, each with the card of its metric where it is known."""
+    return [finding if finding.is_declared else finding.with_card(card_of(finding.name)) for finding in findings]
