@@ -1,9 +1,10 @@
-"""Every metric there is: evenhand's own, those that installed packages declare, and what follows from both."""
+"""Every metric there is: evenhand's own, those of installed packages, and what follows from both."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 
 from evenhand.core.cards import DIFFERENCE, SEED_SPREAD, MetricCard
@@ -22,9 +23,8 @@ def declared_metrics() -> dict[str, Metric[...]]:
     Raises:
         InputError: An entry point is no metric, or has the name of another one.
     """
-    from evenhand import metrics
-
-    public = {name: getattr(metrics, name) for name in metrics.__all__}
+    package = import_module("evenhand.metrics")
+    public = {name: getattr(package, name) for name in package.__all__}
     known = {name: thing for name, thing in public.items() if isinstance(thing, Metric)}
     for point in entry_points(group=GROUP):
         metric = point.load()
@@ -43,7 +43,7 @@ def declared_metrics() -> dict[str, Metric[...]]:
 
 @cache
 def known_cards() -> dict[str, MetricCard]:
-    """The cards of all metrics, of their differences between models and of their spreads over seeds, by name."""
+    """The cards of all metrics, of differences between models and of spreads over seeds, by name."""
     cards = {name: metric.card for name, metric in declared_metrics().items()}
     derived = [card.difference() for card in cards.values() if card.compared != "values"]
     derived += [card.seed_spread() for card in cards.values() if card.compared == "counts"]
@@ -64,4 +64,6 @@ def card_of(name: str) -> MetricCard | None:
 
 def with_cards(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each with the card of its metric where it is known."""
-    return [finding if finding.is_declared else finding.with_card(card_of(finding.name)) for finding in findings]
+    return [
+        finding if finding.is_declared else finding.with_card(card_of(finding.name)) for finding in findings
+    ]

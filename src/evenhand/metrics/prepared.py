@@ -161,4 +161,7 @@ def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
     if isinstance(evidence, Counts):
         return evidence
     given = type(evidence).__name__
-    raise InputError(f"a metric takes Predictions or Counts, not {given}; make them with Predictions.read")
+    raise InputError(
+        f"a metric takes Predictions or Counts, not {given}; make one with Predictions.read, or give labels: "
+        "metric(y_true, y_pred, groups=...)"
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
@@ -50,6 +51,7 @@ class Predictions:
     rules: LabelRules = NO_RULES
     cluster: str | None = None
     weight: str | None = None
+    _counted: dict[Any, NormalizedCounts] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def read(
@@ -124,6 +126,30 @@ class Predictions:
         rules = LabelRules.make(map, normalize, missing)
         return cls(wrapped, truth, prediction, id, rank, confidence, None, rules, cluster, weight)
 
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        groups: Any = None,
+        cluster: Any = None,
+        sample_weight: Any = None,
+    ) -> Predictions:
+        """Take true and predicted labels as scikit-learn does: lists, arrays or Series, one value a sample.
+
+        Args:
+            y_true: True labels.
+            y_pred: Predicted labels, in the same order.
+            groups: The group of each sample; a mapping or a frame holds several attributes.
+            cluster: What was sampled as a whole: the person, household or video of each sample.
+            sample_weight: The weight of each sample.
+
+        Raises:
+            InputError: Values that are no list, or lists of unlike lengths.
+        """
+        return arrays.predictions(cls.from_frame, y_true, y_pred, groups, cluster, sample_weight)
+
     def __post_init__(self) -> None:
         optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
         for column in (self.truth, self.prediction, *optional):
@@ -188,6 +214,22 @@ class Predictions:
             InputError: Values that cannot be labels, or a table that cannot be read.
             ParameterError: Groups of the truth or of the prediction, or a map that names another column.
         """
+        key = (tuple(attributes), None if self.origin is None else sources.state_of(self.origin.files))
+        if key not in self._counted:
+            made = self._relabelled(attributes)
+            if not self._may_change:
+                self._counted[key] = made
+            return made
+        return self._counted[key]
+
+    @property
+    def _may_change(self) -> bool:
+        """Whether the rows may become others while this object lives, so that counts cannot be kept."""
+        if self.origin is not None:
+            return not self.origin.files  # in the cloud
+        return not nw.get_native_namespace(self.frame).__name__.startswith("polars")
+
+    def _relabelled(self, attributes: Sequence[str]) -> NormalizedCounts:
         for attribute in attributes:
             self.check_column(attribute)
             self._check_apart(attribute)

@@ -43,6 +43,12 @@ class Origin:
         return format_of(self.path) in SEPARATED
 
 
+def state_of(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:
+    """Size and time of local files: another state may hold other rows."""
+    states = [file.stat() for file in files if file.exists()]
+    return tuple((state.st_size, state.st_mtime_ns) for state in states)
+
+
 def _remote(path: str | list[str]) -> bool:
     """Globs of local files are resolved here; those of the cloud by Polars."""
     return isinstance(path, str)

@@ -11,7 +11,7 @@ from scipy import special
 from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.metric import metric
+from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, null_of, wilson
 from evenhand.metrics.estimates import build, number
@@ -36,7 +36,7 @@ _ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows 
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
-@metric(
+@classifier_metric(
     title="Accuracy",
     summary="share of rows whose prediction is the truth",
     formula="right rows / usable rows",
@@ -85,7 +85,7 @@ def accuracy(
     return build(prepared.grouped, "accuracy", {}, overall, interval=at(LEVEL), limits=at, parts=parts)
 
 
-@metric(
+@classifier_metric(
     title="Mean group accuracy",
     summary="the average of the groups’ accuracies, each group counting once",
     formula="mean over groups z of P(right | z)",
@@ -109,7 +109,7 @@ def mean_group_accuracy(
     return margin_finding(prepared, "mean_group_accuracy", mean_inference, mode=mode, inference=inference)
 
 
-@metric(
+@classifier_metric(
     title="Worst-group accuracy",
     summary="the accuracy of the group the model serves worst",
     formula="min over groups z of P(right | z)",
@@ -139,7 +139,7 @@ def worst_group_accuracy(
     )
 
 
-@metric(
+@classifier_metric(
     title="Worst class-and-group accuracy",
     summary="the lowest accuracy of any group within any class",
     formula="min over classes y and groups z of P(right | y, z)",
@@ -173,7 +173,7 @@ def worst_class_group_accuracy(
     )  # fmt: skip
 
 
-@metric(
+@classifier_metric(
     title="Accuracy gap",
     summary="accuracy minus the accuracy of the worst group",
     formula="P(right) - min over groups z of P(right | z)",
@@ -223,7 +223,7 @@ def accuracy_gap(
     )  # fmt: skip
 
 
-@metric(
+@classifier_metric(
     title="Accuracy range",
     summary="highest group accuracy minus lowest",
     formula="max - min over groups z of P(right | z)",

@@ -6,8 +6,8 @@ from typing import Unpack
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding
-from evenhand.core.metric import metric
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
+from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions
 from evenhand.metrics.classification.summaries import (
     pooled_finding,
@@ -19,7 +19,7 @@ from evenhand.metrics.papers import BERGSMA, SKEWSIZE
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
 
 
-@metric(
+@classifier_metric(
     title="SkewSize",
     summary=(
         "how lopsided the classes’ effect sizes are (their skewness); blind to how large they are, so "
@@ -65,7 +65,7 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
     return skewness_finding(_effects(evidence, by, seed, "separation", options), "skewsize")
 
 
-@metric(
+@classifier_metric(
     title="SkewSize, sufficiency form",
     summary="the same skewness, computed within each predicted label instead of each true class",
     formula="m3 / m2^(3/2) of V_c over predicted labels c",
@@ -89,7 +89,7 @@ def skewsize_sufficiency(
     return skewness_finding(_effects(evidence, by, seed, "sufficiency", options), "skewsize_sufficiency")
 
 
-@metric(
+@classifier_metric(
     title="Effect size over all classes",
     summary="Cramér’s V of one table, group by prediction, without regard to the truth",
     formula="sqrt(chi2 / (n (min(r, c) - 1)))",
@@ -113,7 +113,7 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
     return single_table(_effects(evidence, by, seed, "independence", options), "cramers_v")
 
 
-@metric(
+@classifier_metric(
     title="Effect size within the classes",
     summary=(
         "Cramér’s V of all classes together: do predictions depend on the group where the truth is the same?"
@@ -147,7 +147,7 @@ def cramers_v_pooled(
     return pooled_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_pooled")
 
 
-@metric(
+@classifier_metric(
     title="Mean effect size",
     summary="the average of the classes’ Cramér’s V",
     formula="mean over classes y of V_y",
@@ -175,7 +175,7 @@ def cramers_v_mean(
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_mean")
 
 
-@metric(
+@classifier_metric(
     title="Median effect size",
     summary="the middle of the classes’ Cramér’s V",
     formula="median over classes y of V_y",
@@ -202,7 +202,7 @@ def cramers_v_median(
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_median")
 
 
-@metric(
+@classifier_metric(
     title="Largest effect size",
     summary="the highest Cramér’s V of any class",
     formula="max over classes y of V_y",
@@ -226,7 +226,7 @@ def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpac
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_max")
 
 
-@metric(
+@classifier_metric(
     title="Effect size, bias-corrected",
     summary="the same V after Bergsma’s correction, which removes what chance adds",
     formula="mean over classes of sqrt(max(0, chi2 / n - (r - 1)(c - 1) / (n - 1)) / (min(r~, c~) - 1))",
@@ -253,7 +253,7 @@ def cramers_v_corrected(
     return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_corrected")
 
 
-@metric(
+@classifier_metric(
     title="Phi",
     summary="association of group and prediction, not scaled by the size of the table",
     formula="mean over classes y of sqrt(chi2_y / n_y)",

@@ -11,9 +11,9 @@ import numpy as np
 from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
-from evenhand.core.metric import metric
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy import TOO_MANY, deciding, largest_test, together
+from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed
 from evenhand.metrics.estimates import build, number
@@ -30,7 +30,7 @@ from evenhand.stats.rates.rates import Rates
 _HELD = 4_000_000  # labels x groups x groups held at a time
 
 
-@metric(
+@classifier_metric(
     title="Demographic parity difference",
     summary="how far apart the groups are in how often a label is predicted",
     formula="mean or max over labels c of max - min over groups z of P(predicted c | z)",
@@ -85,7 +85,7 @@ def demographic_parity(
     )  # fmt: skip
 
 
-@metric(
+@classifier_metric(
     title="Equalized odds difference",
     summary="how far apart the groups are in their true-positive and false-positive rates",
     formula=(

@@ -1,0 +1,80 @@
+"""Labels and groups as plain lists, arrays or Series, one value a sample, made a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from evenhand.core.errors import InputError
+
+if TYPE_CHECKING:
+    from evenhand.evidence.predictions.predictions import Predictions
+
+TRUTH, PREDICTION, GROUP, CLUSTER, WEIGHT = "y_true", "y_pred", "group", "cluster", "sample_weight"
+
+
+def predictions(
+    of_frame: Callable[..., Predictions],
+    y_true: Any,
+    y_pred: Any,
+    groups: Any,
+    cluster: Any,
+    sample_weight: Any,
+) -> Predictions:
+    """See ``Predictions.from_arrays``; ``of_frame`` makes predictions of a frame."""
+    columns = {TRUTH: y_true, PREDICTION: y_pred, **named_groups(groups)}
+    extra = {"cluster": (CLUSTER, cluster), "weight": (WEIGHT, sample_weight)}
+    roles = {role: name for role, (name, values) in extra.items() if values is not None}
+    columns |= {name: values for name, values in extra.values() if values is not None}
+    frame = pl.DataFrame([_column(name, values) for name, values in columns.items() if _sized(columns, name)])
+    return of_frame(frame, truth=TRUTH, prediction=PREDICTION, **roles)
+
+
+def named_groups(groups: Any) -> dict[str, Any]:
+    """The attributes by name: of a mapping or a frame its columns, of a Series its name, else ``group``."""
+    if groups is None:
+        return {}
+    if isinstance(groups, Mapping):
+        return {str(name): values for name, values in groups.items()}
+    names = getattr(groups, "columns", None)
+    if names is not None:
+        return {str(name): groups[name] for name in names}
+    name = getattr(groups, "name", None)
+    return {str(name) if name else GROUP: groups}
+
+
+def _column(name: str, values: Any) -> pl.Series:
+    """One column; labels of mixed kinds become text, as in a CSV, and whole floats integers."""
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    listed = [None if _is_missing(value) else value for value in listed]
+    try:
+        column = pl.Series(name, listed, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):
+        return pl.Series(name, [None if value is None else str(value) for value in listed])
+    if name != WEIGHT and column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
+        return column.cast(pl.Int64)
+    return column
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has for them."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)  # noqa: PLR0124
+
+
+def _sized(columns: Mapping[str, Any], name: str) -> bool:
+    """Refuse what is no list of one value a sample, and lists of unlike lengths."""
+    values, first = columns[name], columns[TRUTH]
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise InputError(
+            f"{name} is {type(values).__name__}; give a list, array or Series with one value for each sample"
+        )
+    if getattr(values, "ndim", 1) != 1:
+        raise InputError(
+            f"{name} has shape {tuple(values.shape)}; give one value for each sample, such as argmax(axis=1) "
+            "of scores"
+        )
+    if len(values) != len(first):
+        raise InputError(f"{name} has {len(values):,} values and y_true {len(first):,}; give as many")
+    return True
