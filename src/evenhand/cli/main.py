@@ -33,8 +33,20 @@ _TERMINATED = 143  # what shells report of a process that SIGTERM ended
 _STOPPED_MESSAGE = "stopped; what was written before is whole; type the same command again to go on"
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"evenhand {version('evenhand')}")
+        raise typer.Exit
+
+
 @app.callback()
-def root() -> None:
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Audits vision and vision-language models for bias."""
 
 

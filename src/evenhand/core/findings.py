@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, FiniteFloat, PrivateAttr
@@ -207,6 +207,11 @@ class Finding(Model):
         """The grouping as the command line writes it: ``gender+race``."""
         return "+".join(self.by)
 
+    def __str__(self) -> str:
+        from evenhand.core.display.text import finding_line
+
+        return finding_line(self)
+
     def _repr_html_(self) -> str:
         from evenhand.core.display.html import finding_html
 
@@ -260,6 +265,19 @@ class Findings(Model):
     manifest_id: str
     findings: list[Finding]
     warnings: list[TableWarning] = Field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Finding]:  # type: ignore[override]  # of findings, as users expect
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        """Always true: a run without findings is one, too."""
+        return True
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings))
 
     def _repr_html_(self) -> str:
         from evenhand.core.display.html import findings_html

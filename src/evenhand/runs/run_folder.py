@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 from pydantic import ValidationError
 
+from evenhand.core.display.html import findings_html, run_title
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
 from evenhand.evidence.predictions.counts import Counts
@@ -22,6 +23,7 @@ MANIFEST = "manifest.json"
 ANNOTATIONS = "annotations"
 MARKERS = (FINDINGS, MANIFEST)
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
+_LINES = 6  # of findings where a run is printed
 ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables", *MITIGATIONS)
 
 
@@ -65,9 +67,21 @@ class RunFolder:
         )
 
     def _repr_html_(self) -> str:
-        from evenhand.core.display.html import findings_html, run_title
-
         return findings_html(self.findings, run_title(self.manifest, self.folder))
+
+    def __str__(self) -> str:
+        """Eight lines: what the run is, its first findings, and how many there are."""
+        lines = [run_title(self.manifest, self.folder), *map(str, self.findings.findings[:_LINES])]
+        more = len(self.findings) - _LINES
+        return "\n".join([*lines, f"and {more} more; run.findings holds all" if more > 0 else ""]).rstrip()
+
+    def __getitem__(self, key: str | tuple[str, str | list[str] | tuple[str, ...]]) -> Finding:
+        """The finding of a metric, or of a metric and its grouping: ``run["accuracy_gap", "gender"]``.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        return self.finding(key) if isinstance(key, str) else self.finding(*key)
 
     @property
     def annotations(self) -> pl.DataFrame | None:
