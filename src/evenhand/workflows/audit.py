@@ -10,10 +10,12 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.findings import Finding, Findings
+from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
+from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.suite import audit_grouping, check_groups
@@ -30,9 +32,14 @@ ENGINES = ("local", "spark")
 
 
 def audit(
-    evidence: Evidence,
+    evidence: Evidence | Any,
     *,
     by: Grouping | Sequence[Grouping],
+    truth: str | None = None,
+    prediction: str | None = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+    metrics: Sequence[str | Metric[...]] | None = None,
     mode: str = "default",
     mev: float = 0.0,
     mev_rule: str = "min",
@@ -50,8 +57,10 @@ def audit(
     """Audit a classifier's predictions: every metric, under every grouping, with a report.
 
     Args:
-        evidence: Predictions, Counts, or Counts of earlier audits added up.
+        evidence: Predictions, Counts, Counts of earlier audits added up; a frame, or the path of a table.
         by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
+        truth, prediction, cluster, weight: Columns of a frame or path, as ``Predictions`` has them.
+        metrics: Those to compute, by name or as functions; None: all of an audit.
         mode: ``paper`` reproduces the paper's listing, Yates' correction included.
         mev: Minimum expected value of a column; 0 keeps every column.
         mev_rule: ``min``, ``mean`` or ``max``.
@@ -75,13 +84,26 @@ def audit(
     options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
     options |= {"adjustment": adjustment, "inference": inference}
     groupings = _checked(by, options, seed, out)
-    rules = LabelRules.make(map, normalize, missing)
+    columns = {"truth": truth, "prediction": prediction, "cluster": cluster, "weight": weight}
+    table, rules = _evidence(evidence, columns), LabelRules.make(map, normalize, missing)
     say = progress or (lambda _: None)
+    return _audited(table, groupings, rules, {"seed": seed, **options}, _selected(metrics), out, say)
+
+
+def _audited(
+    evidence: Evidence,
+    groupings: list[tuple[str, ...]],
+    rules: LabelRules,
+    options: dict[str, Any],
+    metrics: list[Metric[...]] | None,
+    out: str | Path | None,
+    say: Progress,
+) -> Run:
     say("counting")
     audited = Audited.of(evidence, groupings, rules)
     check_groups(audited.counts, groupings)
-    findings, mistakes = _measure(audited.counts, groupings, {"seed": seed, **options}, say)
-    run = _assemble(audited, groupings, findings, mistakes, {"seed": seed, **options})
+    findings, mistakes = _measure(audited.counts, groupings, options, say, metrics)
+    run = _assemble(audited, groupings, findings, mistakes, options)
     if out is not None:
         say("writing")
         run.save(out)
@@ -95,6 +117,32 @@ def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None
         raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
     check_out(out)
     return groupings_of(by)
+
+
+def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] | None:
+    """Metrics by their names, or as they are; None is all of an audit."""
+    if metrics is None:
+        return None
+    known = declared_metrics()
+    for metric in metrics:
+        if isinstance(metric, str) and metric not in known:
+            raise UnknownName("metric", metric, sorted(known), "see: evenhand ls metrics")
+    return [known[metric] if isinstance(metric, str) else metric for metric in metrics]
+
+
+def _evidence(evidence: Any, columns: dict[str, str | None]) -> Evidence:
+    """Predictions of a frame or path whose columns are named; other evidence as it is."""
+    named = {role: column for role, column in columns.items() if column is not None}
+    if isinstance(evidence, Predictions | Counts | SavedCounts):
+        if named:
+            raise ParameterError(f"{', '.join(named)} of {type(evidence).__name__} are known; name none here")
+        return evidence
+    if columns["truth"] is None or columns["prediction"] is None:
+        raise ParameterError(
+            f"name the columns of this {type(evidence).__name__}: audit(table, truth=COL, prediction=COL)"
+        )
+    read = Predictions.read if isinstance(evidence, str | Path) else Predictions.from_frame
+    return read(evidence, **named)  # type: ignore[arg-type]  # columns by role
 
 
 def _assemble(
@@ -194,13 +242,17 @@ def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
 
 
 def _measure(
-    counts: Counts, groupings: Sequence[tuple[str, ...]], options: dict[str, Any], say: Progress
+    counts: Counts,
+    groupings: Sequence[tuple[str, ...]],
+    options: dict[str, Any],
+    say: Progress,
+    metrics: Sequence[Metric[...]] | None = None,
 ) -> tuple[list[Finding], pl.DataFrame]:
     findings: list[Finding] = []
     tables = [pl.DataFrame(schema=SCHEMA)]
     for grouping in groupings:
         say(f"measuring by {'+'.join(grouping)}")
-        found, prepared = audit_grouping(counts, grouping, **options)
+        found, prepared = audit_grouping(counts, grouping, metrics=metrics, **options)
         findings += found
         tables.append(prediction_differences(prepared, by=grouping, seed=options["seed"]))
     adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from evenhand.core.errors import InputError
 
-if TYPE_CHECKING:
-    from evenhand.evidence.predictions.predictions import Predictions
-
 TRUTH, PREDICTION, GROUP, CLUSTER, WEIGHT = "y_true", "y_pred", "group", "cluster", "sample_weight"
 
 
-def predictions(
-    of_frame: Callable[..., Predictions],
-    y_true: Any,
-    y_pred: Any,
-    groups: Any,
-    cluster: Any,
-    sample_weight: Any,
-) -> Predictions:
-    """See ``Predictions.from_arrays``; ``of_frame`` makes predictions of a frame."""
+def frame_of(
+    y_true: Any, y_pred: Any, groups: Any, cluster: Any, sample_weight: Any
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """A frame of what ``Predictions.from_arrays`` takes, and the columns of its roles."""
     columns = {TRUTH: y_true, PREDICTION: y_pred, **named_groups(groups)}
     extra = {"cluster": (CLUSTER, cluster), "weight": (WEIGHT, sample_weight)}
     roles = {role: name for role, (name, values) in extra.items() if values is not None}
     columns |= {name: values for name, values in extra.values() if values is not None}
-    frame = pl.DataFrame([_column(name, values) for name, values in columns.items() if _sized(columns, name)])
-    return of_frame(frame, truth=TRUTH, prediction=PREDICTION, **roles)
+    for name, values in columns.items():
+        _check_list(name, values, y_true)
+    frame = pl.DataFrame([_column(name, values) for name, values in columns.items()])
+    return frame, {"truth": TRUTH, "prediction": PREDICTION, **roles}
 
 
 def named_groups(groups: Any) -> dict[str, Any]:
@@ -63,9 +57,8 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)  # noqa: PLR0124
 
 
-def _sized(columns: Mapping[str, Any], name: str) -> bool:
+def _check_list(name: str, values: Any, first: Any) -> None:
     """Refuse what is no list of one value a sample, and lists of unlike lengths."""
-    values, first = columns[name], columns[TRUTH]
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise InputError(
             f"{name} is {type(values).__name__}; give a list, array or Series with one value for each sample"
@@ -76,5 +69,4 @@ def _sized(columns: Mapping[str, Any], name: str) -> bool:
             "of scores"
         )
     if len(values) != len(first):
-        raise InputError(f"{name} has {len(values):,} values and y_true {len(first):,}; give as many")
-    return True
+        raise InputError(f"{name} has {len(values):,} values and {TRUTH} {len(first):,}; give as many")

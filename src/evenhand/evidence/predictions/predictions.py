@@ -148,7 +148,8 @@ class Predictions:
         Raises:
             InputError: Values that are no list, or lists of unlike lengths.
         """
-        return arrays.predictions(cls.from_frame, y_true, y_pred, groups, cluster, sample_weight)
+        frame, roles = arrays.frame_of(y_true, y_pred, groups, cluster, sample_weight)
+        return cls.from_frame(frame, **roles)  # type: ignore[arg-type]  # columns by role
 
     def __post_init__(self) -> None:
         optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)

@@ -3,53 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
+from evenhand.core.metric import Metric
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.classification import accuracy as group_accuracy
-from evenhand.metrics.classification import effect_sizes as effect_size
-from evenhand.metrics.classification import parity
+from evenhand.metrics.classification import accuracy, effect_sizes, parity
 from evenhand.metrics.classification.effect_options import EffectKeywords
 from evenhand.metrics.prepared import BoundCounts
 
+Call: TypeAlias = tuple[Metric[...], dict[str, Any]]
+
 
 def audit_grouping(
-    counts: Counts, by: Sequence[str], *, seed: int = 0, mode: str = "default", **options: object
+    counts: Counts,
+    by: Sequence[str],
+    *,
+    metrics: Sequence[Metric[...]] | None = None,
+    seed: int = 0,
+    mode: str = "default",
+    **options: object,
 ) -> tuple[list[Finding], BoundCounts]:
-    """Every classification metric under one grouping.
+    """The metrics of an audit under one grouping.
 
-    Options are ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like. The
-    prepared evidence comes along for tables beyond the findings.
+    Options are ``mev``, ``mev_rule``, ``rare``, ``alpha``, ``adjustment``, ``inference`` and the like.
+    ``metrics`` are those to compute, None all of the audit; others than these take evidence and ``by``. The
+    bound evidence comes along for tables beyond the findings.
     """
-    prepared = BoundCounts(Grouped.bind(counts, by), seed)
-    effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
+    bound = BoundCounts(Grouped.bind(counts, by), seed)
     common: dict[str, Any] = {"by": by, "mode": mode, "seed": seed}
     common["inference"] = str(options.get("inference", "auto"))
-    findings = [
-        metric(prepared, **common)
-        for metric in (
-            group_accuracy.accuracy, group_accuracy.mean_group_accuracy, group_accuracy.worst_group_accuracy,
-            group_accuracy.worst_class_group_accuracy, group_accuracy.accuracy_gap,
-            group_accuracy.accuracy_range,
-        )
+    effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
+    calls = _calls(common, {"by": by, "seed": seed, **effects})
+    if metrics is not None:
+        own = {metric.card.name for metric, _ in calls}
+        names = {metric.card.name for metric in metrics}
+        calls = [call for call in calls if call[0].card.name in names]
+        calls += [(metric, {"by": by}) for metric in metrics if metric.card.name not in own]
+    return [metric(bound, **values) for metric, values in calls], bound
+
+
+def _calls(common: dict[str, Any], effects: dict[str, Any]) -> list[Call]:
+    """Every metric of an audit with what it is called with, in the order in which they are read."""
+    rates: list[Metric[...]] = [
+        accuracy.accuracy, accuracy.mean_group_accuracy, accuracy.worst_group_accuracy,
+        accuracy.worst_class_group_accuracy, accuracy.accuracy_gap, accuracy.accuracy_range,
     ]  # fmt: skip
+    calls: list[Call] = [(metric, common) for metric in rates]
     for aggregate in ("max", "mean"):
-        findings.append(parity.demographic_parity(prepared, aggregate=aggregate, **common))
-        findings += [
-            parity.equalized_odds(prepared, eo=eo, aggregate=aggregate, **common) for eo in ("max", "avg")
+        calls.append((parity.demographic_parity, {"aggregate": aggregate, **common}))
+        calls += [
+            (parity.equalized_odds, {"eo": eo, "aggregate": aggregate, **common}) for eo in ("max", "avg")
         ]
-    findings += [
-        metric(prepared, by=by, seed=seed, **effects)
-        for metric in (
-            effect_size.cramers_v_pooled, effect_size.skewsize, effect_size.cramers_v_mean,
-            effect_size.cramers_v_median, effect_size.cramers_v_max, effect_size.cramers_v_corrected,
-            effect_size.phi, effect_size.skewsize_sufficiency, effect_size.cramers_v,
-        )
+    sizes: list[Metric[...]] = [
+        effect_sizes.cramers_v_pooled, effect_sizes.skewsize, effect_sizes.cramers_v_mean,
+        effect_sizes.cramers_v_median, effect_sizes.cramers_v_max, effect_sizes.cramers_v_corrected,
+        effect_sizes.phi, effect_sizes.skewsize_sufficiency, effect_sizes.cramers_v,
     ]  # fmt: skip
-    return findings, prepared
+    return calls + [(metric, effects) for metric in sizes]
 
 
 def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:

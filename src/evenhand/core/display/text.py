@@ -1,0 +1,44 @@
+"""Findings as a line of plain text, for ``print``.
+
+Findings import this file, so that it cannot name their types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LONGEST = 60  # of the name of a metric with its parameters
+
+
+def finding_line(finding: Any) -> str:
+    """A finding in one line: metric, value, interval, what chance gives, p and n."""
+    name = _one_line(finding.metric)
+    name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    if finding.value is None:
+        reason = _one_line(finding.reason or "no reason was recorded")
+        return f"{name}: no value ({reason}); n = {finding.n:,.0f}"
+    value = f"{name}: {finding.value:z.3f}"
+    if finding.corrected is not None:
+        value += f", {finding.corrected:z.3f} without what noise adds"
+    said = [value]
+    if finding.interval is not None:
+        said.append(f"{_level(finding.interval.level)} interval {_ends(finding.interval)}")
+    if finding.null is not None:
+        said.append(f"chance gives {_ends(finding.null)}")
+    p_value = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
+    if p_value is not None:
+        said.append("p <0.001" if p_value < 0.0005 else f"p = {p_value:.3f}")
+    return "; ".join([*said, f"n = {finding.n:,.0f}"])
+
+
+def _one_line(text: object) -> str:
+    """Any text as one line of printable characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
+def _ends(band: Any) -> str:
+    return f"{band.low:z.3f} to {band.high:z.3f}"
+
+
+def _level(level: float) -> str:
+    return f"{level * 100:.{4 if level < 0.999 else 6}g} %"
