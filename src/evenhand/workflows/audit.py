@@ -59,7 +59,10 @@ def audit(
     Args:
         evidence: Predictions, Counts, Counts of earlier audits added up; a frame, or the path of a table.
         by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
-        truth, prediction, cluster, weight: Columns of a frame or path, as ``Predictions`` has them.
+        truth: Column of true labels of a frame or path.
+        prediction: Column of predicted labels.
+        cluster: Column of what was sampled as a whole.
+        weight: Column of weights.
         metrics: Those to compute, by name or as functions; None: all of an audit.
         mode: ``paper`` reproduces the paper's listing, Yates' correction included.
         mev: Minimum expected value of a column; 0 keeps every column.
