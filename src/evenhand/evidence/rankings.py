@@ -14,6 +14,7 @@ import polars as pl
 from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
+from evenhand.evidence.to_polars import to_polars
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -211,8 +212,7 @@ def _collected(frame: Any) -> pl.DataFrame:
         raise InputError(
             f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
         ) from None
-    eager = wrapped.collect("polars") if isinstance(wrapped, nw.LazyFrame) else wrapped
-    return eager.to_polars()
+    return to_polars(wrapped)
 
 
 def _refuse_repeated(table: pl.DataFrame) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError
+from evenhand.evidence.to_polars import present
 
 TRUTH, PREDICTION, GROUP, CLUSTER, WEIGHT = "y_true", "y_pred", "group", "cluster", "sample_weight"
 
@@ -42,7 +43,7 @@ def named_groups(groups: Any) -> dict[str, Any]:
 def _column(name: str, values: Any) -> pl.Series:
     """One column; labels of mixed kinds become text, as in a CSV, and whole floats integers."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    listed = [None if _is_missing(value) else value for value in listed]
+    listed = present(listed)
     try:
         column = pl.Series(name, listed, strict=True)
     except (TypeError, pl.exceptions.PolarsError):
@@ -50,11 +51,6 @@ def _column(name: str, values: Any) -> pl.Series:
     if name != WEIGHT and column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
         return column.cast(pl.Int64)
     return column
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, and what pandas has for them."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)  # noqa: PLR0124
 
 
 def _check_list(name: str, values: Any, first: Any) -> None:

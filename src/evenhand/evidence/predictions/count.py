@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from math import prod
 from typing import Any
 
@@ -15,6 +14,7 @@ from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, pack
 from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
 from evenhand.evidence.predictions.levels import Codes, Encoder
 from evenhand.evidence.predictions.weights import WEIGHT, weighed
+from evenhand.evidence.to_polars import present, to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -54,7 +54,7 @@ def _grouped(frame: Frame, columns: dict[str, str]) -> pl.DataFrame:
     native = renamed.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
         return native.lazy().group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
-    return _to_polars(renamed.group_by(*columns).agg(nw.len().alias("n")))
+    return to_polars(renamed.group_by(*columns).agg(nw.len().alias("n")))
 
 
 def _renamed(frame: Frame, columns: dict[str, str]) -> Frame:
@@ -91,12 +91,6 @@ def _codes(encoder: Encoder, batch: pl.DataFrame) -> Codes:
     return values.to_numpy() if encoder.levels.dtype == pl.String else encoder.codes(values)
 
 
-def _to_polars(frame: Frame) -> pl.DataFrame:
-    """Bring a small result home as a Polars frame."""
-    eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
-    return eager.to_polars()
-
-
 def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame:
     """A frame whose object columns (what pandas makes of booleans with a gap) get their values' one kind.
 
@@ -105,7 +99,7 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
     """
     made = {}
     for name, column in columns.items():
-        values = [None if _missing(value) else value for value in frame[name].to_list()]
+        values = present(frame[name].to_list())
         if len({type(value) for value in values if value is not None}) > 1:
             raise InputError(
                 f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one "
@@ -113,7 +107,3 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
             )
         made[name] = pl.Series(values)
     return pl.DataFrame(made)
-
-
-def _missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -15,6 +15,7 @@ from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
+from evenhand.evidence.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -256,8 +257,7 @@ class Predictions:
         """How many rows repeat a value of a column that stands on an earlier row."""
         ids = self.frame.select(nw.col(column).alias("id")).filter(~nw.col("id").is_null())
         counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
-        eager = counts.collect("polars") if isinstance(counts, nw.LazyFrame) else counts
-        found = eager.to_polars().row(0, named=True)
+        found = to_polars(counts).row(0, named=True)
         return int(found["rows"]) - int(found["ids"])
 
     def _check_apart(self, attribute: str) -> None:
@@ -279,8 +279,7 @@ class Predictions:
         """
         rank = nw.col(str(self.rank)).cast(nw.Int64)
         lowest = self.frame.select(rank.min().alias("lowest"))
-        eager = lowest.collect("polars") if isinstance(lowest, nw.LazyFrame) else lowest
-        found = eager.to_polars()["lowest"][0]
+        found = to_polars(lowest)["lowest"][0]
         if found != 1:
             raise InputError(f"ranks in column {self.rank!r} start at {found}; number the best prediction 1")
         return self.frame.filter(rank == 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import narwhals as nw
 import polars as pl
@@ -12,6 +11,7 @@ from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_checks import counted, listed
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 
 WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights", "survey_weight", "row_weight")
@@ -98,7 +98,7 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
     table = predictions.frame.select(nw.col(key).alias("id"), nw.col(predictions.truth).alias("truth"))
     grouped = table.filter(~nw.col("id").is_null(), ~nw.col("truth").is_null()).group_by("id")
     of_ids = grouped.agg(nw.len().alias("rows"), nw.col("truth").n_unique().alias("truths"))
-    unlike = _home(of_ids.filter(nw.col("truths") > 1))
+    unlike = to_polars(of_ids.filter(nw.col("truths") > 1))
     if unlike.height:
         sizes = {str(one): float(n) for one, n in unlike.select("id", "rows").iter_rows()}
         values = counted(sizes, sizes)
@@ -119,7 +119,7 @@ def _equal_rows(predictions: Predictions, rows: int) -> Iterable[TableWarning]:
     """Rows that repeat another in every column, where most rows are unlike any other."""
     columns = predictions.columns
     groups = predictions.frame.group_by(*columns).agg(nw.len().alias(_free_name(columns)))
-    repeated = rows - int(_home(groups.select(nw.len().alias("rows")))["rows"][0])
+    repeated = rows - int(to_polars(groups.select(nw.len().alias("rows")))["rows"][0])
     if 0 < repeated < rows - repeated:
         yield TableWarning(
             code="repeated_rows",
@@ -135,9 +135,3 @@ def _free_name(columns: Sequence[str]) -> str:
     while name in columns:
         name += "_"
     return name
-
-
-def _home(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pl.DataFrame:
-    """A result as a Polars frame."""
-    eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
-    return eager.to_polars()

@@ -15,6 +15,7 @@ from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.predictions.levels import Codes, Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.to_polars import to_polars
 from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
@@ -205,8 +206,7 @@ def _image_labels(
     if k is None:
         columns["weight"] = evidence.confidence
     frame = evidence.frame.select(*(nw.col(str(column)).alias(name) for name, column in columns.items()))
-    eager = frame.collect("polars") if isinstance(frame, nw.LazyFrame) else frame
-    read = eager.to_polars().with_columns(pl.col("rank").cast(pl.Int64))
+    read = to_polars(frame).with_columns(pl.col("rank").cast(pl.Int64))
     read = read.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
     dropped = _left_out(read)
     rows = read.drop_nulls()
