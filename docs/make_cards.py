@@ -17,7 +17,9 @@ from typing import Any
 from evenhand import metrics
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.files.atomic import write_bytes
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
+
+CARDS = known_cards()
 
 FAMILIES = {
     "effect_size": "Effect sizes and SkewSize",
@@ -90,9 +92,9 @@ def signature_of(metric: Callable[..., Any]) -> str:
 
 def facts_of(name: str) -> str:
     """Direction, fair value and source of a metric, as ``definitions`` has them."""
-    if name not in DEFINITIONS:
+    if name not in CARDS:
         return "A table, not a finding."
-    known = DEFINITIONS[name]
+    known = CARDS[name]
     fair = "" if known.fair_at is None else f"; fair at {known.fair_at:g}"
     place = f", {known.source.equation}" if known.source.equation else ""
     return f"*{known.direction}{fair}*. {marked_up(known.source.paper + place)}."
@@ -111,7 +113,7 @@ def metric_cards() -> str:
             body_of(metric.__doc__ or ""),
         ]
         families[FAMILIES.get(metric.__module__.rpartition(".")[2], OTHER)].append("\n\n".join(card))
-    differences = [f"### {name}\n\n{facts_of(name)}" for name in sorted(set(DEFINITIONS) - set(names))]
+    differences = [f"### {name}\n\n{facts_of(name)}" for name in sorted(set(CARDS) - set(names))]
     families[COMPARED] = ["`evenhand compare` makes these: [Comparing models](compare.md).", *differences]
     sections = [f"## {title}\n\n" + "\n\n".join(cards) for title, cards in families.items() if cards]
     opening = (

@@ -13,9 +13,11 @@ from scipy import stats
 from simulations.battery.design import Case, Design
 
 from evenhand.core.findings import Finding
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from evenhand.metrics.differences.answers import AnsweredBoth, answer_difference
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary
+
+CARDS = known_cards()
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -76,7 +78,7 @@ def _answers(how: str, data: tuple[Floats, Floats, Floats], seed: int) -> Findin
 
 
 def _finding(name: str, n: float) -> Finding:
-    definition = DEFINITIONS[name]
+    definition = CARDS[name]
     return Finding(
         metric=f"{name}(by=group)", name=name, params={}, by=["group"], value=0.5, n=n, groups=[], dropped=[],
         direction=definition.direction, fair_at=definition.fair_at, source=definition.source,

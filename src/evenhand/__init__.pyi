@@ -4,8 +4,14 @@ from .core.errors import EvenhandError as EvenhandError
 from .core.errors import UserError as UserError
 from .core.findings import Finding as Finding
 from .core.findings import Findings as Findings
+from .core.metric import metric as metric
+from .evidence.choices import Choices as Choices
+from .evidence.household_hits import HouseholdHits as HouseholdHits
+from .evidence.label_matches import LabelMatches as LabelMatches
+from .evidence.neighbours import Neighbours as Neighbours
 from .evidence.predictions.counts import Counts as Counts
 from .evidence.predictions.predictions import Predictions as Predictions
+from .evidence.rankings import Rankings as Rankings
 from .evidence.similarities import Similarities as Similarities
 from .workflows.adapt.engine import adapt as adapt
 from .workflows.audit import audit as audit

@@ -6,9 +6,11 @@ from scipy import stats
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Dropped, Finding, GroupSize
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from evenhand.metrics.differences.answers import ALIKE, AnsweredBoth, PartOf, answer_difference
 from evenhand.stats.paired.sums import PairedSums, Summary
+
+CARDS = known_cards()
 
 MEAN = Summary("weights", (0,), (1.0,))
 
@@ -157,6 +159,6 @@ def test_whole_units_are_fewer_than_their_samples():
 
 @pytest.mark.parametrize("name", ["resolution_gap", "household_hit_gap", "ndkl", "match_association"])
 def test_every_metric_of_answers_has_a_difference(name):
-    known = DEFINITIONS[f"{name}_difference"]
+    known = CARDS[f"{name}_difference"]
     assert (known.direction, known.fair_at) == ("descriptive", 0.0)
-    assert known.source.paper == DEFINITIONS[name].source.paper
+    assert known.source.paper == CARDS[name].source.paper

@@ -8,9 +8,11 @@ import pytest
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from tests.helpers import predictions
 from tests.properties.metric_table import check_finding
+
+CARDS = known_cards()
 
 FIGURES = {
     "bias_at_k": {"k": 5},
@@ -50,7 +52,7 @@ def ask(name, table, by="gender", **more):
 def test_a_finding_says_what_it_is(name, mode, decimals):
     finding = ask(name, frame(decimals=decimals), mode=mode)
     check_finding(finding)
-    definition = DEFINITIONS[name]
+    definition = CARDS[name]
     assert (finding.name, finding.by, finding.n) == (name, ["gender"], 460)
     assert (finding.direction, finding.fair_at) == (definition.direction, definition.fair_at)
     assert finding.metric.startswith(f"{name}(by=gender")

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from tests.properties.association_table import ATTRIBUTES, CASES, TARGETS, Material, material
 from tests.properties.metric_table import check_finding
+
+CARDS = known_cards()
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 SIGNED = [case for case in CASES if case.signed]
@@ -31,7 +33,7 @@ def plain(finding):
 def test_a_finding_says_what_it_is(case):
     finding = case(material(0, case.kind).similarities())
     check_finding(finding)
-    definition = DEFINITIONS[case.name]
+    definition = CARDS[case.name]
     assert (finding.name, finding.by, finding.n) == (case.name, [], 17 if case.both else 9)
     assert (finding.direction, finding.fair_at) == (definition.direction, definition.fair_at)
     assert finding.source == definition.source

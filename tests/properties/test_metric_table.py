@@ -8,8 +8,10 @@ import pytest
 
 from evenhand import metrics
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from tests.properties.metric_table import CASES, check_finding, random_frame
+
+CARDS = known_cards()
 
 # these take Rankings: tests/metrics/test_retrieval.py
 OF_RANKINGS = {"bias_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl", "skew_at_k"}
@@ -64,14 +66,14 @@ def exported() -> set[str]:
 
 def test_the_table_holds_every_metric():
     others = OF_RANKINGS | OF_CHOICES | OF_SIMILARITIES | OF_LABELS | OF_HOUSEHOLDS | OF_NEIGHBOURS
-    assert {case.name for case in CASES} | others | OF_TWO_MODELS == set(DEFINITIONS)
+    assert {case.name for case in CASES} | others | OF_TWO_MODELS == set(CARDS)
 
 
 def test_every_exported_metric_is_defined():
-    assert exported() - TABLES_ONLY - SEVERAL == set(DEFINITIONS) - OF_TWO_MODELS
+    assert exported() - TABLES_ONLY - SEVERAL == set(CARDS) - OF_TWO_MODELS
 
 
-@pytest.mark.parametrize("name", sorted(set(DEFINITIONS) - OF_TWO_MODELS))
+@pytest.mark.parametrize("name", sorted(set(CARDS) - OF_TWO_MODELS))
 def test_only_the_evidence_is_positional(name):
     parameters = list(inspect.signature(getattr(metrics, name)).parameters.values())
     assert parameters[0].name == "evidence"
@@ -86,7 +88,7 @@ def test_only_the_evidence_is_positional(name):
 def test_a_finding_says_what_it_is(case):
     finding = case(random_frame(0))
     check_finding(finding)
-    definition = DEFINITIONS[case.name]
+    definition = CARDS[case.name]
     assert finding.name == case.name
     assert (finding.by, finding.n) == (["group"], 400)
     assert finding.metric.startswith(f"{case.name}(by=group")

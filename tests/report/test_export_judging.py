@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evenhand.core.findings import Interval, Null, Part
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.exported import title
 from evenhand.report.exports.judging import compared, judged, judged_part, reading
@@ -17,14 +17,16 @@ from evenhand.report.exports.summary import summary
 from tests.report.export_samples import exported, problems_of_sarif
 from tests.report.report_samples import content, plain
 
+CARDS = known_cards()
+
 AROUND = Interval(low=0.4, high=0.9, method="MOVER")
 BAND = Null(mean=0.5, low=0.4, high=0.6, method="permutation")
 OF_MODELS = {"model": "new", "reference": "old"}
-COMPARED = [name for name in DEFINITIONS if name.endswith("_difference") and name != "association_difference"]
+COMPARED = [name for name in CARDS if name.endswith("_difference") and name != "association_difference"]
 
 
 def finding(name, value, p_value=None, null=BAND, chance_at=0.5, **more):
-    known = DEFINITIONS[name]
+    known = CARDS[name]
     fields = {"fair_at": known.fair_at, "null": null, "p_value": p_value, "chance_at": chance_at, **more}
     return plain(name, ("g",), value, known.direction, **fields)
 
@@ -40,9 +42,9 @@ def kind_of(one):
     return [(result["kind"], result["level"]) for result in results]
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if not name.endswith("_difference")])
+@pytest.mark.parametrize("name", [name for name in CARDS if not name.endswith("_difference")])
 def test_the_side_follows_the_direction_of_every_metric(name):
-    known = DEFINITIONS[name]
+    known = CARDS[name]
     low, high = (judged(finding(name, value, 0.01), 0.05) for value in (0.2, 0.8))
     if compared(finding(name, 0.2)) is not None:
         expected = ("worse", "better")  # an improvement over another model
@@ -58,7 +60,7 @@ def test_the_side_follows_the_direction_of_every_metric(name):
     assert judged(finding(name, 0.8), 0.05) == "untested"
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if DEFINITIONS[name].fair_at is None])
+@pytest.mark.parametrize("name", [name for name in CARDS if CARDS[name].fair_at is None])
 def test_what_has_nothing_to_be_compared_with_is_untested(name):
     one = finding(name, 0.8, 0.001, chance_at=None)
     assert judged(one, 0.05) == "untested"
@@ -67,14 +69,14 @@ def test_what_has_nothing_to_be_compared_with_is_untested(name):
 
 
 def test_rates_and_shapes_have_no_reference():
-    bare = {name for name, known in DEFINITIONS.items() if known.fair_at is None}
+    bare = {name for name, known in CARDS.items() if known.fair_at is None}
     assert {"accuracy", "worst_group_accuracy", "skewsize", "resolution_accuracy", "precision_at_k"} <= bare
 
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_a_difference_of_models_takes_the_direction_of_what_is_compared(name):
     more, less = difference(name, 0.3), difference(name, -0.3)
-    direction = DEFINITIONS[compared(more)].direction
+    direction = CARDS[compared(more)].direction
     sides = {"lower is fairer": ("worse", "better"), "descriptive": ("unlike", "unlike")}
     expected = sides.get(direction, ("better", "worse"))
     assert (judged(more, 0.05), judged(less, 0.05)) == expected
@@ -83,12 +85,12 @@ def test_a_difference_of_models_takes_the_direction_of_what_is_compared(name):
     assert (said in reading(more, 0.05)) == (direction != "descriptive")
 
 
-@pytest.mark.parametrize("name", [name for name in DEFINITIONS if not name.endswith("_difference")])
+@pytest.mark.parametrize("name", [name for name in CARDS if not name.endswith("_difference")])
 def test_any_metric_can_be_compared(name):
     one = plain(f"{name}_difference", ("g",), 0.3, "descriptive", params=OF_MODELS, fair_at=0.0, p_value=0.01,
                 null=Null(mean=0.0, low=-0.1, high=0.1, method="exchanged"))  # fmt: skip
     expected = {"lower is fairer": "worse", "descriptive": "unlike"}
-    assert judged(one, 0.05) == expected.get(DEFINITIONS[name].direction, "better")
+    assert judged(one, 0.05) == expected.get(CARDS[name].direction, "better")
 
 
 @pytest.mark.parametrize("metric", ["resolution_gap", "neutral_rate"])

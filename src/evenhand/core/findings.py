@@ -179,8 +179,15 @@ class Finding(Model):
         return copy
 
     def with_card(self, card: MetricCard | None) -> Finding:
-        """The same finding, which says what its metric means."""
+        """The same finding, which knows what its metric means."""
         copy = self.model_copy()
+        copy._declared = _Declared(card)
+        return copy
+
+    def declared_by(self, card: MetricCard) -> Finding:
+        """The same finding with what the declaration of its metric says: direction, fair value and source."""
+        facts = {"direction": card.direction, "fair_at": card.fair_at, "source": card.source}
+        copy = self.model_copy(update=facts)
         copy._declared = _Declared(card)
         return copy
 

@@ -28,8 +28,8 @@ class Metric(Generic[P]):
         functools.update_wrapper(self, compute)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Finding:
-        """The finding of some evidence."""
-        return self._compute(*args, **kwargs)
+        """The finding of some evidence, with what the declaration says filled in."""
+        return self._compute(*args, **kwargs).declared_by(self.card)
 
     def __repr__(self) -> str:
         return f"<metric {self.card.name}: {self.card.summary or self.card.title}>"

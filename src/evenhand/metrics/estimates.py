@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from evenhand.core.bound import MetricId
+from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.exchange.relabelling import exceeded
 
@@ -51,7 +51,7 @@ def band_of(value: float | None) -> Band | None:
 def described(
     bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
 ) -> Finding:
-    """A Finding with what bound evidence and the definition say already filled in."""
+    """A Finding with what bound evidence says already filled in."""
     sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
     return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
 
@@ -61,32 +61,33 @@ def as_finding(
     by: Sequence[str],
     params: Mapping[str, Any],
     *,
+    card: MetricCard | None = None,
     lists: str | None = None,
     limits: Callable[[float], Interval | None] | None = None,
     **fields: Any,
 ) -> Finding:
-    """A Finding with what the definition of its metric says filled in.
+    """A Finding; what its metric declares is filled in where the metric is called, or by ``card``.
 
     Parameters are those that differ from their default; those that are None are left out. ``lists`` is what
     lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
     is one.
     """
-    definition = DEFINITIONS[name]
+    card = card or MetricCard.plain(name)
     kept = {key: param for key, param in params.items() if param is not None}
     printed = kept
     if lists is not None:
         printed = {k: lists.join(map(str, one)) if isinstance(one, list) else one for k, one in kept.items()}
     found = Finding(
         metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
-        direction=definition.direction, fair_at=definition.fair_at, source=definition.source, **fields,
-    )  # fmt: skip
+        direction=card.direction, fair_at=card.fair_at, source=card.source, **fields,
+    ).with_card(card)  # fmt: skip
     return found if limits is None or found.interval is None else found.with_levels(limits)
 
 
 def build(
     grouped: Grouped, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
 ) -> Finding:
-    """A Finding with what the grouping and the definition say already filled in.
+    """A Finding with what the grouping says already filled in.
 
     ``dropped`` among the fields adds to the rows the grouping dropped.
     """

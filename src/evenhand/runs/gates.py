@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.findings import Finding
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 
 OPTION = "--fail-if"
 _SHAPES = ("skewsize", "skewsize_sufficiency", "skewsize_topk", "skewsize_softmax")
@@ -96,8 +96,8 @@ def check_gate_names(gates: Sequence[str]) -> None:
     for gate in gates:
         name = parse_gate(gate)[0]
         chosen_by(gate)
-        if name not in DEFINITIONS:
-            raise UnknownName("metric", name, sorted(DEFINITIONS), "see: evenhand ls metrics")
+        if name not in known_cards():
+            raise UnknownName("metric", name, sorted(known_cards()), "see: evenhand ls metrics")
     read = [parse_gate(gate)[:2] for gate in gates]
     for gate, (name, by) in zip(gates, read, strict=True):
         if name in _SHAPES and not {(_SIZE, by), (_SIZE, None)} & set(read):

@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 from pydantic import ValidationError
 
+from evenhand.core.cards import MetricCard
 from evenhand.core.display.html import findings_html, run_title
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.catalogue import with_cards
 
 if TYPE_CHECKING:
     import altair
 
 FINDINGS = "findings.json"
 MANIFEST = "manifest.json"
+METRICS = "metrics.json"  # what the metrics of the findings mean
 ANNOTATIONS = "annotations"
 MARKERS = (FINDINGS, MANIFEST)
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
 _LINES = 6  # of findings where a run is printed
-ENTRIES = (*MARKERS, "report.html", "counts", "evidence", "exports", "tables", *MITIGATIONS)
+ENTRIES = (*MARKERS, METRICS, "report.html", "counts", "evidence", "exports", "tables", *MITIGATIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +144,24 @@ def _findings(path: Path) -> Findings:
                 f"{str(path)!r} has schema {content['schema_version']}, newer than {SCHEMA_VERSION}; "
                 "type: pip install -U evenhand"
             )
-        return Findings.model_validate(content)
+        return _with_cards(Findings.model_validate(content), path.with_name(METRICS))
     except (ValueError, KeyError, TypeError, ValidationError) as problem:
         raise InputError(f"{str(path)!r} is no findings.json: {type(problem).__name__}") from None
+
+
+def _with_cards(findings: Findings, path: Path) -> Findings:
+    """Findings that know what their metrics mean: from the run itself, else from what is installed."""
+    saved = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    cards = {card.name: card for card in map(MetricCard.model_validate, saved)}
+    known = [finding.with_card(cards.get(finding.name)) for finding in findings]
+    return findings.model_copy(update={"findings": with_cards(known)})
+
+
+def dump_cards(findings: Findings) -> bytes:
+    """What the metrics of findings mean, as bytes of JSON."""
+    cards = {finding.name: finding.card for finding in findings if finding.is_declared}
+    dumped = [cards[name].model_dump() for name in sorted(cards)]
+    return json.dumps(dumped, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UnknownName
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from evenhand.mitigate.mitigation import MITIGATIONS
 from evenhand.models.catalogue import Adapter, adapters
 
@@ -19,7 +19,7 @@ def names_of_kind(kind: str) -> list[str]:
     listings = {
         "artifacts": ARTIFACTS.names(),
         "benchmarks": BENCHMARKS.names(),
-        "metrics": sorted(DEFINITIONS),
+        "metrics": sorted(known_cards()),
         "mitigations": MITIGATIONS.names(),
     }
     if kind not in listings:

@@ -10,7 +10,6 @@ import numpy as np
 
 from evenhand.core.findings import Dropped, Finding, GroupSize, Key, Param, Part
 from evenhand.core.random_streams import stream
-from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.differences.inference import both_values, difference_of, inferred
 from evenhand.metrics.estimates import as_finding, number
 from evenhand.metrics.named_groups import corrected
@@ -87,12 +86,12 @@ def answer_difference(
         fields |= {"p_value": None, "mde": None}
     details = {
         "compared": SAME_SAMPLES, **both_values(values), "units": float(both.whole.count), "unit": both.unit,
-        "metric_direction": DEFINITIONS[of.name].direction,
+        "metric_direction": of.card.direction,
     }  # fmt: skip
     params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
     return as_finding(
-        f"{of.name}_difference", of.by, params, lists="|", benchmark=of.benchmark, model=names[0],
-        reference=names[1], value=value, n=float(both.n), groups=list(both.groups),
+        f"{of.name}_difference", of.by, params, card=of.card.difference(), lists="|", benchmark=of.benchmark,
+        model=names[0], reference=names[1], value=value, n=float(both.n), groups=list(both.groups),
         dropped=list(both.dropped), notes=notes, parts=_parts(both, seed), details=details, **fields,
     )  # fmt: skip
 

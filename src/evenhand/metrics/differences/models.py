@@ -13,6 +13,7 @@ from evenhand.core.errors import UnknownName
 from evenhand.core.findings import Finding, Interval, Key, Part, key_of
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects, summary_limits
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.differences.counts import Both, ComparedCounts, compared_rows
@@ -137,7 +138,8 @@ class _Differences:
                 "second_own_mix": own["second"], "second_rows": float(aligned.sizes[1].sum()),
             }  # fmt: skip
         return as_finding(
-            f"{metric}_difference", aligned.by, {"model": first, "reference": second}, model=first,
+            f"{metric}_difference", aligned.by, {"model": first, "reference": second},
+            card=card_of(f"{metric}_difference"), model=first,
             reference=second, value=value, parts=parts, details=details, **compared_rows(aligned, 0),
             **fields,
         )  # fmt: skip

@@ -14,9 +14,9 @@ import polars as pl
 
 from evenhand.core.findings import Finding
 from evenhand.core.random_streams import stream
+from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
-from evenhand.metrics.definitions import DEFINITIONS
 from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.metrics.estimates import percentile_interval
@@ -191,7 +191,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _sign(metric: str) -> float:
-    return -1.0 if DEFINITIONS[metric].direction == "lower is fairer" else 1.0
+    return -1.0 if declared_metrics()[metric].card.direction == "lower is fairer" else 1.0
 
 
 def _ranks(values: Sequence[float | None], metric: str) -> list[int | None]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Param, Part
+from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.differences.counts import ComparedCounts, compared_rows
 from evenhand.metrics.differences.inference import POWER
 from evenhand.metrics.estimates import as_finding, number
@@ -183,7 +184,15 @@ class OverSeeds:
         rows["dropped"] = [*self.dropped, *rows["dropped"]]
         against = None if second is None else second.name
         return as_finding(
-            name, aligned.by, params, model=first.name, reference=against, value=value, **rows, **fields
+            name,
+            aligned.by,
+            params,
+            card=card_of(name),
+            model=first.name,
+            reference=against,
+            value=value,
+            **rows,
+            **fields,
         )
 
 

@@ -104,6 +104,7 @@ class Run(run_folder.RunFolder):
 
     def _write_all(self, building: Path) -> None:
         write_bytes(building / run_folder.FINDINGS, self.findings.dump())
+        write_bytes(building / run_folder.METRICS, run_folder.dump_cards(self.findings))
         manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
         write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
         for name, counts in self.counts.items():

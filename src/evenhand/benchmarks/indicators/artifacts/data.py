@@ -36,7 +36,7 @@ from evenhand.benchmarks.labelling.taxonomies import TAXONOMIES, find_taxonomy
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.evidence.household_hits import BUCKETS
-from evenhand.metrics.definitions import DEFINITIONS
+from evenhand.metrics.catalogue import known_cards
 from evenhand.runs.run_folder import RunFolder
 
 _ALL = "all"
@@ -128,7 +128,7 @@ def _table2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     columns = ("source", "indicator", "question", "evidence", "metric", "measures", "direction", "limits")
     rows = [
         {"source": OURS, "indicator": name, "question": question, "evidence": evidence, "metric": metric,
-         "measures": measures, "direction": DEFINITIONS[metric].direction, "limits": limits}
+         "measures": measures, "direction": known_cards()[metric].direction, "limits": limits}
         for name, question, evidence, metric, measures, limits in _INDICATORS
     ]  # fmt: skip
     return Made(frame(rows, columns), ("The cards of the benchmarks say more.",))
