@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Band, Contrast, Dropped, Finding, Findings, GroupSize, Interval, Null, Part
+from evenhand.metrics.catalogue import with_cards
 from evenhand.report.content import DrawnTable, ReportInput
 from tests.report.figure_samples import KINDS
 from tests.report.figure_samples import hostile as hostile_figures
@@ -239,7 +240,7 @@ def content(
     findings: list[Finding], tables: dict[str, pl.DataFrame] | None = None, **changed: Any
 ) -> ReportInput:
     return ReportInput(
-        findings=Findings(manifest_id="a1b2c3", findings=findings),
+        findings=Findings(manifest_id="a1b2c3", findings=with_cards(findings)),
         manifest={**MANIFEST, **changed},
         tables=tables or {},
     )

@@ -17,7 +17,7 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.similarities import Similarities
 from evenhand.runs.run_folder import RunFolder as ReadRun
 from evenhand.workflows.outputs.artifact import MadeArtifact
-from evenhand.workflows.outputs.result import RunFolder
+from evenhand.workflows.outputs.result import Run
 from tests.conftest import make_frame
 from tests.report.report_samples import HOSTILE, hostile, plain, realistic, thousand
 
@@ -85,7 +85,7 @@ def test_a_finding_without_parts_has_a_row():
 
 def test_a_run_in_memory_is_called_by_its_columns(run):
     assert shown(run).startswith("Run: prediction against truth, by group, group+other, 600 rows")
-    assert shown(RunFolder(run.findings, {})).startswith("RunFinding")
+    assert shown(Run(run.findings, {})).startswith("RunFinding")
 
 
 def test_a_label_of_blanks_can_be_seen():
@@ -101,7 +101,7 @@ def test_hostile_labels_are_text():
     assert HOSTILE[-1] not in text  # 10,000 characters are cut
 
 
-@pytest.mark.parametrize("kind", [ReadRun, RunFolder])
+@pytest.mark.parametrize("kind", [ReadRun, Run])
 def test_runs_show_their_findings(kind):
     content = hostile()
     text = shown(kind(content.findings, dict(content.manifest)))

@@ -4,17 +4,19 @@ import pytest
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding
+from evenhand.metrics.catalogue import card_of
 from evenhand.report.comparison.answer_differences import called, surest, untested
 from evenhand.report.comparison.sentences import of_one_pair, sentences
 
 
 def difference(name="label_association_rate", p_adjusted=0.01, value=0.2, notes=(), **params):
-    return Finding(
+    finding = Finding(
         metric=name, name=f"{name}_difference", value=value,
         params={**params, "model": "a", "reference": "b"},
         p_adjusted=p_adjusted, n=10, model="a", reference="b", direction="descriptive", fair_at=0.0,
         source=Source(paper="p"), details={"unit": "person"}, notes=list(notes),
     )  # fmt: skip
+    return finding.with_card(card_of(finding.name))
 
 
 @pytest.mark.parametrize(

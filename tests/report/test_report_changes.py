@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from evenhand.core.findings import Finding, Interval
+from evenhand.metrics.catalogue import card_of
 from evenhand.report.chapters import in_chapters
 from evenhand.report.comparison import sentences as change_words
 from evenhand.report.comparison.changes import changed
@@ -139,7 +140,7 @@ def difference(name, value, p, low=None, high=None, **changed):
         "direction": "descriptive", "fair_at": 0.0, "source": {"paper": "x"},
         "interval": None if low is None else Interval(low=low, high=high, method="x"),
     }  # fmt: skip
-    return Finding(**{**given, **changed})
+    return Finding(**{**given, **changed}).with_card(card_of(f"{name}_difference"))
 
 
 def test_one_pair_in_one_line():

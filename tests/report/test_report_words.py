@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.core.text import formatting as formats
 from evenhand.report import glossary
@@ -159,8 +160,8 @@ def test_reasons_and_titles_fall_back_to_themselves():
     assert glossary.reason("a_new_reason") == "a new reason"
     assert glossary.reason("Already a sentence_with an underscore") == "Already a sentence_with an underscore"
     assert glossary.reason("class: single_group") == "class not estimable: only one group has rows here"
-    assert glossary.title("ndkl_at_k") == "Ndkl at k"
-    assert glossary.title("") == "Unnamed metric"
+    assert MetricCard.plain("ndkl_at_k").title == "Ndkl at k"
+    assert MetricCard.plain("").title == "Unnamed metric"
 
 
 def test_left_out_says_of_which_findings(chapter):

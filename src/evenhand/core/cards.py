@@ -50,7 +50,7 @@ class MetricCard(Model):
             (``contributions``), or not: both ``values`` are shown.
         p_is_about: A difference between ``groups``, or an answer at random (``guessing``), two ``models``, or
             ``seeds``.
-        of: The metric that this one is a difference or spread of.
+        of: The card of the metric that this one compares: a difference, or a spread.
     """
 
     name: str
@@ -66,7 +66,7 @@ class MetricCard(Model):
     parts_direction: Direction | None = None
     compared: Compared = "values"
     p_is_about: ABOUT = "groups"
-    of: str | None = None
+    of: MetricCard | None = None
 
     @classmethod
     def plain(cls, name: str, **facts: Any) -> MetricCard:
@@ -86,7 +86,7 @@ class MetricCard(Model):
             unit=self.unit,
             order=self.order + _AFTER_ALL,
             p_is_about="models",
-            of=self.name,
+            of=self,
         )
 
     def seed_spread(self) -> MetricCard:
@@ -101,7 +101,7 @@ class MetricCard(Model):
             unit=self.unit,
             order=self.order + 2 * _AFTER_ALL,
             p_is_about="seeds",
-            of=self.name,
+            of=self,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, FiniteFloat, PrivateAttr
@@ -265,13 +265,39 @@ class TableWarning(Model):
     option: str | None = None
 
 
+class _Cards(_Declared):
+    """Cards of metrics that no finding carries, by name."""
+
+    def __init__(self, by_name: Mapping[str, MetricCard] | None = None) -> None:
+        super().__init__()
+        self.by_name = dict(by_name or {})
+
+
 class Findings(Model):
     """The content of findings.json. Holds no times and no host names: equal inputs give equal bytes."""
+
+    _cards: _Cards = PrivateAttr(default_factory=_Cards)
 
     schema_version: Annotated[str, Field(pattern=r"^\d+\.\d+$")] = SCHEMA_VERSION
     manifest_id: str
     findings: list[Finding]
     warnings: list[TableWarning] = Field(default_factory=list)
+
+    def with_cards(self, cards: Mapping[str, MetricCard]) -> Findings:
+        """The same findings, which know what further metrics mean: those that tables beside them name."""
+        copy = self.model_copy()
+        copy._cards = _Cards({**self._cards.by_name, **cards})
+        return copy
+
+    @property
+    def cards(self) -> dict[str, MetricCard]:
+        """What the metrics mean that are known here, by name."""
+        own = {finding.name: finding.card for finding in self.findings if finding.is_declared}
+        return self._cards.by_name | own
+
+    def card(self, name: str) -> MetricCard:
+        """What a metric means; of one that is not known here, its name in words."""
+        return self.cards.get(name) or MetricCard.plain(name)
 
     def __iter__(self) -> Iterator[Finding]:  # type: ignore[override]  # of findings, as users expect
         return iter(self.findings)

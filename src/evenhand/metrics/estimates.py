@@ -72,14 +72,14 @@ def as_finding(
     lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
     is one.
     """
-    card = card or MetricCard.plain(name)
+    facts = card or MetricCard.plain(name)
     kept = {key: param for key, param in params.items() if param is not None}
     printed = kept
     if lists is not None:
         printed = {k: lists.join(map(str, one)) if isinstance(one, list) else one for k, one in kept.items()}
     found = Finding(
         metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
-        direction=card.direction, fair_at=card.fair_at, source=card.source, **fields,
+        direction=facts.direction, fair_at=facts.fair_at, source=facts.source, **fields,
     ).with_card(card)  # fmt: skip
     return found if limits is None or found.interval is None else found.with_levels(limits)
 

@@ -21,7 +21,7 @@ class Chapter:
         id: A stable anchor for links.
         title: The grouping in words.
         by: The attribute columns that make the groups.
-        findings: Known metrics first, in the order of the glossary.
+        findings: Known metrics first, in the order that their declarations give.
         faceted: Whether chapters of one grouping are told apart by parameters, such as the template.
     """
 
@@ -129,6 +129,7 @@ class LeftOutRows:
     reason: str
     count: float
     metrics: tuple[str, ...]
+    titles: tuple[str, ...]
     everywhere: bool
 
 
@@ -136,14 +137,19 @@ def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[Left
     """Everything dropped, once per chapter, reason and count, the reason in words."""
     result = []
     for chapter in parts:
-        seen: dict[tuple[str, float], dict[str, None]] = {}
+        seen: dict[tuple[str, float], dict[str, str]] = {}
         for finding in chapter.findings:
             for dropped in finding.dropped:
-                seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = None
+                seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = finding.card.title
         names = {finding.name for finding in chapter.findings}
         result += [
             LeftOutRows(
-                chapter.title, _why(reason, chapter, manifest), count, tuple(metrics), set(metrics) == names
+                chapter.title,
+                _why(reason, chapter, manifest),
+                count,
+                tuple(metrics),
+                tuple(metrics.values()),
+                set(metrics) == names,
             )
             for (reason, count), metrics in seen.items()
         ]
@@ -190,8 +196,7 @@ def _ranked(parts: Iterable[Part]) -> list[Part]:
 
 
 def _place(finding: Finding) -> tuple[int, str]:
-    known = glossary.ORDER.get(finding.name)
-    return (len(glossary.ORDER), finding.name) if known is None else (known, "")
+    return finding.card.order, "" if finding.is_declared else finding.name
 
 
 def _anchor(words: Sequence[str], taken: set[str]) -> str:

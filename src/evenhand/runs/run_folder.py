@@ -154,13 +154,12 @@ def _with_cards(findings: Findings, path: Path) -> Findings:
     saved = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     cards = {card.name: card for card in map(MetricCard.model_validate, saved)}
     known = [finding.with_card(cards.get(finding.name)) for finding in findings]
-    return findings.model_copy(update={"findings": with_cards(known)})
+    return findings.model_copy(update={"findings": with_cards(known)}).with_cards(cards)
 
 
 def dump_cards(findings: Findings) -> bytes:
     """What the metrics of findings mean, as bytes of JSON."""
-    cards = {finding.name: finding.card for finding in findings if finding.is_declared}
-    dumped = [cards[name].model_dump() for name in sorted(cards)]
+    dumped = [card.model_dump() for _, card in sorted(findings.cards.items())]
     return json.dumps(dumped, indent=1, ensure_ascii=False).encode() + b"\n"
 
 

@@ -12,6 +12,7 @@ from evenhand.core.findings import Dropped, Finding, Interval, Null
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
+from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, joint_p
@@ -31,6 +32,7 @@ from evenhand.stats.paired.differences import Deviations, paired_difference
     source=BONETT_PRICE,
     unit="share difference",
     order=250,
+    p_is_about="models",
 )
 def resolution_difference(
     evidence: Choices,
@@ -89,7 +91,9 @@ def resolution_difference(
         return asked.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
 
     fields["limits"] = lambda level: asked.interval(rows, moved, level, fields.get("p_value"))
-    return bound.finding("resolution_difference", params=params, parts=bound.parts(part), **fields)
+    of = None if (measure := declared_metrics().get(metric)) is None else measure.card
+    card = resolution_difference.card.model_copy(update={"of": of})
+    return bound.finding("resolution_difference", params=params, parts=bound.parts(part), card=card, **fields)
 
 
 def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, list[Dropped]]:

@@ -206,6 +206,8 @@ def worst_household_hit_rate(
     source=Source(paper=INDICATORS, equation="Figure 5; (rate - reference) / reference"),
     unit="ratio",
     order=440,
+    of=household_hit_rate.card,
+    p_is_about="models",
 )
 def household_hit_improvement(
     evidence: HouseholdHits,

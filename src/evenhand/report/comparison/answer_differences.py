@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import listing, plural, quoted
-from evenhand.report import glossary
 from evenhand.report.facets import in_words
 
 _SUFFIX = "_difference"
@@ -29,7 +28,7 @@ def called(finding: Finding) -> str:
     Args:
         finding: A difference of models.
     """
-    title = glossary.title(finding.name.removesuffix(_SUFFIX))
+    title = (finding.card.of or finding.card).title
     if not of_answers(finding):
         return title
     told = []

@@ -62,7 +62,7 @@ def seed_views(content: ReportInput, data: PageData, alpha: float) -> list[SeedV
 
 def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
     found = [one for one in content.findings.findings if one.name.endswith(SPREAD)]
-    found.sort(key=lambda one: glossary.ORDER.get(one.name.removesuffix(SPREAD), len(glossary.ORDER)))
+    found.sort(key=lambda one: one.card.order)
     if not found:
         return None
     models = list(dict.fromkeys(str(one.model) for one in found))
@@ -103,17 +103,17 @@ def _lead(models: Sequence[str], found: Sequence[Finding]) -> str:
     )
 
 
-def _measure(name: str, by: Sequence[str], params: Mapping[str, Any]) -> str:
+def _measure(title: str, by: Sequence[str], params: Mapping[str, Any]) -> str:
     """A measure in words, with its grouping and what tells it from others."""
     more = ", ".join(
         f"{key} {value}" for key, value in params.items() if key not in ("model", "reference", "unit")
     )
     where = f", by {grouping_title(by)}" if by else ""
-    return visible(f"{glossary.title(name)}{where}{f' ({more})' if more else ''}")
+    return visible(f"{title}{where}{f' ({more})' if more else ''}")
 
 
 def _of(one: Finding) -> str:
-    return _measure(one.name.removesuffix(SPREAD), one.by, one.params)
+    return _measure((one.card.of or one.card).title, one.by, one.params)
 
 
 def _points(one: Finding, several: bool) -> list[dict[str, Any]]:
@@ -157,7 +157,9 @@ def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | Non
     table = content.tables.get("drift")
     if table is None or not content.manifest.get("over_time"):
         return None
-    rows = [_dated(row) for row in table.iter_rows(named=True)]
+    rows = [
+        _dated(row, content.findings.card(str(row["metric"])).title) for row in table.iter_rows(named=True)
+    ]
     moved = [row for row in rows if row["change"] is not None]
     moved.sort(key=lambda row: 2.0 if row["p_adjusted"] is None else row["p_adjusted"])
     columns = {"measure": "measure", "date": "date", "value": "value", "interval": "interval", "n": "rows"}
@@ -181,11 +183,11 @@ def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | Non
     )
 
 
-def _dated(row: Mapping[str, Any]) -> dict[str, Any]:
+def _dated(row: Mapping[str, Any], title: str) -> dict[str, Any]:
     by = [name for name in str(row["by"]).split("+") if name]
     both = (row["low"], row["high"]), (row["change_low"], row["change_high"])
     intervals = [span(*ends) if None not in ends else None for ends in both]
-    measure = _measure(str(row["metric"]), by, json.loads(row["params"]))
+    measure = _measure(title, by, json.loads(row["params"]))
     return {**row, "measure": measure, "interval": intervals[0], "change_interval": intervals[1]}
 
 

@@ -50,8 +50,9 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         return surest(beyond, sum(one.p_adjusted is not None for one in findings))
     sides = {_better(one): "" for one in named}
     for model in sides:
-        mine = [_measure(one) for one in named if _better(one) == model]
-        fairer = [glossary.title(name).lower() for name in mine if name not in _RIGHT]
+        titles = {_measure(one): (one.card.of or one.card).title for one in named if _better(one) == model}
+        mine = list(titles)
+        fairer = [title.lower() for name, title in titles.items() if name not in _RIGHT]
         ways = [_right(mine)] if set(mine) & set(_RIGHT) else []
         ways += [f"is fairer by {listing(fairer)}"] if fairer else []
         sides[model] = f"{quoted(model)} {listing(ways).rstrip(',')}"
@@ -137,7 +138,8 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
     told = []
     for name in dict.fromkeys(one.name for one in findings):
         mine = [one for one in findings if one.name == name and one.p_adjusted is not None]
-        title = glossary.title(name.removesuffix(SUFFIX))
+        card = next(one.card for one in findings if one.name == name)
+        title = (card.of or card).title
         beyond = [one for one in mine if is_beyond(one, alpha)]
         if not beyond:
             if mine:

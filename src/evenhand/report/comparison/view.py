@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
-from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.comparison import sentences as change_words
 from evenhand.report.views.rows import STRIP_WIDTH, Strip
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import polars
 
     from evenhand.core.significance import is_beyond
-from evenhand.core.findings import Finding
+from evenhand.core.findings import Finding, Findings
 
 _PAD = 0.04
 
@@ -79,7 +78,7 @@ class ComparisonView:
 
 
 def comparison_of(
-    manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]
+    manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame], findings: Findings
 ) -> ComparisonView | None:
     """The comparison that a run is; None for other runs."""
     if manifest.get("kind") != "compare":
@@ -92,8 +91,8 @@ def comparison_of(
     return ComparisonView(
         [str(warning) for warning in manifest.get("warnings") or []],
         pairing,
-        [_ranked(str(by), tables) for by in groupings],
-        _side_by_side(_rows(tables, "values")),
+        [_ranked(str(by), tables, findings) for by in groupings],
+        _side_by_side(_rows(tables, "values"), findings),
     )
 
 
@@ -174,7 +173,7 @@ def _rows(tables: Mapping[str, polars.DataFrame], name: str) -> list[dict[str, A
     return [] if table is None else table.to_dicts()
 
 
-def _ranked(by: str, tables: Mapping[str, polars.DataFrame]) -> Ranked:
+def _ranked(by: str, tables: Mapping[str, polars.DataFrame], findings: Findings) -> Ranked:
     own = [row for row in _rows(tables, "ranking") if row["by"] == by]
     shares = {
         (row["metric"], row["model"]): row["share"]
@@ -182,7 +181,7 @@ def _ranked(by: str, tables: Mapping[str, polars.DataFrame]) -> Ranked:
         if row["by"] == by and row["rank"] == 1
     }
     orders = [
-        Order(glossary.title(metric), _places([row for row in own if row["metric"] == metric], shares))
+        Order(findings.card(metric).title, _places([row for row in own if row["metric"] == metric], shares))
         for metric in dict.fromkeys(row["metric"] for row in own)
     ]
     mev = [row for row in _rows(tables, "mev_ranks") if row["by"] == by]
@@ -232,7 +231,7 @@ def _with_rank(row: Mapping[str, Any], ranked: Mapping[float, int], models: int)
     return f"{number(row['value'])} ({row['rank']}{among})"
 
 
-def _side_by_side(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def _side_by_side(rows: Sequence[Mapping[str, Any]], findings: Findings) -> list[list[str]]:
     """Headings, then one line for each finding, with each run's value and interval."""
     if not rows:
         return []
@@ -241,12 +240,14 @@ def _side_by_side(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     for row in rows:
         value = number(row["value"])
         ends = f" [{span(row['low'], row['high'])}]" if row["low"] is not None else ""
-        lines.setdefault((row["metric"], row["by"], row["params"]), {})[row["model"]] = value + ends
+        lines.setdefault((findings.card(row["metric"]).title, row["by"], row["params"]), {})[row["model"]] = (
+            value + ends
+        )
     told = [[_called(*key), *(values.get(model, DASH) for model in models)] for key, values in lines.items()]
     return [["Finding", *models], *told]
 
 
-def _called(metric: str, by: str, params: str) -> str:
+def _called(title: str, by: str, params: str) -> str:
     """A finding in words: its title, grouping and parameters."""
-    words = (glossary.title(metric), f"by {by}" if by else "", params if params != "{}" else "")
+    words = (title, f"by {by}" if by else "", params if params != "{}" else "")
     return " ".join(filter(None, words))

@@ -8,7 +8,6 @@ from typing import Any
 
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding
-from evenhand.report import glossary
 from evenhand.report.exports.exported import (
     RunView,
     about_one_model,
@@ -119,7 +118,7 @@ def _result(run: RunView, finding: Finding) -> dict[str, Any]:
             "additional_details": {"rows": f"{finding.n:g}" if finding.n >= 0 else "hidden"},
         },
         "metric_config": {
-            "evaluation_description": glossary.meaning(finding.name) or title(finding),
+            "evaluation_description": finding.card.summary or title(finding),
             "metric_id": f"evenhand.{finding.name}",
             "metric_name": title(finding),
             "metric_kind": finding.name,

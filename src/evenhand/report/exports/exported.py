@@ -139,7 +139,7 @@ def title(finding: Finding) -> str:
     """A finding in words, apart from others of its name: ``Equalized odds by gender (eo=max)``."""
     by = " and ".join(visible(name) for name in finding.by)
     given = visible(facets.row_params(finding, None))
-    return glossary.title(finding.name) + (f" by {by}" if by else "") + (f" ({given})" if given else "")
+    return finding.card.title + (f" by {by}" if by else "") + (f" ({given})" if given else "")
 
 
 def why(reason: str | None) -> str:

@@ -11,22 +11,6 @@ from evenhand.report.wording import sentences as words
 
 Verdict = Literal["worse", "better", "unlike", "within", "untested"]
 
-_DIFFERENCE = "_difference"
-_OF_ONE_MODEL = "association_difference"  # of two groups
-_HIGHER = frozenset((
-    "accuracy", "worst_group_accuracy", "mean_group_accuracy", "worst_class_group_accuracy",
-    "resolution_accuracy", "household_hit_rate", "worst_household_hit_rate", "precision_at_k",
-    "min_skew_at_k", "association_reduction",
-))  # fmt: skip
-_LOWER = frozenset((
-    "accuracy_gap", "accuracy_range", "demographic_parity", "equalized_odds", "cramers_v", "cramers_v_pooled",
-    "cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi", "max_skew_at_k",
-    "ndkl", "misgendering_rate", "label_association_gap", "harmful_association_rate",
-    "harmful_association_gap", "precision_gap",
-))  # fmt: skip
-"""Metrics of which higher, and lower, values are better; a difference of models says neither by itself."""
-_OF_PARTS = {"household_hit_gap": "higher is better"}  # parts that are no gaps but rates
-
 _SAYS: Mapping[Verdict, str] = {
     "worse": "the unfair side",
     "better": "the better side",
@@ -59,14 +43,12 @@ def judged(finding: Finding, alpha: float) -> Verdict:
 def judged_part(finding: Finding, part: Part, alpha: float) -> Verdict:
     """The same of one of its parts, ``untested`` where no p was corrected over the parts.
 
-    The parts of SkewSize by class are effect sizes: lower is fairer. Those of a gap between households are
-    the rates of its groups, higher is better, as in ``household_hit_rate``.
+    Parts may have a direction of their own: those of SkewSize are effect sizes, those of a gap the rates of
+    its groups.
     """
     if part.p_adjusted is None:
         return "untested"
-    effects = finding.name.startswith("skewsize") and part.kind == "class"
-    direction = "lower is fairer" if effects else _OF_PARTS.get(finding.name, _direction(finding))
-    return _judged(finding, part, direction, alpha)
+    return _judged(finding, part, finding.card.parts_direction or _direction(finding), alpha)
 
 
 def reading(finding: Finding, alpha: float, chance: str = "chance") -> str:
@@ -88,19 +70,15 @@ def reading(finding: Finding, alpha: float, chance: str = "chance") -> str:
 
 def compared(finding: Finding) -> str | None:
     """The metric of which a finding is the difference of two models; None for findings of one model."""
-    if finding.name == "household_hit_improvement":
-        return "household_hit_rate"
-    if not finding.name.endswith(_DIFFERENCE) or finding.name == _OF_ONE_MODEL:
-        return None
-    return str(finding.params.get("metric") or finding.name.removesuffix(_DIFFERENCE))
+    card = finding.card
+    return card.of.name if card.of is not None and card.p_is_about == "models" else None
 
 
 def _direction(finding: Finding) -> str:
-    metric = compared(finding)
-    if metric is None:
-        return finding.direction
-    higher = "higher is better" if metric in _HIGHER else "descriptive"
-    return "lower is fairer" if metric in _LOWER else higher
+    """Which way is better: of a difference of models, as of what is compared."""
+    of = finding.card.of
+    direction = finding.direction if compared(finding) is None or of is None else of.direction
+    return direction.replace("higher is fairer", "higher is better")
 
 
 def _judged(finding: Finding, holder: Finding | Part, direction: str, alpha: float) -> Verdict:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.core.findings import Finding
-from evenhand.report import glossary
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
@@ -79,10 +78,10 @@ def _run(run: RunView) -> dict[str, Any]:
 
 def _rule(finding: Finding) -> dict[str, Any]:
     source = ", ".join(filter(None, (finding.source.paper, finding.source.equation)))
-    meaning = glossary.meaning(finding.name)
+    meaning = finding.card.summary
     return {
         "id": finding.name,
-        "shortDescription": {"text": _plain(glossary.title(finding.name))},
+        "shortDescription": {"text": _plain(finding.card.title)},
         "fullDescription": {"text": _plain(f"{meaning[:1].upper()}{meaning[1:]}. Source: {source}.")},
         "properties": {"direction": finding.direction, "fair_at": finding.fair_at},
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import visible
-from evenhand.report import facets, glossary
+from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import view as comparison
 from evenhand.report.page import downloads
@@ -202,10 +202,10 @@ def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str,
         if rest and varying:  # one table for a metric, whose lines say which finding they belong to
             told = facets.row_params(finding, varying)
             named = [_under(part, told) for part in rest]
-            found.setdefault((glossary.title(finding.name), finding.name), []).extend(named)
+            found.setdefault((finding.card.title, finding.name), []).extend(named)
         elif rest:
             named_as = finding.name if chapter.faceted else finding.metric
-            found.setdefault((glossary.title(finding.name), named_as), []).extend(rest)
+            found.setdefault((finding.card.title, named_as), []).extend(rest)
     pieces = []
     for place, ((title, metric), parts) in enumerate(found.items()):
         name = f"{chapter.id}-parts-{place}"

@@ -21,7 +21,7 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
         data,
         name,
         {
-            "finding": [glossary.title(one.name) for one in findings],
+            "finding": [one.card.title for one in findings],
             "name": [one.name for one in findings],
             "parameters": [facets.row_params(one, None) for one in findings],
             "value": [one.value for one in findings],
@@ -61,7 +61,7 @@ def add_closing(
         data,
         "contrasts",
         {
-            "finding": [glossary.title(one.finding.name) for one in contrasts],
+            "finding": [one.finding.card.title for one in contrasts],
             "grouping": [one.chapter for one in contrasts],
             "value": [one.finding.value for one in contrasts],
             "computed as": [one.label for one in contrasts],

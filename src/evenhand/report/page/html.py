@@ -57,7 +57,7 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
         .render(
             subject=words.subject(manifest),
             asked=comparison.asked(manifest, content.tables) or words.asked(manifest, parts),
-            comparison=comparison.comparison_of(manifest, content.tables),
+            comparison=comparison.comparison_of(manifest, content.tables, content.findings),
             caution=limits.CAUTION,
             effect_size=limits.EFFECT_SIZE,
             perceived=limits.of_people(parts)
@@ -123,7 +123,6 @@ def _environment() -> jinja2.Environment:
         "reason": glossary.reason,
     }
     environment.globals |= {
-        "title_of": glossary.title,
         "strip_width": rows.STRIP_WIDTH,
         "label_limit": formats.LABEL_LIMIT,
         "most_verdicts": _MOST_VERDICTS,

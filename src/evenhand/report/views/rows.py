@@ -102,7 +102,7 @@ def row(
     reasons = [f"Not estimable: {why}." if finding.value is None else f"{why[:1].upper()}{why[1:]}."]
     return Row(
         metric=finding.metric,
-        title=glossary.title(finding.name),
+        title=finding.card.title,
         params=facets.row_params(finding, shown),
         value=number(finding.value),
         interval=_interval(finding, with_level),
@@ -177,9 +177,9 @@ def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
             found.setdefault(
                 finding.name,
                 GlossaryEntry(
-                    title=glossary.title(finding.name),
+                    title=finding.card.title,
                     name=finding.name,
-                    meaning=glossary.meaning(finding.name) or "not described in this version of the report",
+                    meaning=finding.card.summary or "not described in this version of the report",
                     direction=words.direction(finding),
                     fair_at=number(finding.fair_at),
                     source=finding.source.paper + equation,

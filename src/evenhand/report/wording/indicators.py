@@ -83,7 +83,7 @@ def _between(gap: Finding) -> str:
 
 def _named(gap: Finding) -> str:
     """A gap with what it is of and at which threshold."""
-    title = glossary.title(gap.name)
+    title = gap.card.title
     if "k" in gap.params:
         title = title.replace("nearest k", f"nearest {gap.params['k']}")
     if "association" in gap.params:
@@ -102,7 +102,7 @@ def missing(findings: Sequence[Finding]) -> list[str]:
     sentences = []
     for why, names in by_reason.items():
         titles = [
-            shorten(glossary.title(name)) + _which(absent, [one for one in findings if one.name == name])
+            shorten(absent[0].card.title) + _which(absent, [one for one in findings if one.name == name])
             for name, absent in names.items()
         ]
         sentences.append(f"No value could be given for {listing(titles)}: {why}.")

@@ -170,7 +170,7 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
 
 def _tested_name(finding: Finding) -> str:
     where = f" by {grouping_title(finding.by)}" if finding.by else ""
-    return f"{glossary.title(finding.name)}{where}"
+    return f"{finding.card.title}{where}"
 
 
 def _more(left: int) -> list[str]:

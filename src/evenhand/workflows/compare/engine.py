@@ -340,4 +340,7 @@ def assembled(
     )
     manifest["runs"] = [{"model": one.name, "folder": one.folder} for one in runs]
     manifest["warnings"] = list(warnings)
-    return Run(Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest, counts, tables)
+    compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
+    for one in runs:
+        compared = compared.with_cards(one.run.findings.cards)
+    return Run(compared, manifest, counts, tables)
