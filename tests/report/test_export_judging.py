@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from evenhand.core.findings import Interval, Null, Part
-from evenhand.metrics.catalogue import known_cards
+from evenhand.metrics.catalogue import known_cards, with_cards
 from evenhand.report.exports.every_eval_ever import every_eval_ever
 from evenhand.report.exports.exported import title
 from evenhand.report.exports.judging import compared, judged, judged_part, reading
@@ -28,7 +28,7 @@ COMPARED = [name for name in CARDS if name.endswith("_difference") and name != "
 def finding(name, value, p_value=None, null=BAND, chance_at=0.5, **more):
     known = CARDS[name]
     fields = {"fair_at": known.fair_at, "null": null, "p_value": p_value, "chance_at": chance_at, **more}
-    return plain(name, ("g",), value, known.direction, **fields)
+    return with_cards([plain(name, ("g",), value, known.direction, **fields)])[0]
 
 
 def difference(name, value, p_value=0.01):
@@ -89,6 +89,7 @@ def test_a_difference_of_models_takes_the_direction_of_what_is_compared(name):
 def test_any_metric_can_be_compared(name):
     one = plain(f"{name}_difference", ("g",), 0.3, "descriptive", params=OF_MODELS, fair_at=0.0, p_value=0.01,
                 null=Null(mean=0.0, low=-0.1, high=0.1, method="exchanged"))  # fmt: skip
+    one = with_cards([one])[0]
     expected = {"lower is fairer": "worse", "descriptive": "unlike"}
     assert judged(one, 0.05) == expected.get(CARDS[name].direction, "better")
 
@@ -96,6 +97,7 @@ def test_any_metric_can_be_compared(name):
 @pytest.mark.parametrize("metric", ["resolution_gap", "neutral_rate"])
 def test_no_side_is_better_where_the_compared_metric_has_none(metric):
     one = difference("resolution_difference", 0.3).model_copy(update={"params": {"metric": metric}})
+    one = with_cards([one.with_card(None)])[0]
     assert judged(one, 0.05) == "unlike"
     assert kind_of(one) == [("review", "none")]
 

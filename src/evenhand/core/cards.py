@@ -74,6 +74,10 @@ class MetricCard(Model):
         words = name.replace("_", " ").strip()
         return cls(name=name, title=words[:1].upper() + words[1:] if words else "Unnamed metric", **facts)
 
+    def comparing(self, of: MetricCard | None) -> MetricCard:
+        """The same card of a metric that compares others, of one of them."""
+        return self.model_copy(update={"of": of})
+
     def difference(self) -> MetricCard:
         """The card of the first model's value minus the second's."""
         return MetricCard(

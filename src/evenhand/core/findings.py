@@ -293,7 +293,8 @@ class Findings(Model):
     def cards(self) -> dict[str, MetricCard]:
         """What the metrics mean that are known here, by name."""
         own = {finding.name: finding.card for finding in self.findings if finding.is_declared}
-        return self._cards.by_name | own
+        compared = {card.of.name: card.of for card in own.values() if card.of is not None}
+        return compared | self._cards.by_name | own
 
     def card(self, name: str) -> MetricCard:
         """What a metric means; of one that is not known here, its name in words."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -14,6 +14,7 @@ from evenhand.core.metric import Metric
 
 GROUP = "evenhand.metrics"
 """Entry point group through which packages declare metrics; the names are those of the metrics."""
+_NONE: Mapping[str, MetricCard] = {}
 
 
 @cache
@@ -62,8 +63,16 @@ def card_of(name: str) -> MetricCard | None:
     return None
 
 
-def with_cards(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, each with the card of its metric where it is known."""
-    return [
-        finding if finding.is_declared else finding.with_card(card_of(finding.name)) for finding in findings
-    ]
+def with_cards(findings: Iterable[Finding], saved: Mapping[str, MetricCard] = _NONE) -> list[Finding]:
+    """The findings, each with the card of its metric where it is known: from ``saved``, else from here."""
+
+    def known(name: str) -> MetricCard | None:
+        return saved.get(name) or card_of(name)
+
+    def card_for(finding: Finding) -> MetricCard | None:
+        card, compared = known(finding.name), finding.params.get("metric")
+        if card is None or card.p_is_about != "models" or compared is None:
+            return card
+        return card.comparing(known(str(compared)))  # a metric that compares any other
+
+    return [finding if finding.is_declared else finding.with_card(card_for(finding)) for finding in findings]

@@ -153,8 +153,7 @@ def _with_cards(findings: Findings, path: Path) -> Findings:
     """Findings that know what their metrics mean: from the run itself, else from what is installed."""
     saved = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     cards = {card.name: card for card in map(MetricCard.model_validate, saved)}
-    known = [finding.with_card(cards.get(finding.name)) for finding in findings]
-    return findings.model_copy(update={"findings": with_cards(known)}).with_cards(cards)
+    return findings.model_copy(update={"findings": with_cards(findings, cards)}).with_cards(cards)
 
 
 def dump_cards(findings: Findings) -> bytes:

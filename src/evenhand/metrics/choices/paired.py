@@ -12,7 +12,7 @@ from evenhand.core.findings import Dropped, Finding, Interval, Null
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.catalogue import declared_metrics
+from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, joint_p
@@ -91,8 +91,7 @@ def resolution_difference(
         return asked.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
 
     fields["limits"] = lambda level: asked.interval(rows, moved, level, fields.get("p_value"))
-    of = None if (measure := declared_metrics().get(metric)) is None else measure.card
-    card = resolution_difference.card.model_copy(update={"of": of})
+    card = resolution_difference.card.comparing(card_of(metric))
     return bound.finding("resolution_difference", params=params, parts=bound.parts(part), card=card, **fields)
 
 
