@@ -51,7 +51,7 @@ CANNOT_RUN = {
 }  # fmt: skip
 PRELUDES = {  # what a block of a page takes for given
     ("models.md", "class Brightness:"): "import numpy as np",
-    ("open-answers.md", "from evenhand.evidence.open_answers.normalise import Vocabulary, normalise"): (
+    ("open-answers.md", "from evenhand.evidence.open_answers.normalise import Vocabulary,"): (
         "import polars as pl\n"
         "answers = pl.DataFrame({'sample': ['1', '2'], 'text': ['She is a **waitress**.', 'a doctor']})"
     ),

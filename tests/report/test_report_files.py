@@ -40,7 +40,7 @@ def test_names_of_files_end_after_a_word_and_keep_every_script(browser):
     page = browser.new_page()
     shared = "SkewSize of every class against the minimum expected value of a predicted label in run"
     titles = [f"{shared} one", f"{shared} two", "By group, 性别", "By group, 年龄", "x" * 300, "x" * 301, "?"]
-    source = (files("evenhand.report") / "templates" / "downloads.js").read_text(encoding="utf-8")
+    source = (files("evenhand.report") / "templates" / "scripts" / "downloads.js").read_text(encoding="utf-8")
     named = "return titles.map((title) => fileName(title, 'csv'));"
     one, two, sex, age, *long, bare = page.evaluate(f"(titles) => {{ {source} {named} }}", titles)
     page.close()
