@@ -100,7 +100,9 @@ def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> p
     for name in names:
         folded.setdefault(name.casefold(), []).append(name)
     said = predictions.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
-    spelling = {label: folded[label.casefold()][0] for label in said if len(folded.get(label.casefold(), [])) == 1}
+    spelling = {
+        label: folded[label.casefold()][0] for label in said if len(folded.get(label.casefold(), [])) == 1
+    }
     mapping = {**spelling, **explicit}
     return predictions.with_columns(pl.col("prediction").replace(mapping)) if mapping else predictions
 

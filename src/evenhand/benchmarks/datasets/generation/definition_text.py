@@ -28,7 +28,8 @@ def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
     """
     if len(content) > MAX_BYTES:
         raise InputError(
-            f"{file_name!r} has {len(content):,} bytes; a definition has at most {MAX_BYTES:,}; shorten its lists"
+            f"{file_name!r} has {len(content):,} bytes; a definition has at most {MAX_BYTES:,}; "
+            "shorten its lists"
         )
     try:
         text = unicodedata.normalize("NFC", content.decode("utf-8"))  # one é, however it was typed

@@ -67,8 +67,8 @@ def _joined(table: pl.DataFrame, folder: Path, wanted: ColumnSpec) -> pl.DataFra
     if not file.is_file():
         column_names = ", ".join(map(repr, wanted.columns()))
         raise InputError(
-            f"{str(folder)!r} holds a folder for each class but no {_ANNOTATIONS}, where {column_names} would stand "
-            f"beside a column {_PATH!r} of paths such as {table[_PATH][0]!r}"
+            f"{str(folder)!r} holds a folder for each class but no {_ANNOTATIONS}, where {column_names} "
+            f"would stand beside a column {_PATH!r} of paths such as {table[_PATH][0]!r}"
         )
     with sources.reading(f"{str(file)!r}"):
         lazy, _ = sources.scan(file)
