@@ -90,7 +90,7 @@ def test_outputs_of_one_name_get_the_names_of_the_file(tmp_path):
     given = {"ask": "auto", "labels": str(tmp_path / "labels.txt")}
     setting = Setting(given, None, ["classifies_images"], 0)
     images = ImageFiles([str(tmp_path / name) for name in names])
-    question = label_questions(setting, names, images, [], kept=1, who="test")[0]
+    question = label_questions(setting, names, images, [], n_labels=1, who="test")[0]
     written = EvidenceParts(tmp_path, question, lambda: {"labels": ["crane", "lamp", "crane"]})
     written.write(0, 0, logits)
     first = pl.read_parquet(tmp_path / "part-00000.parquet").filter(pl.col("rank") == 1)["prediction"]

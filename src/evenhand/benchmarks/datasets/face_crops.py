@@ -133,17 +133,17 @@ def crop_face(video: Path, target: Path, *, every: int = 1) -> FaceCrop:
         return FaceCrop(reason=str(problem))
     except Exception as problem:  # decoders of damaged files raise whatever they stumble over
         fault = f"{UNREADABLE}: {one_line(getattr(problem, 'strerror', None) or problem)[:120]}"
-    found = FaceCrop(frames=looked, with_face=len(seen), whole=not fault)
+    crop = FaceCrop(frames=looked, with_face=len(seen), whole=not fault)
     if not seen:
-        return replace(found, reason=fault or (NO_FACE if looked else NO_PICTURES))
+        return replace(crop, reason=fault or (NO_FACE if looked else NO_PICTURES))
     number, box, faces, score = seen[(len(seen) - 1) // 2]
     frames = (frame for at, frame in _frames(video) if at == number)
     pixels = next(_upright(frame, frame.width, frame.height) for frame in frames)
-    place, cut = crop_box(box, pixels.shape[1], pixels.shape[0])
+    region, cut = crop_box(box, pixels.shape[1], pixels.shape[0])
     path = target.with_name(f"{target.name}_{number}.png")
-    _write(pixels, place, path)
+    _write(pixels, region, path)
     return replace(
-        found, image=path.name, reason=fault, frame=number, faces=faces, score=score, box=place, cut=cut
+        crop, image=path.name, reason=fault, frame=number, faces=faces, score=score, box=region, cut=cut
     )
 
 

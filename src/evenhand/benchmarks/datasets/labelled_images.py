@@ -96,8 +96,8 @@ def read_samples(
 
 
 def _samples(rows: ImageRows, wanted: ColumnSpec) -> LabelledImages:
-    given = rows.table[wanted.id] if wanted.id is not None else None
-    ids, repeated = unique_ids(given, wanted.id, rows.places)
+    id_values = rows.table[wanted.id] if wanted.id is not None else None
+    ids, repeated = unique_ids(id_values, wanted.id, rows.places)
     columns = {"sample": pl.Series(ids, dtype=pl.String)}
     if rows.truth is None:
         columns["truth"] = pl.Series([None] * len(ids), dtype=pl.String)
@@ -149,7 +149,7 @@ def _table_in(folder: Path, names: Sequence[str], wanted: ColumnSpec) -> Path:
 
 
 def _matching(pattern: Path) -> list[Path]:
-    found = [pattern] if pattern.is_file() else sorted(map(Path, glob.glob(str(pattern), recursive=True)))
-    if not found:
+    paths = [pattern] if pattern.is_file() else sorted(map(Path, glob.glob(str(pattern), recursive=True)))
+    if not paths:
         raise InputError(f"there is no file {str(pattern)!r}; check the path, or give a glob in quotes")
-    return found
+    return paths

@@ -57,11 +57,11 @@ def list_files(data: Path) -> Listing:
     Raises:
         InputError: There is no such file or folder, or it cannot be read.
     """
-    place = Path(os.path.abspath(data.expanduser()))
-    if not place.exists():
+    absolute = Path(os.path.abspath(data.expanduser()))
+    if not absolute.exists():
         raise InputError(f"there is no file or folder {str(data)!r}; check the path")
-    folder = place if place.is_dir() else place.parent
-    found: dict[str, list[str]] = {"tables": [], "images": [], "videos": []}
+    folder = absolute if absolute.is_dir() else absolute.parent
+    by_kind: dict[str, list[str]] = {"tables": [], "images": [], "videos": []}
     passed: Counter[str] = Counter()
     for path in _walk(folder):
         try:
@@ -73,24 +73,24 @@ def list_files(data: Path) -> Listing:
         kinds = (("images", SUFFIXES), ("tables", TABLES), ("videos", VIDEOS))
         kind = next((kind for kind, endings in kinds if ending in endings), None)
         if kind is not None:
-            found[kind].append(path)
-    tables = sorted(found["tables"], key=lambda path: (path.count("/"), path))
-    if place != folder:
-        tables = [place.name]
-    return Listing(folder, tables, sorted(found["images"]), sorted(found["videos"]), passed)
+            by_kind[kind].append(path)
+    tables = sorted(by_kind["tables"], key=lambda path: (path.count("/"), path))
+    if absolute != folder:
+        tables = [absolute.name]
+    return Listing(folder, tables, sorted(by_kind["images"]), sorted(by_kind["videos"]), passed)
 
 
 def _walk(folder: Path) -> Iterator[str]:
     """Paths below a folder; what file managers left is not worth a word."""
     seen: set[str] = set()
-    for place, below, names in os.walk(folder, followlinks=True, onerror=_refuse):
-        real = os.path.realpath(place)
+    for directory, below, names in os.walk(folder, followlinks=True, onerror=_refuse):
+        real = os.path.realpath(directory)
         if real in seen:
             below[:] = []
             continue
         seen.add(real)
         below[:] = sorted(each for each in below if not each.startswith((".", "__MACOSX")))
-        start = os.path.relpath(place, folder).replace(os.sep, "/")
+        start = os.path.relpath(directory, folder).replace(os.sep, "/")
         for name in names:
             if not name.startswith("."):
                 yield name if start == "." else f"{start}/{name}"

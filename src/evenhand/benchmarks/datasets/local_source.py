@@ -31,15 +31,15 @@ def readable(images: ImageFiles) -> SourcePart:
     )
 
 
-def shown(name: str, found: int, expected: int | None = None) -> SourcePart:
+def shown(name: str, number: int, expected: int | None = None) -> SourcePart:
     """A number that is only shown, beside that of a paper where there is one.
 
     Args:
         name: What is counted.
-        found: How many are there.
+        number: How many are there.
         expected: How many the paper has.
     """
-    return SourcePart(name, found, expected, judged=False)
+    return SourcePart(name, number, expected, judged=False)
 
 
 def remarks(dropped: Mapping[str, int], notes: Mapping[str, int]) -> list[SourcePart]:

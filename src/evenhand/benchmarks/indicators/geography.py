@@ -85,10 +85,10 @@ class Geography:
         by = _groupings(households, str(setting.parameters["by"]))
         samples = households.annotations["sample"].to_list()
         words = _words(households)
-        asked = label_questions(setting, samples, households.images, words, kept=top, who=NAME)
+        requests = label_questions(setting, samples, households.images, words, n_labels=top, who=NAME)
         notes = households.notes
         return GeographyPlan(
-            households.annotations, asked, by, households.dropped, notes, households=households
+            households.annotations, requests, by, households.dropped, notes, households=households
         )
 
     def measure(self, answered: Answered) -> Measured:
@@ -97,12 +97,12 @@ class Geography:
         households = plan.households if isinstance(plan, GeographyPlan) else None
         if households is None:
             households = _households(setting)
-        found = ranked_answers(answered, _words(households), kept=_top(setting), who=NAME)
-        mapped = _mapped(households, found, setting)
+        ranked = ranked_answers(answered, _words(households), n_labels=_top(setting), who=NAME)
+        mapped = _mapped(households, ranked, setting)
         mapped = replace(mapped, annotations=answered_rows(mapped.annotations, answered))
         mode, thresholds = str(setting.parameters["mode"]), _thresholds(setting)
         reference = _reference(setting, mapped.name)
-        first = _hits(found, mapped, setting, thresholds[0])
+        first = _hits(ranked, mapped, setting, thresholds[0])
         first = replace(first, notes=(*first.notes, *_not_grouped(households)))
         findings, curves = [], []
         for threshold in thresholds:
@@ -114,7 +114,7 @@ class Geography:
                     metrics.country_income_correlation(hits, method=method, mode=mode, seed=setting.seed)
                     for method in ("pearson", "spearman")
                 ]
-        if found.way != "answer":
+        if ranked.way != "answer":
             for by in plan.by:
                 curve = hit_curve(first, by, mode=mode)
                 curves.append(curve.select(pl.lit("+".join(by)).alias("by"), pl.all()))
@@ -141,7 +141,7 @@ def _findings(
         "mode": str(setting.parameters["mode"]),
         "seed": setting.seed,
     }
-    found = [
+    findings = [
         metrics.household_hit_rate(hits, **shared),
         metrics.household_hit_gap(hits, **shared),
         metrics.worst_household_hit_rate(hits, **shared),
@@ -149,8 +149,8 @@ def _findings(
     if reference is not None:
         better = metrics.household_hit_improvement(hits, reference=reference.hits(hits.threshold), **shared)
         notes = [*better.notes, f"the reference is {one_line(reference.name)}"]
-        found.append(better.model_copy(update={"reference": reference.name, "notes": notes}))
-    return found
+        findings.append(better.model_copy(update={"reference": reference.name, "notes": notes}))
+    return findings
 
 
 def _reference(setting: Setting, concept_map: str | None = None) -> ReferenceModel | None:
@@ -158,9 +158,9 @@ def _reference(setting: Setting, concept_map: str | None = None) -> ReferenceMod
     folder = str(setting.parameters["reference"])
     if not folder:
         return None
-    found = ReferenceModel.read(folder)
-    found.require(ReferenceHits.by(setting.parameters, concept_map))
-    return found
+    reference = ReferenceModel.read(folder)
+    reference.require(ReferenceHits.by(setting.parameters, concept_map))
+    return reference
 
 
 def _not_grouped(households: Households) -> list[str]:
@@ -176,10 +176,10 @@ def _not_grouped(households: Households) -> list[str]:
 
 def _check_files(setting: Setting) -> None:
     """Refuse files that are not there before anything is asked."""
-    given = str(setting.parameters["concept_map"])
-    if given not in CONCEPT_MAPS and not Path(given).expanduser().is_file():
+    concept_map = str(setting.parameters["concept_map"])
+    if concept_map not in CONCEPT_MAPS and not Path(concept_map).expanduser().is_file():
         raise InputError(
-            f"there is no concept map {given!r}; give {', '.join(CONCEPT_MAPS)}, or a JSON file "
+            f"there is no concept map {concept_map!r}; give {', '.join(CONCEPT_MAPS)}, or a JSON file "
             '{"class": ["concept", ...]}'
         )
     _reference(setting)
@@ -190,23 +190,23 @@ def _households(setting: Setting) -> Households:
         raise InputError(
             "geography needs images from households; give --data FOLDER, such as of Dollar Street"
         )
-    given = {name: str(value) for name, value in setting.parameters.items()}
-    duplicates = given["duplicates"]
+    params = {name: str(value) for name, value in setting.parameters.items()}
+    duplicates = params["duplicates"]
     if duplicates == AUTO:  # the released code asks about an image once for each of its concepts
-        duplicates = "keep" if given["mode"] == "paper" else "paper"
-    found = read_households(setting.data, given["kind"], duplicates=duplicates, split=given["split"])
-    if setting.limit is None or setting.limit >= len(found.images):
-        return found
-    few = ImageFiles(found.images.paths[: setting.limit])
-    return replace(found, annotations=found.annotations.head(setting.limit), images=few)
+        duplicates = "keep" if params["mode"] == "paper" else "paper"
+    households = read_households(setting.data, params["kind"], duplicates=duplicates, split=params["split"])
+    if setting.limit is None or setting.limit >= len(households.images):
+        return households
+    few = ImageFiles(households.images.paths[: setting.limit])
+    return replace(households, annotations=households.annotations.head(setting.limit), images=few)
 
 
-def _mapped(households: Households, found: RankedAnswers, setting: Setting) -> MappedConcepts:
+def _mapped(households: Households, ranked: RankedAnswers, setting: Setting) -> MappedConcepts:
     return map_concepts(
         households,
         str(setting.parameters["concept_map"]),
-        labels=found.outputs if found.outputs is not None else _words(households),
-        wordnet_ids=found.output_ids,
+        labels=ranked.outputs if ranked.outputs is not None else _words(households),
+        wordnet_ids=ranked.output_ids,
     )
 
 
@@ -215,29 +215,29 @@ def _words(households: Households) -> list[str]:
     return list(dict.fromkeys(concept.replace("_", " ") for concept in households.concepts))
 
 
-def _hits(found: RankedAnswers, mapped: MappedConcepts, setting: Setting, threshold: float) -> HouseholdHits:
+def _hits(ranked: RankedAnswers, mapped: MappedConcepts, setting: Setting, threshold: float) -> HouseholdHits:
     paper, top = setting.parameters["mode"] == "paper", _top(setting)
-    predictions = found.predictions
-    if found.way == "answer":
+    predictions = ranked.predictions
+    if ranked.way == "answer":
         predictions, top = _named(predictions, mapped)
     facts = {
         "concept_map": mapped.name,
-        **({"ask": found.way} if found.way != "classify" else {}),
+        **({"ask": ranked.way} if ranked.way != "classify" else {}),
     }
-    every = found.labels if found.labels is not None else tuple(mapped.classes)
+    every = ranked.labels if ranked.labels is not None else tuple(mapped.classes)
     hits = HouseholdHits.from_predictions(
         predictions,
         mapped.annotations,
         {label: mapped.classes.get(label, ()) for label in every},
-        labels=found.labels,
+        labels=ranked.labels,
         top=top,
         threshold=threshold,
         digits=_DIGITS if paper else None,
         facts=facts,
     )
-    told = [f"{reason}: {count}" for reason, count in mapped.notes.items()]
-    own = [note for note in hits.notes if found.way != "answer" or "confidence" not in note]
-    return replace(hits, top=_top(setting), notes=(*found.notes, *told, *own))
+    mapping_notes = [f"{reason}: {count}" for reason, count in mapped.notes.items()]
+    own = [note for note in hits.notes if ranked.way != "answer" or "confidence" not in note]
+    return replace(hits, top=_top(setting), notes=(*ranked.notes, *mapping_notes, *own))
 
 
 def _named(answers: pl.LazyFrame, mapped: MappedConcepts) -> tuple[pl.LazyFrame, int]:
@@ -249,8 +249,8 @@ def _named(answers: pl.LazyFrame, mapped: MappedConcepts) -> tuple[pl.LazyFrame,
         {"prediction": list(said), "named": list(said.values())},
         schema={"prediction": pl.String, "named": pl.List(pl.String)},
     )
-    found = answers.join(table.lazy(), on="prediction").explode("named")
-    return found.select("sample", prediction="named"), max(map(len, said.values()), default=1)
+    joined = answers.join(table.lazy(), on="prediction").explode("named")
+    return joined.select("sample", prediction="named"), max(map(len, said.values()), default=1)
 
 
 def _classes(mapped: MappedConcepts) -> pl.DataFrame:

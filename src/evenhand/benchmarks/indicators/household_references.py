@@ -50,10 +50,10 @@ class ReferenceHits:
     @classmethod
     def of(cls, run: RunFolder) -> ReferenceHits:
         """As a finished run was judged."""
-        given = run.manifest.get("parameters")
+        params = run.manifest.get("parameters")
         rates = [finding for finding in run.findings.findings if finding.name == _RATE]
         used = next((finding.params.get("concept_map") for finding in rates), None)
-        return cls.by(given if isinstance(given, dict) else {}, str(used) if used is not None else None)
+        return cls.by(params if isinstance(params, dict) else {}, str(used) if used is not None else None)
 
     def unlike(self, reference: ReferenceHits) -> list[str]:
         """What a reference differs in, in words; it may have more thresholds.
@@ -67,13 +67,13 @@ class ReferenceHits:
             ("top", self.top, reference.top),
             ("concept_map", self.concept_map, reference.concept_map),
         )
-        found = [
+        differences = [
             f"{name} {theirs} (here {ours})"
             for name, ours, theirs in both
             if ours != theirs and None not in (ours, theirs)
         ]
         return [
-            *found,
+            *differences,
             *([f"threshold {_listed(reference.thresholds)} (here {_listed(absent)})"] * bool(absent)),
         ]
 
@@ -103,10 +103,10 @@ class ReferenceModel:
         Raises:
             InputError: No run of geography.
         """
-        place = Path(folder).expanduser()
-        if not (place / "tables" / f"{HITS}.parquet").is_file():
+        path = Path(folder).expanduser()
+        if not (path / "tables" / f"{HITS}.parquet").is_file():
             raise InputError(f"-p reference={folder!r} is no run of {BENCHMARK}; give the folder of one")
-        run = RunFolder.read(place)
+        run = RunFolder.read(path)
         name = f"{run.manifest.get('model') or 'model'} ({folder})"
         return cls(name, ReferenceHits.of(run), run.tables[HITS])
 

@@ -85,14 +85,14 @@ class LabelAssociation:
         top = _top(setting)
         _thresholds(setting)
         by = groupings_of(people, str(setting.parameters["by"]))
-        taxonomy, given = _taxonomy(setting, people), setting.parameters
-        if choose_way(str(given["ask"]), setting.capabilities, NAME) != "classify":
-            taxonomy.terms(None, hyponyms=str(given["hyponyms"]))  # refuses any, before the model is asked
+        taxonomy, params = _taxonomy(setting, people), setting.parameters
+        if choose_way(str(params["ask"]), setting.capabilities, NAME) != "classify":
+            taxonomy.terms(None, hyponyms=str(params["hyponyms"]))  # refuses any, before the model is asked
         words = _words(taxonomy, setting)
         samples = people.annotations["sample"].to_list()
-        asked = label_questions(setting, samples, people.images, words, kept=top, who=NAME)
+        requests = label_questions(setting, samples, people.images, words, n_labels=top, who=NAME)
         return LabelPlan(
-            people.annotations, asked, by, people.dropped, people.notes, people, about=people.about
+            people.annotations, requests, by, people.dropped, people.notes, people, about=people.about
         )
 
     def measure(self, answered: Answered) -> Measured:
@@ -102,9 +102,9 @@ class LabelAssociation:
         if people is None:
             people = people_of(setting)
         taxonomy, top = _taxonomy(setting, people), _top(setting)
-        found = ranked_answers(answered, _words(taxonomy, setting), kept=top, who=NAME)
+        ranked = ranked_answers(answered, _words(taxonomy, setting), n_labels=top, who=NAME)
         annotations = answered_rows(people.annotations, answered)
-        matches = _matches(found, replace(people, annotations=annotations), taxonomy, setting)
+        matches = _matches(ranked, replace(people, annotations=annotations), taxonomy, setting)
         groupings = list(plan.by) or [()]
         thresholds, unknown = _thresholds(setting), str(setting.parameters["unknown"])
         findings = [
@@ -129,7 +129,7 @@ class LabelAssociation:
             "curve": pl.concat(curve),
             "confidences": pl.concat(confidences),
             "label_rates": pl.concat(rates),
-            "label_space": _label_space(matches, found),
+            "label_space": _label_space(matches, ranked),
             "matches": matched_labels(matches),
         }
         return Measured(findings, {}, tables)
@@ -165,45 +165,45 @@ def _findings(
     return findings
 
 
-def _matches(found: RankedAnswers, people: People, taxonomy: Taxonomy, setting: Setting) -> LabelMatches:
-    given = setting.parameters
-    ids = [id_ for id_ in found.wordnet_ids or () if id_] or None
-    synonyms = _synonyms(setting, found)
-    terms = taxonomy.terms(ids, synonyms=synonyms, hyponyms=str(given["hyponyms"]))
+def _matches(ranked: RankedAnswers, people: People, taxonomy: Taxonomy, setting: Setting) -> LabelMatches:
+    params = setting.parameters
+    ids = [id_ for id_ in ranked.wordnet_ids or () if id_] or None
+    synonyms = _synonyms(setting, ranked)
+    terms = taxonomy.terms(ids, synonyms=synonyms, hyponyms=str(params["hyponyms"]))
     facts = {
-        **({"taxonomy": taxonomy.name} if given["taxonomy"] != AUTO else {}),
-        **({"hyponyms": str(given["hyponyms"])} if given["hyponyms"] != NO_HYPONYMS else {}),
-        **({"synonyms": str(given["synonyms"])} if given["synonyms"] != AUTO else {}),
-        **({"ask": found.way} if found.way != "classify" else {}),
+        **({"taxonomy": taxonomy.name} if params["taxonomy"] != AUTO else {}),
+        **({"hyponyms": str(params["hyponyms"])} if params["hyponyms"] != NO_HYPONYMS else {}),
+        **({"synonyms": str(params["synonyms"])} if params["synonyms"] != AUTO else {}),
+        **({"ask": ranked.way} if ranked.way != "classify" else {}),
     }
     columns = dict.fromkeys(("sample", "subject", *people.attributes))
     matches = LabelMatches.from_predictions(
-        found.predictions,
+        ranked.predictions,
         people.annotations.select(list(columns)),
         terms,
-        found.labels,
-        found.wordnet_ids,
+        ranked.labels,
+        ranked.wordnet_ids,
         top=_top(setting),
         kept=max(_top(setting), KEPT),
         unions=taxonomy.unions,
         cluster=people.clusters,
         facts=facts,
     )
-    told = [note for note in matches.notes if found.way != "answer" or "confidence" not in note]
-    return replace(matches, notes=(*found.notes, *told))
+    match_notes = [note for note in matches.notes if ranked.way != "answer" or "confidence" not in note]
+    return replace(matches, notes=(*ranked.notes, *match_notes))
 
 
-def _synonyms(setting: Setting, found: RankedAnswers) -> bool:
+def _synonyms(setting: Setting, ranked: RankedAnswers) -> bool:
     """Whether synonyms count: a head of ImageNet names is read as the same head with WordNet ids is."""
-    given = str(setting.parameters["synonyms"])
-    if given != AUTO:
-        return given == "yes"
-    return found.way != "classify" or len(found.outputs or ()) < _OWN_WORDS
+    synonyms = str(setting.parameters["synonyms"])
+    if synonyms != AUTO:
+        return synonyms == "yes"
+    return ranked.way != "classify" or len(ranked.outputs or ()) < _OWN_WORDS
 
 
-def _label_space(matches: LabelMatches, found: RankedAnswers) -> pl.DataFrame:
+def _label_space(matches: LabelMatches, ranked: RankedAnswers) -> pl.DataFrame:
     """Which labels of the model belong to each kind; a kind without any stands there with null."""
-    what = "word looked for" if found.labels is None else "label"
+    what = "word looked for" if ranked.labels is None else "label"
     rows = [
         (name, label, what if label is not None else "the model cannot say it")
         for name in matches.associations
@@ -214,8 +214,8 @@ def _label_space(matches: LabelMatches, found: RankedAnswers) -> pl.DataFrame:
 
 
 def _taxonomy(setting: Setting, people: People) -> Taxonomy:
-    given = str(setting.parameters["taxonomy"])
-    return find_taxonomy(default_taxonomy(people) if given == AUTO else given)
+    name = str(setting.parameters["taxonomy"])
+    return find_taxonomy(default_taxonomy(people) if name == AUTO else name)
 
 
 def _words(taxonomy: Taxonomy, setting: Setting) -> list[str]:

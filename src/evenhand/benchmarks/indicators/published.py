@@ -24,9 +24,9 @@ _HIT_RATES = {
 }
 
 HOUSEHOLD_RATES: Mapping[tuple[str, str], Mapping[str, float]] = {
-    (model, by): dict(zip(groups, (value / 100 for value in found), strict=True))
+    (model, by): dict(zip(groups, (value / 100 for value in percentages), strict=True))
     for model, values in _HIT_RATES.items()
-    for by, groups, found in (("income_bucket", _INCOMES, values[:3]), ("region", _REGIONS, values[3:]))
+    for by, groups, percentages in (("income_bucket", _INCOMES, values[:3]), ("region", _REGIONS, values[3:]))
 }
 """Model and grouping to group to hit rate: DINOv2 paper, Table 12, Dollar Street, top 5."""
 
@@ -75,9 +75,9 @@ def association_rates(axes: frozenset[str]) -> Iterator[tuple[str, str, str, flo
     start = _PLACES[axes]
     groups = dict(enumerate((*_CROSSED, *_AGES)[start : start + 4], start))
     for (model, kind), values in _ASSOCIATIONS.items():
-        for place, group in groups.items():
-            yield model, kind, group, values[place] / 100
+        for column, group in groups.items():
+            yield model, kind, group, values[column] / 100
     for model in (SEER, DINOV2):
-        for place, group in groups.items():
-            union = sum(_ASSOCIATIONS[model, kind][place] for kind in (NON_HUMAN, CRIME))
+        for column, group in groups.items():
+            union = sum(_ASSOCIATIONS[model, kind][column] for kind in (NON_HUMAN, CRIME))
             yield model, HARMFUL, group, union / 100

@@ -65,34 +65,34 @@ def read_two_sides(setting: Setting) -> QueryDatabaseSplit:
     """
     if setting.data is None:
         raise InputError("retrieval needs a database of pictures of people; give --data FOLDER, or TABLE")
-    given = {name: str(value) for name, value in setting.parameters.items()}
-    how: dict[str, Any] = {"unknown": given["unknown"], "crop": given["crop"]}
-    if given["queries"]:
-        if given["split"] != BY_CONTENT:
+    params = {name: str(value) for name, value in setting.parameters.items()}
+    how: dict[str, Any] = {"unknown": params["unknown"], "crop": params["crop"]}
+    if params["queries"]:
+        if params["split"] != BY_CONTENT:
             raise ParameterError("-p split= is for one table; with -p queries= leave it out")
-        database = first_people(read_people(setting.data, given["kind"], **how), setting.limit)
-        place = Path(given["queries"]).expanduser()
-        queries = first_people(read_people(place, given["query_kind"], **how), setting.limit)
+        database = first_people(read_people(setting.data, params["kind"], **how), setting.limit)
+        path = Path(params["queries"]).expanduser()
+        queries = first_people(read_people(path, params["query_kind"], **how), setting.limit)
         queries, database = (
-            _marked(one, mark) for one, mark in zip((queries, database), _MARKS, strict=True)
+            _marked(people, mark) for people, mark in zip((queries, database), _MARKS, strict=True)
         )
         notes = _both(queries.notes, database.notes)
-    elif given["split"] == BY_CONTENT:
-        whole = read_people(setting.data, given["kind"], **how)
+    elif params["split"] == BY_CONTENT:
+        whole = read_people(setting.data, params["kind"], **how)
         queries, database = _halves(whole, float(setting.parameters["share"]), setting.limit)
         notes = dict(whole.notes)
         queries = replace(queries, dropped={})  # those of the table are told once
     else:
-        queries, database = _splits(setting.data, given["kind"], given["split"], how)
+        queries, database = _splits(setting.data, params["kind"], params["split"], how)
         notes = dict(database.notes)
         queries, database = (first_people(side, setting.limit) for side in (queries, database))
     database, remarks = _other_people(queries, database)
     ours, theirs = shared_attribute(
         queries.definitions,
         database.definitions,
-        given["match"],
-        query_levels=_levels(queries, given["match"]),
-        database_levels=_levels(database, given["match"]),
+        params["match"],
+        query_levels=_levels(queries, params["match"]),
+        database_levels=_levels(database, params["match"]),
     )
     return QueryDatabaseSplit(
         replace(queries, annotations=_with_content(queries)),
@@ -130,7 +130,7 @@ def _halves(whole: People, share: float, limit: int | None) -> tuple[People, Peo
             f"{len(chosen)} pictures split at -p share={share:g} leave nobody on one side; give more "
             "pictures, another share, or -p queries=FOLDER"
         )
-    queries, database = (first_people(_chosen(whole, kept), limit) for kept in places)
+    queries, database = (first_people(_chosen(whole, indices), limit) for indices in places)
     return queries, database
 
 
@@ -141,9 +141,9 @@ def _splits(data: Path, kind: str, split: str, how: Mapping[str, Any]) -> tuple[
         raise ParameterError(
             f"-p split={split!r} is not possible; give content, or DATABASE:QUERIES such as train:val"
         )
-    found = kind_of(list_files(data), data) if kind == AUTO else kind
-    if found == MIAP:  # each of its splits is a table of its own
-        database, queries = (read_people(data, found, split=name, **how) for name in names)
+    layout = kind_of(list_files(data), data) if kind == AUTO else kind
+    if layout == MIAP:  # each of its splits is a table of its own
+        database, queries = (read_people(data, layout, split=name, **how) for name in names)
         return replace(queries, notes={}), replace(database, notes=_both(queries.notes, database.notes))
     whole = read_people(data, kind, **how)
     if "split" not in whole.definitions:
@@ -160,8 +160,8 @@ def _other_people(queries: People, database: People) -> tuple[People, tuple[str,
     """
     if queries.name != database.name or not queries.clusters or not database.clusters:
         return database, ()
-    asked = queries.annotations[queries.clusters].drop_nulls().unique()
-    same = database.annotations[database.clusters].is_in(asked.to_list()).fill_null(False)
+    query_clusters = queries.annotations[queries.clusters].drop_nulls().unique()
+    same = database.annotations[database.clusters].is_in(query_clusters.to_list()).fill_null(False)
     count = int(same.sum())
     if not count:
         return database, ()
@@ -202,8 +202,8 @@ def _by_content(whole: People, share: float) -> list[bool]:
     digests = _digests(whole)
     own = whole.annotations[whole.clusters].to_list() if whole.clusters else [None] * len(digests)
     keys = [
-        f"c{one}" if one is not None else f"s{digest or name}"
-        for one, digest, name in zip(own, digests, whole.annotations["sample"].to_list(), strict=True)
+        f"c{cluster}" if cluster is not None else f"s{digest or name}"
+        for cluster, digest, name in zip(own, digests, whole.annotations["sample"].to_list(), strict=True)
     ]
     first: dict[str, str] = defaultdict(lambda: "g")
     for key, digest in zip(keys, digests, strict=True):
@@ -222,24 +222,24 @@ def _with_content(people: People) -> pl.DataFrame:
 def _digests(people: People) -> list[str]:
     """A hash of each picture, empty where it cannot be read."""
     images: Any = people.images
-    found: list[str] = []
+    digests: list[str] = []
     for start in range(0, len(images), _BLOCK):
         stop = min(start + _BLOCK, len(images))
-        found += [one if isinstance(one, str) else "" for one in _some(images, start, stop)]
-    return found
+        digests += [digest if isinstance(digest, str) else "" for digest in _some(images, start, stop)]
+    return digests
 
 
 def _some(images: Any, start: int, stop: int) -> Sequence[str | UnreadableImage]:
     if hasattr(images, "digests"):
         some: Sequence[str | UnreadableImage] = images.digests(start, stop)
         return some
-    found: list[str | UnreadableImage] = []
+    digests: list[str | UnreadableImage] = []
     for index in range(start, stop):
         try:
-            found.append(images.digest(index))
+            digests.append(images.digest(index))
         except UnreadableImage as problem:
-            found.append(problem)
-    return found
+            digests.append(problem)
+    return digests
 
 
 def _marked(people: People, mark: str) -> People:
@@ -248,7 +248,7 @@ def _marked(people: People, mark: str) -> People:
 
 
 def _both(first: Any, second: Any) -> dict[str, int]:
-    found = dict(first)
+    totals = dict(first)
     for reason, count in second.items():
-        found[reason] = found.get(reason, 0) + count
-    return found
+        totals[reason] = totals.get(reason, 0) + count
+    return totals

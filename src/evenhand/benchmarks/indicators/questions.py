@@ -68,10 +68,10 @@ class RankedAnswers:
         """The id of each of ``labels``; of a label that is there twice the first that is one."""
         if self.outputs is None or self.output_ids is None:
             return None
-        found: dict[str, str] = {}
+        id_by_label: dict[str, str] = {}
         for label, id_ in zip(self.outputs, self.output_ids, strict=True):
-            found[label] = found.get(label) or id_
-        return tuple(found.values())
+            id_by_label[label] = id_by_label.get(label) or id_
+        return tuple(id_by_label.values())
 
 
 def label_questions(
@@ -80,7 +80,7 @@ def label_questions(
     images: ImageSource,
     words: Sequence[str],
     *,
-    kept: int,
+    n_labels: int,
     who: str,
 ) -> list[Question]:
     """What is asked of the model.
@@ -90,7 +90,7 @@ def label_questions(
         samples: Ids.
         images: One for each sample.
         words: What can be chosen from where labels are texts; labels of ``-p labels=FILE`` come on top.
-        kept: How many labels of each image are kept at least.
+        n_labels: How many labels of each image are kept at least.
         who: Name of the benchmark, for messages.
 
     Raises:
@@ -101,7 +101,7 @@ def label_questions(
     if way == "classify":
         file = str(setting.parameters["labels"])
         outputs = read_label_names(Path(file)) if file else None
-        top = max(kept, KEPT)
+        top = max(n_labels, KEPT)
         return [Question("predictions", "classifies_images", ids, images, top=top, outputs=outputs)]
     if way == "zero_shot":
         texts = list(dict.fromkeys(prompted(choices(setting, words), setting.parameters)))
@@ -113,7 +113,7 @@ def label_questions(
     return [Question("answers", "answers_questions", ids, images, texts=[prompt] * len(ids))]
 
 
-def ranked_answers(answered: Answered, words: Sequence[str], *, kept: int, who: str) -> RankedAnswers:
+def ranked_answers(answered: Answered, words: Sequence[str], *, n_labels: int, who: str) -> RankedAnswers:
     """What the model answered; arguments as in ``label_questions``.
 
     Raises:
@@ -122,26 +122,26 @@ def ranked_answers(answered: Answered, words: Sequence[str], *, kept: int, who: 
     setting, evidence = answered.setting, answered.evidence
     way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
     if way == "classify":
-        return _few(_classified(evidence["predictions"], setting, answered.facts), kept)
+        return _few(_classified(evidence["predictions"], setting, answered.facts), n_labels)
     if way == "zero_shot":
-        return _few(_nearest(evidence, setting, answered.facts, words, max(kept, KEPT)), kept)
+        return _few(_nearest(evidence, setting, answered.facts, words, max(n_labels, KEPT)), n_labels)
     said = evidence["answers"].select("sample", prediction="text")
     said = said.filter(pl.col("prediction").str.strip_chars() != "")  # who says nothing answers nothing
     note = "free answers have no confidence: each that names a word, if only to deny it, counts"
     return RankedAnswers(way, said, None, None, (note,))
 
 
-def _few(found: RankedAnswers, kept: int) -> RankedAnswers:
+def _few(ranked: RankedAnswers, n_labels: int) -> RankedAnswers:
     """With a note where the first labels that count are most of all labels."""
-    count = len(found.labels or ())
-    if count > _FEW * kept:
-        return found
-    most = found.predictions.group_by("sample").len().select(pl.col("len").max()).collect().item() or 0
-    if count > _FEW * min(kept, most):
-        return found
-    few = min(kept, count, most)
+    count = len(ranked.labels or ())
+    if count > _FEW * n_labels:
+        return ranked
+    most = ranked.predictions.group_by("sample").len().select(pl.col("len").max()).collect().item() or 0
+    if count > _FEW * min(n_labels, most):
+        return ranked
+    few = min(n_labels, count, most)
     note = f"of only {count} labels {few} count for each image, so that rates are high by design"
-    return replace(found, notes=(*found.notes, note))
+    return replace(ranked, notes=(*ranked.notes, note))
 
 
 def answered_rows(annotations: pl.DataFrame, answered: Answered) -> pl.DataFrame:
@@ -172,21 +172,21 @@ def choices(setting: Setting, words: Sequence[str]) -> Labels:
 
 def _classified(predictions: pl.LazyFrame, setting: Setting, facts: Mapping[str, Any]) -> RankedAnswers:
     file = str(setting.parameters["labels"])
-    given = read_label_names(Path(file)) if file else ()
+    file_labels = read_label_names(Path(file)) if file else ()
     own = tuple(str(label) for label in facts.get("labels", ()))
     ids = tuple(str(id_) for id_ in facts.get("wordnet_ids", ()))
-    if not own and not given:
+    if not own and not file_labels:
         raise UserError(
             "predictions of a table do not say which labels the model has, and so not what it cannot say; "
             "give all of them, one a line, with -p labels=FILE"
         )
-    found = predictions.select("sample", "prediction", "rank", "confidence")
-    named = tuple(leading_ids(given)) if given else ()
+    top_labels = predictions.select("sample", "prediction", "rank", "confidence")
+    named = tuple(leading_ids(file_labels)) if file_labels else ()
     ids = named if any(named) else ids
-    outputs = given or own
+    outputs = file_labels or own
     again = len(outputs) - len(set(outputs))
     notes = (f"labels that are called as another one is: {again}",) if again else ()
-    return RankedAnswers("classify", found, outputs, ids if any(ids) else None, notes)
+    return RankedAnswers("classify", top_labels, outputs, ids if any(ids) else None, notes)
 
 
 def read_label_names(file: Path) -> tuple[str, ...]:
@@ -215,18 +215,18 @@ def _nearest(
     setting: Setting,
     facts: Mapping[str, Any],
     words: Sequence[str],
-    kept: int,
+    n_labels: int,
 ) -> RankedAnswers:
     labels = choices(setting, words)
     vectors = text_vectors(evidence["texts"], prompted(labels, setting.parameters))
-    found = zero_shot(
+    top_labels = zero_shot(
         evidence["images"],
         prototypes(vectors, len(templates_of(setting.parameters))),
         labels.names,
         scale=float(facts.get("logit_scale", 1.0)),
         offset=float(facts.get("logit_bias", 0.0)),
         link=str(facts.get("link", "softmax")),
-        top=kept,
+        top=n_labels,
     )
     if "logit_scale" not in facts:
         raise InputError(
@@ -234,4 +234,4 @@ def _nearest(
             "run the model itself, or give predictions with confidences"
         )
     note = f"the nearest of {len(labels.names)} texts; other texts to choose from give other rates"
-    return RankedAnswers("zero_shot", found, labels.names, None, (note,))
+    return RankedAnswers("zero_shot", top_labels, labels.names, None, (note,))

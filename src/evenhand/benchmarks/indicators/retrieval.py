@@ -59,7 +59,7 @@ class Retrieval:
         """Each picture once, on one side only."""
         _ks(setting)
         sides = read_two_sides(setting)
-        asked = [
+        requests = [
             Question(name, "embeds_images", people.annotations["sample"].to_list(), people.images)
             for name, people in ((QUERIES, sides.queries), (DATABASE, sides.database))
         ]
@@ -70,7 +70,7 @@ class Retrieval:
         ]
         table = pl.concat(roles, how="diagonal_relaxed")
         about = sides.queries.about
-        return RetrievalPlan(table, asked, by, sides.dropped, sides.notes, sides, about=about)
+        return RetrievalPlan(table, requests, by, sides.dropped, sides.notes, sides, about=about)
 
     def measure(self, answered: Answered) -> Measured:
         """Precision and its gap for every K and grouping, and the neighbours themselves."""
@@ -81,7 +81,7 @@ class Retrieval:
         ks = _ks(setting)
         columns = ["sample", CONTENT, sides.match]
         rows = [answered_rows(side.annotations, answered) for side in (sides.queries, sides.database)]
-        found = Neighbours.from_embeddings(
+        neighbours = Neighbours.from_embeddings(
             answered.evidence[QUERIES],
             answered.evidence[DATABASE],
             rows[0].select(list(dict.fromkeys((*columns, "subject", *sides.queries.attributes)))),
@@ -89,17 +89,17 @@ class Retrieval:
             k=max(ks),
             cluster=sides.queries.clusters,
         )
-        found = replace(found, notes=(*found.notes, *sides.remarks))
+        neighbours = replace(neighbours, notes=(*neighbours.notes, *sides.remarks))
         findings = [
             finding
             for k in ks
             for by in (list(plan.by) or [()])
-            for finding in _findings(found, sides, by, k, setting)
+            for finding in _findings(neighbours, sides, by, k, setting)
         ]
         tables = {
-            "neighbours": found.to_frame(),
-            "database_mix": _mix(found, sides),
-            "left_out": _left_out(found),
+            "neighbours": neighbours.to_frame(),
+            "database_mix": _mix(neighbours, sides),
+            "left_out": _left_out(neighbours),
         }
         return Measured(findings, {}, tables)
 
@@ -120,7 +120,7 @@ def _held(rows: pl.DataFrame, columns: list[str], sides: QueryDatabaseSplit) -> 
 
 
 def _findings(
-    found: Neighbours, sides: QueryDatabaseSplit, by: tuple[str, ...], k: int, setting: Setting
+    neighbours: Neighbours, sides: QueryDatabaseSplit, by: tuple[str, ...], k: int, setting: Setting
 ) -> list[Finding]:
     shared: dict[str, Any] = {
         "match": sides.match,
@@ -130,13 +130,13 @@ def _findings(
         "mode": str(setting.parameters["mode"]),
         "seed": setting.seed,
     }
-    return [precision_at_k(found, **shared), *([precision_gap(found, **shared)] if by else [])]
+    return [precision_at_k(neighbours, **shared), *([precision_gap(neighbours, **shared)] if by else [])]
 
 
-def _mix(found: Neighbours, sides: QueryDatabaseSplit) -> pl.DataFrame:
+def _mix(neighbours: Neighbours, sides: QueryDatabaseSplit) -> pl.DataFrame:
     """How many of each group both sides hold: attribute, group, role, n, share."""
     parts = []
-    for role, table in (("query", found.queries), ("database", found.database)):
+    for role, table in (("query", neighbours.queries), ("database", neighbours.database)):
         counts = table[sides.match].value_counts().sort(sides.match, nulls_last=True)
         parts.append(
             counts.select(
@@ -150,19 +150,19 @@ def _mix(found: Neighbours, sides: QueryDatabaseSplit) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _left_out(found: Neighbours) -> pl.DataFrame:
+def _left_out(neighbours: Neighbours) -> pl.DataFrame:
     """What is on neither side after all: role, reason, count."""
     rows = [
         (role, reason, count)
-        for role, lost in (("query", found.dropped), ("database", found.left_out))
+        for role, lost in (("query", neighbours.dropped), ("database", neighbours.left_out))
         for reason, count in lost.items()
     ]
     return pl.DataFrame(rows, schema={ROLE: pl.String, "reason": pl.String, "count": pl.Int64}, orient="row")
 
 
 def _ks(setting: Setting) -> list[int]:
-    found = numbers("k", str(setting.parameters["k"]), low=1, high=_MOST, whole=True)
-    return [int(k) for k in found]
+    values = numbers("k", str(setting.parameters["k"]), low=1, high=_MOST, whole=True)
+    return [int(k) for k in values]
 
 
 RETRIEVAL = Retrieval()

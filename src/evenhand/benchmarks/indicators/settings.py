@@ -42,9 +42,9 @@ def people_of(setting: Setting) -> People:
     """
     if setting.data is None:
         raise InputError("the indicators need pictures of people; give --data FOLDER, or --data TABLE")
-    given = {name: str(value) for name, value in setting.parameters.items()}
+    params = {name: str(value) for name, value in setting.parameters.items()}
     people = read_people(
-        setting.data, given["kind"], unknown=given["unknown"], crop=given["crop"], split=given["split"]
+        setting.data, params["kind"], unknown=params["unknown"], crop=params["crop"], split=params["split"]
     )
     return first_people(people, setting.limit)
 
@@ -79,13 +79,13 @@ def groupings_of(people: People, by: str) -> list[tuple[str, ...]]:
     if by.strip() == AUTO:
         return _usual(people)
     entries = [entry.strip() for entry in by.split(",") if entry.strip()]
-    found = [tuple(_column(people, name.strip()) for name in entry.split("+")) for entry in entries]
-    for grouping in found:
+    groupings = [tuple(_column(people, name.strip()) for name in entry.split("+")) for entry in entries]
+    for grouping in groupings:
         if len(set(grouping)) < len(grouping):
             raise ParameterError(
                 f"-p by={by!r} crosses {grouping[0]!r} with itself; name each attribute once"
             )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(groupings))
 
 
 def numbers(name: str, text: str, *, low: float, high: float, whole: bool = False) -> list[float]:
@@ -102,14 +102,14 @@ def numbers(name: str, text: str, *, low: float, high: float, whole: bool = Fals
         ParameterError: No number, or one that is not possible.
     """
     try:
-        found = [float(part) for part in text.split(",") if part.strip()]
+        values = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        found = []
-    if not found or not all(low <= one <= high and (not whole or one == int(one)) for one in found):
+        values = []
+    if not values or not all(low <= value <= high and (not whole or value == int(value)) for value in values):
         kind = "whole numbers" if whole else "numbers"
         reach = f"from {low:g}" + ("" if high == float("inf") else f" to {high:g}")
         raise ParameterError(f"-p {name}={text!r} is not possible; give {kind} {reach}, separated by commas")
-    return sorted(set(found))
+    return sorted(set(values))
 
 
 def _usual(people: People) -> list[tuple[str, ...]]:
@@ -118,7 +118,9 @@ def _usual(people: People) -> list[tuple[str, ...]]:
     single = [(axis[name],) for name in AXES if name in axis]
     if not single:
         return [(name,) for name in several]
-    return single + [(axis[one], axis[other]) for one, other in CROSSES if one in axis and other in axis]
+    return single + [
+        (axis[first], axis[second]) for first, second in CROSSES if first in axis and second in axis
+    ]
 
 
 def _comparable(people: People, name: str) -> bool:

@@ -61,7 +61,7 @@ class Labels:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
             raise InputError(f"{file!r} is not text in UTF-8; save it as UTF-8") from None
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -69,12 +69,12 @@ class Labels:
             name, text = parts[0].strip(), parts[-1].strip()
             if not name or not text:
                 raise InputError(f"{file!r} line {number} has an empty label; write label, or label<TAB>text")
-            if name in found:
+            if name in texts:
                 raise InputError(f"{file!r} line {number} repeats the label {one_line(name)!r}; keep one")
-            found[name] = text
-        if not found:
+            texts[name] = text
+        if not texts:
             raise InputError(f"{file!r} holds no label; write one on each line, or label<TAB>text")
-        return cls(tuple(found), tuple(found.values()))
+        return cls(tuple(texts), tuple(texts.values()))
 
     def check(self, way: str) -> None:
         """Refuse labels that a way of asking cannot tell apart.
@@ -124,19 +124,19 @@ class Labels:
         return forms
 
 
-def choose_way(asked: str, capabilities: Sequence[str], benchmark: str = "classification") -> str:
+def choose_way(choice: str, capabilities: Sequence[str], benchmark: str = "classification") -> str:
     """The way that the user asked for, or the first that the model can go.
 
     Args:
-        asked: One of ``WAYS``, or ``auto``.
+        choice: One of ``WAYS``, or ``auto``.
         capabilities: What the model can do.
         benchmark: Who asks, for the message.
 
     Raises:
         UserError: The model can go none.
     """
-    if asked != "auto":
-        return asked
+    if choice != "auto":
+        return choice
     for way, needed in WAYS.items():
         if set(needed) <= set(capabilities):
             return way
@@ -180,7 +180,7 @@ def predictions(
         return evidence["predictions"].select(list(PREDICTED)), {}
     if way == "zero_shot":
         vectors = text_vectors(evidence["texts"], prompted(labels, parameters))
-        found = zero_shot(
+        predicted_labels = zero_shot(
             evidence["images"],
             prototypes(vectors, len(templates_of(parameters))),
             labels.names,
@@ -188,7 +188,7 @@ def predictions(
             offset=float(facts.get("logit_bias", 0.0)),
             link=str(facts.get("link", "softmax")),
         )
-        return found, {}
+        return predicted_labels, {}
     return _from_answers(evidence["answers"], labels)
 
 
@@ -217,21 +217,21 @@ def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, 
     """
     forms = labels.forms()
     texts = answers.select(pl.col("text").unique()).collect()["text"].to_list()
-    found = pl.DataFrame(
+    matches = pl.DataFrame(
         [(text, *label_in(text, forms)) for text in texts],
         schema={"text": pl.String, "prediction": pl.String, "reason": pl.String},
         orient="row",
     )
-    joined = answers.join(found.lazy(), on="text")
+    joined = answers.join(matches.lazy(), on="text")
     unusable = joined.filter(pl.col("reason").is_not_null()).group_by("reason").len().sort("reason").collect()
     usable = joined.filter(pl.col("reason").is_null())
-    kept = usable.select(
+    predicted_labels = usable.select(
         "sample", "prediction", rank=pl.lit(1, pl.Int32), confidence=pl.lit(None, pl.Float64)
     )
     reasons = dict(unusable.iter_rows())
-    if reasons and found["prediction"].is_null().all():
+    if reasons and matches["prediction"].is_null().all():
         _refuse_answers(answers.select("text").head(1).collect().item(), labels, reasons)
-    return kept, reasons
+    return predicted_labels, reasons
 
 
 def _refuse_answers(first: str, labels: Labels, reasons: Mapping[str, int]) -> NoReturn:

@@ -32,25 +32,25 @@ def attributes_in(by: By) -> list[str]:
     return list(dict.fromkeys(name for grouping in by for name in grouping))
 
 
-def count_labels(annotations: pl.DataFrame, found: pl.LazyFrame, by: By) -> Counts:
+def count_labels(annotations: pl.DataFrame, predictions: pl.LazyFrame, by: By) -> Counts:
     """Count truth x attributes x prediction.
 
     Args:
         annotations: ``sample``, ``truth`` and the attributes.
-        found: ``sample`` and ``prediction``.
+        predictions: ``sample`` and ``prediction``.
         by: Groupings; their attributes are counted.
     """
-    rows = annotations.lazy().join(found, on="sample", how="inner")
+    rows = annotations.lazy().join(predictions, on="sample", how="inner")
     counted = Predictions.from_frame(rows, truth="truth", prediction="prediction")
     return counted.count(attributes_in(by))
 
 
-def label_of_each(found: pl.LazyFrame) -> pl.DataFrame:
+def label_of_each(predictions: pl.LazyFrame) -> pl.DataFrame:
     """What each sample was called, in the spelling that is counted: ``sample``, ``prediction``.
 
     It is kept with a run where the evidence does not say it: so runs can be compared sample by sample.
     """
-    return found.select("sample", "prediction").collect()
+    return predictions.select("sample", "prediction").collect()
 
 
 def audit_labels(
@@ -72,17 +72,17 @@ def audit_labels(
     findings: list[Finding] = [] if by else [accuracy(counts)]
     tables = []
     for grouping in by:
-        made, prepared = audit_grouping(counts, grouping, seed=seed)
-        findings += made
+        grouping_findings, prepared = audit_grouping(counts, grouping, seed=seed)
+        findings += grouping_findings
         tables.append(prediction_differences(prepared, by=grouping, seed=seed))
     return findings, {"mistakes": pl.concat(tables)} if tables else {}
 
 
-def respelled(found: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.LazyFrame:
+def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.LazyFrame:
     """Predictions in the spelling of the truths: by ``rename`` where given, else without regard to case.
 
     Args:
-        found: Has a column ``prediction``.
+        predictions: Has a column ``prediction``.
         rename: Such as ``male=Male,female=Female``; may be empty.
         names: The spelling of the truths.
 
@@ -99,10 +99,12 @@ def respelled(found: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.Lazy
     folded: dict[str, list[str]] = {}
     for name in names:
         folded.setdefault(name.casefold(), []).append(name)
-    said = found.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
-    spelling = {one: folded[one.casefold()][0] for one in said if len(folded.get(one.casefold(), [])) == 1}
+    said = predictions.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
+    spelling = {
+        label: folded[label.casefold()][0] for label in said if len(folded.get(label.casefold(), [])) == 1
+    }
     mapping = {**spelling, **explicit}
-    return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
+    return predictions.with_columns(pl.col("prediction").replace(mapping)) if mapping else predictions
 
 
 def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.LazyFrame:
@@ -145,7 +147,7 @@ def label_warnings(counts: Counts, truth: str, *, shared: bool) -> list[TableWar
         shared: Whether the model chose among the true labels: then one that it never chose is no other name.
     """
     warnings = check_labels(counts, {"truth": truth or "truth"}, instead=_MEND)
-    return [one for one in warnings if not (shared and one.code == "never_met")]
+    return [warning for warning in warnings if not (shared and warning.code == "never_met")]
 
 
 def _some(names: set[str]) -> str:

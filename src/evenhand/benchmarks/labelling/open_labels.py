@@ -82,85 +82,85 @@ def further_models(match: str) -> dict[str, str]:
     Raises:
         ParameterError: It is none of these.
     """
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     for entry in filter(None, (part.strip() for part in match.split(","))):
         matcher, _, model = entry.partition(":")
         if entry in ("steps", NAMED):
             continue
-        if matcher not in MATCHERS or not model or matcher in found:
+        if matcher not in MATCHERS or not model or matcher in models:
             raise ParameterError(
                 f"-p match={match!r} is not possible; write steps, and for what is left embedding:URI or "
                 "llm:URI, such as steps,embedding:hf:sentence-transformers/all-MiniLM-L6-v2"
             )
-        found[matcher] = model
-    return {matcher: found[matcher] for matcher in MATCHERS if matcher in found}
+        models[matcher] = model
+    return {matcher: models[matcher] for matcher in MATCHERS if matcher in models}
 
 
-def check_given(vocabulary: Vocabulary, given: Mapping[str, Any]) -> None:
+def check_given(vocabulary: Vocabulary, params: Mapping[str, Any]) -> None:
     """Refuse parameters about open answers that cannot be used, before anything is asked.
 
     Args:
         vocabulary: Labels, and other spellings of them.
-        given: Values of ``PARAMETERS``.
+        params: Values of ``PARAMETERS``.
 
     Raises:
         ParameterError: A value that is not possible.
         InputError: Decisions that cannot be used.
         UnknownName: A decision on what is no label.
     """
-    further_models(str(given["match"]))
-    threshold = float(given["similarity"])
+    further_models(str(params["match"]))
+    threshold = float(params["similarity"])
     if not -1 <= threshold <= 1:
         raise ParameterError(f"-p similarity={threshold} is not possible; choose a cosine in [-1, 1]")
-    if given["decisions"]:
-        pipeline = Pipeline(gendered=given["gendered"] == "fold")
-        PipelineRun(vocabulary, pipeline, Decisions.read(str(given["decisions"])))
+    if params["decisions"]:
+        pipeline = Pipeline(gendered=params["gendered"] == "fold")
+        PipelineRun(vocabulary, pipeline, Decisions.read(str(params["decisions"])))
 
 
-def open_labels(answered: Answered, vocabulary: Vocabulary, given: Mapping[str, Any]) -> OpenLabels:
+def open_labels(answered: Answered, vocabulary: Vocabulary, params: Mapping[str, Any]) -> OpenLabels:
     """Labels from the evidence ``answers``.
 
     Args:
         answered: With the evidence ``answers``.
         vocabulary: Labels, and other spellings of them.
-        given: Values of ``PARAMETERS``.
+        params: Values of ``PARAMETERS``.
 
     Raises:
         ParameterError: A value of them that is not possible.
         InputError: Decisions that cannot be used.
         UserError: A further model is asked for where none can be asked.
     """
-    check_given(vocabulary, given)
-    models = further_models(str(given["match"]))
-    decisions = Decisions.read(str(given["decisions"])) if given["decisions"] else None
-    said, folded = answered.evidence["answers"].collect(), given["gendered"] == "fold"
+    check_given(vocabulary, params)
+    models = further_models(str(params["match"]))
+    decisions = Decisions.read(str(params["decisions"])) if params["decisions"] else None
+    said, folded = answered.evidence["answers"].collect(), params["gendered"] == "fold"
     taken: list[str] = list(STEPS)
     matches: dict[str, dict[str, str]] = {}
-    asked = [pl.DataFrame(schema=MATCHES)]
-    found = normalised(said, vocabulary, Pipeline(gendered=folded), decisions=decisions)
+    match_tables = [pl.DataFrame(schema=MATCHES)]
+    answers = normalised(said, vocabulary, Pipeline(gendered=folded), decisions=decisions)
     for matcher, model in models.items():
-        match = _MATCH[matcher](answered, open_texts(found), vocabulary, model, float(given["similarity"]))
-        asked.append(match)
+        match = _MATCH[matcher](answered, open_texts(answers), vocabulary, model, float(params["similarity"]))
+        match_tables.append(match)
         taken.append(matcher)
         matches[matcher] = accepted(match)
         steps = Pipeline(tuple(taken), gendered=folded)
-        found = normalised(said, vocabulary, steps, decisions=decisions, matches=matches)
-    review = review_table(found, vocabulary.names, vocabulary.forms)
+        answers = normalised(said, vocabulary, steps, decisions=decisions, matches=matches)
+    review = review_table(answers, vocabulary.names, vocabulary.forms)
     tables = {
-        "answers": found,
+        "answers": answers,
         "answers_to_review": review,
-        "answer_steps": step_shares(found),
-        "answer_kinds": found.group_by("category", "matched", "several").len("n").sort(pl.all()),
+        "answer_steps": step_shares(answers),
+        "answer_kinds": answers.group_by("category", "matched", "several").len("n").sort(pl.all()),
     }
     if models:
-        tables["answer_matches"] = pl.concat(asked)
+        tables["answer_matches"] = pl.concat(match_tables)
     exports = {REVIEW_FILE: review_file(review)}
     if decisions is not None:
-        tables["decisions"] = decisions.used(found)
+        tables["decisions"] = decisions.used(answers)
         exports[DECISIONS_FILE] = decisions.content
     if vocabulary.synonyms:
         exports[SYNONYMS_FILE] = vocabulary.text().encode()
-    return OpenLabels(found, tables, exports)
+    return OpenLabels(answers, tables, exports)
 
 
 def _by_embedding(
@@ -169,8 +169,8 @@ def _by_embedding(
     if not texts:
         return pl.DataFrame(schema=MATCHES)
     both = list(dict.fromkeys([*vocabulary.names, *texts]))
-    found = _ask(answered, model, Question("answer_vectors", "embeds_texts", both, texts=both))
-    vectors = dict(found.select("sample", "vector").iter_rows())
+    evidence = _ask(answered, model, Question("answer_vectors", "embeds_texts", both, texts=both))
+    vectors = dict(evidence.select("sample", "vector").iter_rows())
     lost = [name for name in vocabulary.names if name not in vectors]
     if lost:
         raise UserError(f"{model!r} has no vector for the label {lost[0]!r}; match with another model")
@@ -192,8 +192,8 @@ def _by_asking(
     if not texts:
         return pl.DataFrame(schema=MATCHES)
     prompts = [matching_prompt(text, vocabulary.names) for text in texts]
-    found = _ask(answered, model, Question("answer_matches", "answers_questions", texts, texts=prompts))
-    replies = dict(found.select("sample", "text").iter_rows())
+    evidence = _ask(answered, model, Question("answer_matches", "answers_questions", texts, texts=prompts))
+    replies = dict(evidence.select("sample", "text").iter_rows())
     return asked_labels(texts, [replies.get(text) for text in texts], vocabulary, model=model)
 
 

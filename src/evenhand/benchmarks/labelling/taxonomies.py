@@ -118,12 +118,12 @@ class Taxonomy:
         """
         known = [id_ for id_ in wordnet_ids or () if id_]
         below = self._below(list(wordnet_ids or ()), hyponyms)
-        found = {}
+        terms_by_type = {}
         for kind in self.ids:
             words = (*self.words[kind], *(self.synonyms.get(kind, ()) if synonyms else ()))
             terms = (*self.ids[kind], *(words if self.words_always else ())) if known else words
-            found[kind] = tuple(dict.fromkeys((*terms, *below.get(kind, ()))))
-        return found
+            terms_by_type[kind] = tuple(dict.fromkeys((*terms, *below.get(kind, ()))))
+        return terms_by_type
 
     def nearest(self, wordnet_ids: Sequence[str], hyponyms: str) -> dict[str, tuple[str, ...]]:
         """The synsets of the map that each id is or lies below, the nearest; ids without one are left out.
@@ -138,11 +138,11 @@ class Taxonomy:
         """
         types = self._types()
         if hyponyms == IMAGENET_1K:
-            found = {id_: _within_range(id_, types) for id_ in wordnet_ids}
+            synsets_by_id = {id_: _within_range(id_, types) for id_ in wordnet_ids}
         else:
             parents = _read_parents(Path(hyponyms))
-            found = {id_: _climb(id_, types, parents) for id_ in wordnet_ids}
-        return {id_: tuple(synsets) for id_, synsets in found.items() if synsets}
+            synsets_by_id = {id_: _climb(id_, types, parents) for id_ in wordnet_ids}
+        return {id_: tuple(synsets) for id_, synsets in synsets_by_id.items() if synsets}
 
     def _types(self) -> dict[str, list[str]]:
         """Synset to its types."""
@@ -170,11 +170,11 @@ class Taxonomy:
                     f"of this model's {len(wordnet_ids):,} labels are not among them; give a file of "
                     "'parent child' WordNet ids, such as ImageNet's wordnet.is_a.txt"
                 )
-        found: dict[str, list[str]] = {}
+        labels_by_type: dict[str, list[str]] = {}
         for id_, synsets in self.nearest([id_ for id_ in wordnet_ids if id_], hyponyms).items():
             for kind in dict.fromkeys(kind for synset in synsets for kind in types[synset]):
-                found.setdefault(kind, []).append(id_)
-        return found
+                labels_by_type.setdefault(kind, []).append(id_)
+        return labels_by_type
 
 
 def _made(name: str, types: Mapping[str, Mapping[str, str]]) -> Taxonomy:
@@ -205,7 +205,7 @@ OPENIMAGES_MIAP = _made(
 )
 """Types for OpenImages MIAP, where a cat or a dog may be in the picture."""
 
-TAXONOMIES = {found.name: found for found in (CASUAL_CONVERSATIONS, OPENIMAGES_MIAP)}
+TAXONOMIES = {taxonomy.name: taxonomy for taxonomy in (CASUAL_CONVERSATIONS, OPENIMAGES_MIAP)}
 
 NAMES: Mapping[str, str] = {
     id_: name
@@ -215,22 +215,22 @@ NAMES: Mapping[str, str] = {
 """Names of the WordNet ids of these taxonomies."""
 
 
-def find_taxonomy(given: str) -> Taxonomy:
+def find_taxonomy(name_or_path: str) -> Taxonomy:
     """A taxonomy by name, or from a file.
 
     Args:
-        given: ``casual-conversations``, ``openimages-miap``, or the path of a JSON file.
+        name_or_path: ``casual-conversations``, ``openimages-miap``, or the path of a JSON file.
 
     Raises:
         UnknownName: No such name, and no such file.
         InputError: A file that cannot be used.
     """
-    if given in TAXONOMIES:
-        return TAXONOMIES[given]
-    path = Path(given).expanduser()
+    if name_or_path in TAXONOMIES:
+        return TAXONOMIES[name_or_path]
+    path = Path(name_or_path).expanduser()
     if not path.is_file():
         raise UnknownName(
-            "taxonomy", given, TAXONOMIES, 'or give a JSON file, {"type": ["n02395003", "pig"]}'
+            "taxonomy", name_or_path, TAXONOMIES, 'or give a JSON file, {"type": ["n02395003", "pig"]}'
         )
     return read_taxonomy(path)
 
@@ -245,12 +245,12 @@ def read_taxonomy(path: Path) -> Taxonomy:
     Raises:
         InputError: Not such a file; the message says what to give.
     """
-    given = _read_json(path)
+    content = _read_json(path)
     shape = f'{str(path)!r} is no taxonomy; give {{"type": ["n02395003", "pig", ...], ...}}'
-    if not isinstance(given, dict) or not given:
+    if not isinstance(content, dict) or not content:
         raise InputError(shape)
     types: dict[str, tuple[str, ...]] = {}
-    for kind, terms in given.items():
+    for kind, terms in content.items():
         if (
             not isinstance(terms, list)
             or not terms
@@ -296,14 +296,14 @@ def _check_unions(path: Path, types: Mapping[str, Sequence[str]], unions: Mappin
 
 def _read_json(path: Path) -> object:
     try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
+        content: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise InputError(f"{str(path)!r} cannot be read: {one_line(problem.strerror or problem)}") from None
     except (ValueError, RecursionError):
         raise InputError(
             f'{str(path)!r} is no JSON; give {{"type": ["n02395003", "pig", ...], ...}}'
         ) from None
-    return found
+    return content
 
 
 def _read_parents(path: Path) -> dict[str, list[str]]:
@@ -349,9 +349,9 @@ def _climb(id_: str, types: Mapping[str, object], parents: Mapping[str, list[str
     """The synsets of the map that are the fewest steps above, several where they are equally near."""
     level, seen = [id_], {id_}
     while level:
-        found = [synset for synset in level if synset in types]
-        if found:
-            return found
+        nearest = [synset for synset in level if synset in types]
+        if nearest:
+            return nearest
         level = [up for synset in level for up in parents.get(synset, ()) if up not in seen]
         level = list(dict.fromkeys(level))
         seen.update(level)

@@ -99,24 +99,24 @@ class MMBiasAssociation:
         return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
     def _sets(self, setting: Setting, capabilities: Sequence[str]) -> tuple[AssociationSets, AssociationData]:
-        given = setting.parameters
+        params = setting.parameters
         templates = Templates(
-            check_template("target_template", str(given["target_template"])),
-            check_template("attribute_template", str(given["attribute_template"])),
+            check_template("target_template", str(params["target_template"])),
+            check_template("attribute_template", str(params["attribute_template"])),
         )
-        further = parse_templates(str(given["templates"]))
-        check_k(given["k"])
-        check_scale(str(given["scale"]))
-        if given["mode"] == "paper" and given["alternative"] == "less":
+        further = parse_templates(str(params["templates"]))
+        check_k(params["k"])
+        check_scale(str(params["scale"]))
+        if params["mode"] == "paper" and params["alternative"] == "less":
             raise ParameterError(
                 "-p mode=paper takes p of the right tail, so -p alternative=less is not possible with it; "
                 "leave one of the two out"
             )
         data = limited(read_data(setting), setting.limit)
-        forms = choose_forms(str(given["form"]), capabilities, data)
+        forms = choose_forms(str(params["form"]), capabilities, data)
         variants = {
-            "textual": [Templates(one, templates.attribute) for one in further],
-            "cross-modal": [Templates(templates.target, one) for one in further],
+            "textual": [Templates(template, templates.attribute) for template in further],
+            "cross-modal": [Templates(templates.target, template) for template in further],
         }
         return AssociationSets(data, forms, templates, variants), data
 
@@ -127,9 +127,9 @@ def read_data(setting: Setting) -> AssociationData:
     Raises:
         UserError: As ``read_association_data``.
     """
-    given = setting.parameters
+    params = setting.parameters
     return read_association_data(
-        setting.data, pairs=str(given["pairs"]), drop_overlap=given["drop_overlap"] == "yes"
+        setting.data, pairs=str(params["pairs"]), drop_overlap=params["drop_overlap"] == "yes"
     )
 
 

@@ -34,7 +34,7 @@ def read_embeddings(places: Sequence[Path]) -> dict[str, pl.LazyFrame]:
             columns = lazy.collect_schema().names()
         if set(_COLUMNS) <= set(columns):
             tables.append(lazy.select(pl.col(_COLUMNS)).cast({"sample": pl.String, "modality": pl.String}))
-    named = ", ".join(one_line(place) for place in places)
+    named = ", ".join(one_line(path) for path in places)
     if not tables:
         raise InputError(
             f"{named} holds no embeddings; give tables with the columns {', '.join(_COLUMNS)} (sample: an "
@@ -42,19 +42,19 @@ def read_embeddings(places: Sequence[Path]) -> dict[str, pl.LazyFrame]:
         )
     whole = pl.concat(tables, how="vertical_relaxed")
     present = whole.select(pl.col("modality").unique()).collect()["modality"].to_list()
-    found = {
+    embeddings = {
         table: whole.filter(pl.col("modality") == modality)
         for modality, table in _TABLES.items()
         if modality in present
     }
-    if not found:
+    if not embeddings:
         raise InputError(
             f"{named} has the modalities {', '.join(map(repr, present))}; write 'image' or 'text' in the "
             "column modality"
         )
-    for table, lazy in found.items():
+    for table, lazy in embeddings.items():
         _refuse_repeated(table, lazy)
-    return found
+    return embeddings
 
 
 def _refuse_repeated(table: str, lazy: pl.LazyFrame) -> None:
@@ -68,10 +68,10 @@ def _refuse_repeated(table: str, lazy: pl.LazyFrame) -> None:
 
 def _files(places: Sequence[Path]) -> list[Path]:
     """Files as given, and of folders all that may be tables."""
-    found = []
-    for place in (place.expanduser() for place in places):
-        if not place.exists():
-            raise InputError(f"there is no {one_line(place)}; give a table of embeddings or a folder of them")
-        inside = sorted(file for file in place.rglob("*") if sources.is_table(file))
-        found += inside if place.is_dir() else [place]
-    return found
+    files = []
+    for path in (path.expanduser() for path in places):
+        if not path.exists():
+            raise InputError(f"there is no {one_line(path)}; give a table of embeddings or a folder of them")
+        inside = sorted(file for file in path.rglob("*") if sources.is_table(file))
+        files += inside if path.is_dir() else [path]
+    return files

@@ -72,7 +72,7 @@ class MMBiasMatching:
         used = sets.samples(_FORM, "target").values()
         ids, images = chosen_images(sets.data, dict.fromkeys(item for items in used for item in items))
         words = self._words(sets)
-        asked = Question(
+        question = Question(
             MATCHES,
             "matches_pairs",
             [image for image in ids for _ in words],
@@ -82,17 +82,17 @@ class MMBiasMatching:
         untested = sets.test_table().filter(~pl.col("tested"))
         notes = {**sets.data.notes, **({"pairs without items": len(untested)} if len(untested) else {})}
         annotations = annotations_of(sets.members().filter(role="target"))
-        return MatchingPlan(annotations, [asked], dropped=sets.data.dropped, notes=notes, sets=sets)
+        return MatchingPlan(annotations, [question], dropped=sets.data.dropped, notes=notes, sets=sets)
 
     def measure(self, answered: Answered) -> Measured:
         """The match association of each pair in every reading, raw and standardised."""
         plan, setting = answered.plan, answered.setting
-        kept = plan.sets if isinstance(plan, MatchingPlan) else None
-        sets = kept if kept is not None else self._sets(setting)
+        planned_sets = plan.sets if isinstance(plan, MatchingPlan) else None
+        sets = planned_sets if planned_sets is not None else self._sets(setting)
         similarities = sets.matches(answered.evidence[MATCHES])
         findings = list(self._findings(sets, similarities, setting))
         if not any(similarities.lost_attributes.values()):
-            findings = [_without_told(one) for one in findings]
+            findings = [_without_told(finding) for finding in findings]
         tables = {
             "members": sets.members(),
             "tests": sets.test_table().with_columns(form=pl.lit(similarities.form)),
@@ -116,10 +116,10 @@ class MMBiasMatching:
         return list(dict.fromkeys(word for words in used for word in words))
 
     def _sets(self, setting: Setting) -> AssociationSets:
-        given = setting.parameters
-        template = check_template("attribute_template", str(given["attribute_template"]))
-        check_k(given["k"])
-        parse_readings(str(given["reading"]))
+        params = setting.parameters
+        template = check_template("attribute_template", str(params["attribute_template"]))
+        check_k(params["k"])
+        parse_readings(str(params["reading"]))
         data = limited(read_data(setting), setting.limit)
         reasons = [_FORM.lacking(data, test) for test in data.pairs]
         if all(reasons):
@@ -132,18 +132,18 @@ class MMBiasMatching:
     def _findings(
         self, sets: AssociationSets, similarities: Similarities, setting: Setting
     ) -> Iterator[Finding]:
-        given = setting.parameters
-        for reading in parse_readings(str(given["reading"])):
-            for standardised in _STANDARDISED[str(given["standardised"])]:
+        params = setting.parameters
+        for reading in parse_readings(str(params["reading"])):
+            for standardised in _STANDARDISED[str(params["standardised"])]:
                 for test in sets.tests(_FORM):
                     finding = matching.match_association(
                         sets.without_shared(_FORM, similarities, test),
                         targets=(test.x, test.y),
                         attributes=(test.a, test.b),
-                        k=int(given["k"]),
+                        k=int(params["k"]),
                         reading=reading,
                         standardised=standardised,
-                        mode=str(given["mode"]),
+                        mode=str(params["mode"]),
                         seed=setting.seed,
                     )
                     yield told_of(finding, test)
@@ -175,7 +175,9 @@ def _words_of_groups(sets: AssociationSets, similarities: Similarities) -> pl.Da
 
 def _without_told(finding: Finding) -> Finding:
     """An image without an answer is counted by the run already."""
-    return finding.model_copy(update={"dropped": [one for one in finding.dropped if one.reason != MISSING]})
+    return finding.model_copy(
+        update={"dropped": [dropped for dropped in finding.dropped if dropped.reason != MISSING]}
+    )
 
 
 MATCHING = MMBiasMatching()

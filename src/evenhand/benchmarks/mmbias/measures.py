@@ -53,26 +53,26 @@ class AssociationMeasures:
         for form in self.sets.forms:
             similarities = self.sets.similarities(form, evidence)
             tests = self._tests(form, similarities)
-            found = self._tables(similarities, tests)
+            form_tables = self._tables(similarities, tests)
             templates = self._templates(form, evidence)
             findings += self._pairs(tests, templates)
             singles = _singles(tests)
             findings += self._single_categories(similarities, singles)
             if form.name == "cross-modal":
                 findings += self._attributions(similarities, singles)
-                found["attribution"] = self._attribution_table(similarities, singles)
-            found["lost"] = lost_table([similarities, *(own for _, own in tests)])
+                form_tables["attribution"] = self._attribution_table(similarities, singles)
+            form_tables["lost"] = lost_table([similarities, *(own for _, own in tests)])
             if self.sets.variants.get(form.name):
-                found["templates"] = templates
-            for name, table in found.items():
+                form_tables["templates"] = templates
+            for name, table in form_tables.items():
                 tables.setdefault(name, []).append(table)
-        given = {
+        all_tables = {
             "members": self.sets.members(),
             "tests": self.sets.test_table(),
             "traps": self.sets.data.traps,
             **{name: pl.concat(parts) for name, parts in tables.items()},
         }
-        return Measured([self._without_told(one) for one in findings], tables=given)
+        return Measured([self._without_told(finding) for finding in findings], tables=all_tables)
 
     def _tests(self, form: ModalityPair, similarities: Similarities) -> Tests:
         """Each test with what it compares."""
@@ -92,12 +92,12 @@ class AssociationMeasures:
 
     def _pairs(self, tests: Tests, templates: pl.DataFrame) -> Iterator[Finding]:
         """Effect size and mean difference of each test."""
-        given, seed = self.setting.parameters, self.setting.seed
-        mode, alternative = str(given["mode"]), str(given["alternative"])
+        params, seed = self.setting.parameters, self.setting.seed
+        mode, alternative = str(params["mode"]), str(params["alternative"])
         for test, own in tests:
             sets: dict[str, Any] = {"targets": (test.x, test.y), "attributes": (test.a, test.b)}
             effect = association.association_effect_size(
-                own, **sets, ddof=int(given["ddof"]), alternative=alternative, mode=mode, seed=seed
+                own, **sets, ddof=int(params["ddof"]), alternative=alternative, mode=mode, seed=seed
             )
             effect = self._with_prompts(effect, test)
             yield told_of(_with_range(effect, templates, test), test)
@@ -111,7 +111,7 @@ class AssociationMeasures:
         if (
             self.told
             or finding.reason != "empty_set"
-            or MISSING not in {one.reason for one in finding.dropped}
+            or MISSING not in {dropped.reason for dropped in finding.dropped}
         ):
             return finding
         members = self.sets.members().filter(modality="text")
@@ -141,7 +141,7 @@ class AssociationMeasures:
     ) -> Iterator[Finding]:
         """How many of the words at the top of a group of images are pleasant."""
         for target, attributes in singles:
-            found = attribution.pleasant_at_k(
+            finding = attribution.pleasant_at_k(
                 similarities,
                 target=target,
                 attributes=attributes,
@@ -151,14 +151,16 @@ class AssociationMeasures:
                 mode=str(self.setting.parameters["mode"]),
                 seed=self.setting.seed,
             )
-            notes = [*found.notes, *([NO_SCALE] if self.scale is None else [])]
-            yield found.model_copy(update={"notes": notes})
+            notes = [*finding.notes, *([NO_SCALE] if self.scale is None else [])]
+            yield finding.model_copy(update={"notes": notes})
 
     def _attribution_table(
         self, similarities: Similarities, singles: Sequence[tuple[str, tuple[str, str]]]
     ) -> pl.DataFrame:
         """Every word for every group, read in all ways that are possible."""
-        readings = [one for one in attribution.READINGS if self.scale is not None or one != "softmax"]
+        readings = [
+            reading for reading in attribution.READINGS if self.scale is not None or reading != "softmax"
+        ]
         parts = [
             attribution_table(similarities, [target], attributes, readings=readings, scale=self.scale or 1.0)
             for target, attributes in singles
@@ -171,7 +173,7 @@ class AssociationMeasures:
         further = self.sets.variants.get(form.name, ())
         for templates in dict.fromkeys((self.sets.templates, *further)) if further else ():
             similarities = self.sets.similarities(form, evidence, templates)
-            told = (templates.target if form.targets == "text" else None, templates.attribute)
+            texts = (templates.target if form.targets == "text" else None, templates.attribute)
             for test, own in self._tests(form, similarities):
                 finding = association.association_effect_size(
                     own,
@@ -180,15 +182,15 @@ class AssociationMeasures:
                     ddof=int(self.setting.parameters["ddof"]),
                     inference="none",
                 )
-                rows.append((form.name, *_names(test), *told, finding.value))
+                rows.append((form.name, *_names(test), *texts, finding.value))
         return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 
     def _without_told(self, finding: Finding) -> Finding:
         """A sample without an answer is counted by the run already."""
         if not self.told:
             return finding
-        kept = [one for one in finding.dropped if one.reason != MISSING]
-        return finding.model_copy(update={"dropped": kept})
+        remaining = [dropped for dropped in finding.dropped if dropped.reason != MISSING]
+        return finding.model_copy(update={"dropped": remaining})
 
 
 def _names(test: Test) -> tuple[str, str, str, str]:
@@ -197,8 +199,8 @@ def _names(test: Test) -> tuple[str, str, str, str]:
 
 def _singles(tests: Tests) -> list[tuple[str, tuple[str, str]]]:
     """Each set of targets with each pair of attributes that it is tested with."""
-    found = [(name, (test.a, test.b)) for test, _ in tests for name in (test.x, test.y)]
-    return list(dict.fromkeys(found))
+    pairs = [(name, (test.a, test.b)) for test, _ in tests for name in (test.x, test.y)]
+    return list(dict.fromkeys(pairs))
 
 
 def _with_range(finding: Finding, templates: pl.DataFrame, test: Test) -> Finding:
@@ -206,5 +208,5 @@ def _with_range(finding: Finding, templates: pl.DataFrame, test: Test) -> Findin
     own = templates.filter(x=test.x, y=test.y, a=test.a, b=test.b)["d"].drop_nulls()
     if own.is_empty():
         return finding
-    told = {"template_low": own.min(), "template_high": own.max(), "templates": float(len(own))}
-    return finding.model_copy(update={"details": {**finding.details, **told}})
+    extremes = {"template_low": own.min(), "template_high": own.max(), "templates": float(len(own))}
+    return finding.model_copy(update={"details": {**finding.details, **extremes}})

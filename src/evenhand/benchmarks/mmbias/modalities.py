@@ -52,8 +52,8 @@ class ModalityPair:
 
 
 FORMS: Mapping[str, ModalityPair] = {
-    one.name: one
-    for one in (
+    form.name: form
+    for form in (
         ModalityPair("cross-modal", "image", "text"),
         ModalityPair("textual", "text", "text"),
         ModalityPair("visual", "image", "image"),
@@ -61,11 +61,11 @@ FORMS: Mapping[str, ModalityPair] = {
 }
 
 
-def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData) -> list[ModalityPair]:
+def choose_forms(choice: str, capabilities: Sequence[str], data: AssociationData) -> list[ModalityPair]:
     """The forms asked for, or with ``auto`` all that the model and the data allow.
 
     Args:
-        asked: ``auto``, or names separated by commas.
+        choice: ``auto``, or names separated by commas.
         capabilities: What the model can do.
         data: Sets and tests.
 
@@ -73,17 +73,19 @@ def choose_forms(asked: str, capabilities: Sequence[str], data: AssociationData)
         ParameterError: No such form.
         UserError: A form that the model or the data do not allow; or ``auto`` and none is.
     """
-    names = [name.strip() for name in asked.split(",") if name.strip()]
+    names = [name.strip() for name in choice.split(",") if name.strip()]
     if not names:
-        raise ParameterError(f"-p form={asked!r} names no form; choose from auto, {', '.join(FORMS)}")
+        raise ParameterError(f"-p form={choice!r} names no form; choose from auto, {', '.join(FORMS)}")
     for name in names:
         check_choice("form", name, ("auto", *FORMS))
     if "auto" in names:
         reasons = {name: _impossible(form, capabilities, data) for name, form in FORMS.items()}
         possible = [FORMS[name] for name, reason in reasons.items() if reason is None]
         if not possible:
-            told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-            raise UserError(f"no form of association can be tested: {told}; give another --model or --data")
+            explanation = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+            raise UserError(
+                f"no form of association can be tested: {explanation}; give another --model or --data"
+            )
         return possible
     chosen = [form for name, form in FORMS.items() if name in names]
     for form in chosen:

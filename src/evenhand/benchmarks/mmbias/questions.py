@@ -99,15 +99,15 @@ class AssociationSets:
 
     def questions(self) -> list[Question]:
         """Each image and each different prompt, once, whatever they are used for."""
-        asked = []
+        requests = []
         wanted = dict.fromkeys(self._all("image"))
         if wanted:
             ids, images = chosen_images(self.data, wanted)
-            asked.append(Question(IMAGES, "embeds_images", ids, images))
+            requests.append(Question(IMAGES, "embeds_images", ids, images))
         texts = list(dict.fromkeys(self._all("text")))
         if texts:
-            asked.append(Question(TEXTS, "embeds_texts", texts, texts=texts))
-        return asked
+            requests.append(Question(TEXTS, "embeds_texts", texts, texts=texts))
+        return requests
 
     def _all(self, modality: str) -> Iterator[str]:
         for form in self.forms:
@@ -151,7 +151,7 @@ class AssociationSets:
     ) -> Similarities:
         """Cosines of all items of a form, from embeddings of images and texts."""
         tables = {"image": IMAGES, "text": TEXTS}
-        found = Similarities.from_embeddings(
+        cosines = Similarities.from_embeddings(
             evidence[tables[form.targets]],
             self.samples(form, "target", templates),
             evidence[tables[form.attributes]],
@@ -159,18 +159,18 @@ class AssociationSets:
             form=form.name,
         )
         return replace(
-            found,
-            targets=self._items(form, "target", templates, found.targets),
-            attributes=self._items(form, "attribute", templates, found.attributes),
+            cosines,
+            targets=self._items(form, "target", templates, cosines.targets),
+            attributes=self._items(form, "attribute", templates, cosines.attributes),
         )
 
     def matches(self, scores: pl.LazyFrame) -> Similarities:
         """Match probabilities of images with words, from Scores(sample, candidate, score)."""
         form = FORMS["cross-modal"]
-        found = Similarities.from_scores(
+        similarities = Similarities.from_scores(
             scores, self.samples(form, "target"), self.samples(form, "attribute")
         )
-        return replace(found, attributes=self._items(form, "attribute", None, found.attributes))
+        return replace(similarities, attributes=self._items(form, "attribute", None, similarities.attributes))
 
     def without_shared(self, form: ModalityPair, similarities: Similarities, test: Test) -> Similarities:
         """What one test compares, without images that stand in two of its sets; they are counted.
@@ -187,9 +187,9 @@ class AssociationSets:
                 where |= {item: (role, name) for name in names for item in items[name]}
         shared: set[str] = set()
         for pair in self._alike:
-            places = {where.get(item) for item in pair}
-            if None not in places and len(places) == 2:
-                both = len({place[0] for place in places if place}) == 1
+            memberships = {where.get(item) for item in pair}
+            if None not in memberships and len(memberships) == 2:
+                both = len({membership[0] for membership in memberships if membership}) == 1
                 shared |= {item for item in pair if both or where[item][0] == "target"}
         if not shared:
             return similarities
@@ -223,8 +223,8 @@ class AssociationSets:
 
 def _without(sets: Mapping[str, Places], items: Sequence[str], shared: set[str]) -> dict[str, Places]:
     return {
-        name: np.array([place for place in places if items[place] not in shared], dtype=np.int64)
-        for name, places in sets.items()
+        name: np.array([index for index in indices if items[index] not in shared], dtype=np.int64)
+        for name, indices in sets.items()
     }
 
 
@@ -235,11 +235,11 @@ def _lost(
     shared: set[str],
 ) -> dict[str, dict[str, str]]:
     """What each set has lost, with the images that another set has too."""
-    found = {name: dict(items) for name, items in known.items()}
+    losses = {name: dict(items) for name, items in known.items()}
     for item in sorted(shared):
         if where[item][0] == role:
-            found.setdefault(where[item][1], {})[item] = SHARED
-    return found
+            losses.setdefault(where[item][1], {})[item] = SHARED
+    return losses
 
 
 def lost_table(similarities: Sequence[Similarities]) -> pl.DataFrame:
@@ -249,9 +249,9 @@ def lost_table(similarities: Sequence[Similarities]) -> pl.DataFrame:
         similarities: Of all items, and of single tests.
     """
     rows = {
-        (one.form, role, name, item, reason): None
-        for one in similarities
-        for role, losses in zip(ROLES, (one.lost_targets, one.lost_attributes), strict=True)
+        (compared.form, role, name, item, reason): None
+        for compared in similarities
+        for role, losses in zip(ROLES, (compared.lost_targets, compared.lost_attributes), strict=True)
         for name, items in losses.items()
         for item, reason in items.items()
     }
@@ -277,10 +277,10 @@ def chosen_images(data: AssociationData, wanted: Mapping[str, None]) -> tuple[li
         data: Has all of them.
         wanted: Their ids.
     """
-    places = [place for place, image in enumerate(data.image_ids) if image in wanted]
-    if len(places) == len(data.image_ids):
+    indices = [index for index, image in enumerate(data.image_ids) if image in wanted]
+    if len(indices) == len(data.image_ids):
         return list(data.image_ids), data.images
-    return [data.image_ids[place] for place in places], ChosenImages(data.images, places)
+    return [data.image_ids[index] for index in indices], ChosenImages(data.images, indices)
 
 
 def annotations_of(members: pl.DataFrame) -> pl.DataFrame:

@@ -61,14 +61,14 @@ def parts(folder: Path) -> list[SourcePart]:
     Raises:
         InputError: Nothing of MMBias there, or something that cannot be used.
     """
-    found = gather_release(folder)
-    return [*_texts(found), *_images(found)]
+    collected = gather_release(folder)
+    return [*_texts(collected), *_images(collected)]
 
 
-def _texts(found: CollectedSets) -> list[SourcePart]:
+def _texts(collected: CollectedSets) -> list[SourcePart]:
     """The phrase file and the URL list, with what is wrong with their content."""
-    hashes = {path.name.casefold(): digest for path, digest in sha256_files(found.files).items()}
-    counts = (sum(map(len, found.target_phrases.values())), found.photos.frame.height)
+    hashes = {path.name.casefold(): digest for path, digest in sha256_files(collected.files).items()}
+    counts = (sum(map(len, collected.target_phrases.values())), collected.photos.frame.height)
     kinds = (("phrases of people", _PHRASES), ("URLs", _URLS))
     rows = []
     for file, (what, expected), count in zip(FILES, kinds, counts, strict=False):
@@ -80,8 +80,8 @@ def _texts(found: CollectedSets) -> list[SourcePart]:
     return rows
 
 
-def _images(found: CollectedSets) -> list[SourcePart]:
-    there = {**found.target_images, **found.attribute_images}
+def _images(collected: CollectedSets) -> list[SourcePart]:
+    there = {**collected.target_images, **collected.attribute_images}
     return [
         SourcePart(
             f"photos of {group.name}" if group in TARGETS else f"{group.name} photos",

@@ -29,13 +29,13 @@ def with_articles(text: str) -> str:
     ``an 1880s house``), up to three capitals letter by letter (``an MRI``, ``a UX designer``), accents left
     out. A word that they get wrong is written with its article in a template of its own.
     """
-    return _ARTICLE.sub(lambda found: found[1] + "n" * _takes_n(found[3]) + found[2] + found[3], text)
+    return _ARTICLE.sub(lambda match: match[1] + "n" * _takes_n(match[3]) + match[2] + match[3], text)
 
 
-def _takes_n(given: str) -> bool:
-    if given[0].isdecimal():
-        return _number_takes_n(given)
-    word = unicodedata.normalize("NFD", given.translate(_UNFOLDED))
+def _takes_n(text: str) -> bool:
+    if text[0].isdecimal():
+        return _number_takes_n(text)
+    word = unicodedata.normalize("NFD", text.translate(_UNFOLDED))
     word = "".join(letter for letter in word if not unicodedata.combining(letter))
     first = re.split(r"[-'’]", word, maxsplit=1)[0]
     if _is_spelt(word, first):
@@ -45,10 +45,10 @@ def _takes_n(given: str) -> bool:
     return word[0].lower() in "aeiou" and not _AS_CONSONANT.match(word)
 
 
-def _number_takes_n(given: str) -> bool:
+def _number_takes_n(text: str) -> bool:
     """Whether a number is said with ``eight``, ``eleven`` or ``eighteen`` first."""
-    found = re.match(r"\d+(?:,\d{3})*", given)
-    written = found[0] if found else given
+    match = re.match(r"\d+(?:,\d{3})*", text)
+    written = match[0] if match else text
     digits = written.replace(",", "")
     if digits[0] == "8":
         return True

@@ -16,32 +16,33 @@ MAX_BYTES: int = 4 * 2**20
 _KINDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "a mapping"}
 
 
-def parse_text(content: bytes, given: str) -> dict[str, Any]:
+def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
     """The mapping that a YAML file holds; no aliases, no repeated keys, no objects.
 
     Args:
         content: The file.
-        given: Its name, for messages.
+        file_name: Its name, for messages.
 
     Raises:
         InputError: It is too long, no YAML, or no mapping.
     """
     if len(content) > MAX_BYTES:
         raise InputError(
-            f"{given!r} has {len(content):,} bytes; a definition has at most {MAX_BYTES:,}; shorten its lists"
+            f"{file_name!r} has {len(content):,} bytes; a definition has at most {MAX_BYTES:,}; "
+            "shorten its lists"
         )
     try:
         text = unicodedata.normalize("NFC", content.decode("utf-8"))  # one é, however it was typed
-        aliased = next((one for one in yaml.parse(text, yaml.SafeLoader) if _is_alias(one)), None)
-        _check_keys(yaml.compose(text, yaml.SafeLoader) if aliased is None else None, given)
+        aliased = next((event for event in yaml.parse(text, yaml.SafeLoader) if _is_alias(event)), None)
+        _check_keys(yaml.compose(text, yaml.SafeLoader) if aliased is None else None, file_name)
         parsed = None if aliased is not None else yaml.safe_load(text)
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as problem:
         cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
-        raise InputError(f"{given!r} is no YAML: {cause}; see docs/generate.md for an example") from None
+        raise InputError(f"{file_name!r} is no YAML: {cause}; see docs/generate.md for an example") from None
     if aliased is not None:
-        raise InputError(f"{given!r} uses a YAML alias (*name); write the text out where it is used")
+        raise InputError(f"{file_name!r} uses a YAML alias (*name); write the text out where it is used")
     if not isinstance(parsed, dict):
-        raise InputError(f"{given!r} holds no mapping; write for instance: classes: [cat, dog]")
+        raise InputError(f"{file_name!r} holds no mapping; write for instance: classes: [cat, dog]")
     return parsed
 
 
@@ -77,9 +78,9 @@ def texts_of(holder: Mapping[str, Any], name: str, where: str) -> tuple[str, ...
     Raises:
         InputError: It is no list, or something in it is no text.
     """
-    found = field_of(holder, name, list, [], where)
+    texts = field_of(holder, name, list, [], where)
     return tuple(
-        field_of({name: one}, name, str, ..., f"{where}, line {i}") for i, one in enumerate(found, 1)
+        field_of({name: text}, name, str, ..., f"{where}, line {i}") for i, text in enumerate(texts, 1)
     )
 
 
@@ -98,19 +99,19 @@ def _is_alias(event: Any) -> bool:
     return isinstance(event, yaml.AliasEvent)
 
 
-def _check_keys(node: Any, given: str) -> None:
+def _check_keys(node: Any, file_name: str) -> None:
     """Refuse a key that stands twice in a mapping: YAML would silently take the last."""
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
             if key.value in seen if isinstance(key.value, str) else False:
                 line = key.start_mark.line + 1
-                raise InputError(f"{given!r} says {key.value!r} twice, again in line {line}; keep one")
+                raise InputError(f"{file_name!r} says {key.value!r} twice, again in line {line}; keep one")
             seen.add(key.value if isinstance(key.value, str) else None)
-            _check_keys(value, given)
+            _check_keys(value, file_name)
     elif isinstance(node, yaml.SequenceNode):
-        for one in node.value:
-            _check_keys(one, given)
+        for child in node.value:
+            _check_keys(child, file_name)
 
 
 def _shown(value: Any) -> str:

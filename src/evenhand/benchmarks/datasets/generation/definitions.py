@@ -118,17 +118,17 @@ class GenerationDefinition:
     limits: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, given: str | Path) -> GenerationDefinition:
+    def read(cls, name_or_path: str | Path) -> GenerationDefinition:
         """A definition from a file, or one that is shipped.
 
         Args:
-            given: A path that ends in ``.yaml``, or a name that ``shipped()`` lists.
+            name_or_path: A path that ends in ``.yaml``, or a name that ``shipped()`` lists.
 
         Raises:
             UnknownName: No such definition, or a key that means nothing.
             InputError: A file that cannot be read, or a value that cannot be used.
         """
-        text = str(given)
+        text = str(name_or_path)
         if not text.endswith(_ENDING) and "/" not in text:
             if text not in shipped():
                 raise UnknownName("definition", text, shipped(), "or give a file that ends in .yaml")
@@ -139,37 +139,37 @@ class GenerationDefinition:
         return cls.parse(path.read_bytes(), text)
 
     @classmethod
-    def parse(cls, content: bytes, given: str = "definition.yaml") -> GenerationDefinition:
+    def parse(cls, content: bytes, file_name: str = "definition.yaml") -> GenerationDefinition:
         """A definition from the bytes of a YAML file.
 
         Args:
             content: The file.
-            given: Its name, for messages.
+            file_name: Its name, for messages.
 
         Raises:
             UnknownName: A key that means nothing.
             InputError: A value that cannot be used.
         """
-        found = parse_text(content, given)
-        where = repr(given)
-        check_keys(found, _KEYS, where)
-        made = cls(
-            name=field_of(found, "name", str, Path(given).stem, where),
-            class_axis=field_of(found, "class_axis", str, "class", where),
-            attribute=field_of(found, "attribute", str, ..., where),
-            classes=_entries(found, "classes", ("name", "text", "wordnet_id"), where),
-            groups=_entries(found, "groups", ("name", "text", "template", "templates"), where),
-            templates=texts_of(found, "templates", where),
-            images_per_cell=field_of(found, "images_per_cell", int, 50, where),
-            seed=field_of(found, "seed", int, 0, where),
-            people=field_of(found, "people", bool, False, where),
-            question=field_of(found, "question", str, "", where),
-            source=field_of(found, "source", str, "", where),
-            licence=field_of(found, "licence", str, "", where),
-            limits=texts_of(found, "limits", where),
+        fields = parse_text(content, file_name)
+        where = repr(file_name)
+        check_keys(fields, _KEYS, where)
+        definition = cls(
+            name=field_of(fields, "name", str, Path(file_name).stem, where),
+            class_axis=field_of(fields, "class_axis", str, "class", where),
+            attribute=field_of(fields, "attribute", str, ..., where),
+            classes=_entries(fields, "classes", ("name", "text", "wordnet_id"), where),
+            groups=_entries(fields, "groups", ("name", "text", "template", "templates"), where),
+            templates=texts_of(fields, "templates", where),
+            images_per_cell=field_of(fields, "images_per_cell", int, 50, where),
+            seed=field_of(fields, "seed", int, 0, where),
+            people=field_of(fields, "people", bool, False, where),
+            question=field_of(fields, "question", str, "", where),
+            source=field_of(fields, "source", str, "", where),
+            licence=field_of(fields, "licence", str, "", where),
+            limits=texts_of(fields, "limits", where),
         )
-        made._check(where)
-        return made
+        definition._check(where)
+        return definition
 
     def changed(self, *, images_per_cell: int | None = None, seed: int | None = None) -> GenerationDefinition:
         """The same with other numbers; None leaves one as it is.
@@ -178,18 +178,18 @@ class GenerationDefinition:
             ParameterError: A number outside what is possible.
         """
         per_cell = self.images_per_cell if images_per_cell is None else images_per_cell
-        made = replace(self, images_per_cell=per_cell, seed=self.seed if seed is None else seed)
-        _check_numbers(made)
-        return made
+        definition = replace(self, images_per_cell=per_cell, seed=self.seed if seed is None else seed)
+        _check_numbers(definition)
+        return definition
 
     def dump(self) -> bytes:
         """The definition as YAML; ``parse`` of it gives an equal one."""
-        told = {
+        fields = {
             "name": self.name,
             "class_axis": self.class_axis,
             "attribute": self.attribute,
-            "classes": [_told(one) for one in self.classes],
-            "groups": [_told(one) for one in self.groups],
+            "classes": [_told(entry) for entry in self.classes],
+            "groups": [_told(entry) for entry in self.groups],
             "templates": list(self.templates),
             "images_per_cell": self.images_per_cell,
             "seed": self.seed,
@@ -199,34 +199,34 @@ class GenerationDefinition:
             "licence": self.licence,
             "limits": list(self.limits),
         }
-        kept = {key: value for key, value in told.items() if value not in ("", [])}
-        return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=100).encode()
+        filled = {key: value for key, value in fields.items() if value not in ("", [])}
+        return yaml.safe_dump(filled, sort_keys=False, allow_unicode=True, width=100).encode()
 
     def cells(self) -> list[PromptCell]:
         """Every class in every group, classes first."""
-        made = []
-        for one, group in product(self.classes, self.groups):
+        prompt_cells = []
+        for class_entry, group in product(self.classes, self.groups):
             templates = group.templates or self.templates
-            prompts = tuple(self.prompt(template, one, group) for template in templates)
-            made.append(PromptCell(one.name, group.name, templates, prompts))
-        return made
+            prompts = tuple(self.prompt(template, class_entry, group) for template in templates)
+            prompt_cells.append(PromptCell(class_entry.name, group.name, templates, prompts))
+        return prompt_cells
 
-    def prompt(self, template: str, one: Entry, group: Entry) -> str:
+    def prompt(self, template: str, class_entry: Entry, group: Entry) -> str:
         """A template filled in with a class and a group."""
-        words = {"class": one.text, "group": group.text, self.class_axis: one.text}
+        words = {"class": class_entry.text, "group": group.text, self.class_axis: class_entry.text}
         words[self.attribute] = group.text
-        return with_articles(_PLACE.sub(lambda found: words[found[1]], template))
+        return with_articles(_PLACE.sub(lambda match: words[match[1]], template))
 
     def around(self) -> list[tuple[str, str]]:
         """What prompts say before and behind a class, of each group and template."""
-        found = []
+        contexts = []
         for group in self.groups:
             for template in group.templates or self.templates:
                 said = self.prompt(template, Entry(_MARK, _MARK), group)
                 if said.count(_MARK) == 1:
                     before, _, after = said.partition(_MARK)
-                    found.append((before, after))
-        return list(dict.fromkeys(found))
+                    contexts.append((before, after))
+        return list(dict.fromkeys(contexts))
 
     def prompts(self, seed: int | None = None) -> pl.DataFrame:
         """What a model is asked for, one row an image: the first of each cell, then the second of each.
@@ -280,14 +280,14 @@ class GenerationDefinition:
             raise InputError(f"{where}: two cells have the prompt {alike[0][0]!r}; let groups differ in text")
 
     def _check_template(self, template: str, where: str, *, says_group: bool) -> None:
-        places = _PLACE.findall(template)
+        placeholders = _PLACE.findall(template)
         possible = ("class", self.class_axis, "group", self.attribute)
-        for place in places:
-            if place not in possible:
-                raise UnknownName(f"place in {template!r} of {where}", place, dict.fromkeys(possible))
-        if not set(places) & set(possible[:2]):
+        for placeholder in placeholders:
+            if placeholder not in possible:
+                raise UnknownName(f"place in {template!r} of {where}", placeholder, dict.fromkeys(possible))
+        if not set(placeholders) & set(possible[:2]):
             raise InputError(f"{where}: template {template!r} does not say the class; put {{class}} in it")
-        if says_group and not set(places) & set(possible[2:]):
+        if says_group and not set(placeholders) & set(possible[2:]):
             raise InputError(f"{where}: template {template!r} does not say the group; put {{group}} in it")
 
 
@@ -296,7 +296,7 @@ def shipped() -> list[str]:
     folder = _folder()
     if not folder.is_dir():
         return []
-    return sorted(one.name[:-5] for one in folder.iterdir() if one.name.endswith(".yaml"))
+    return sorted(path.name[:-5] for path in folder.iterdir() if path.name.endswith(".yaml"))
 
 
 def image_seed(seed: int, class_name: str, group: str, template: str, index: int) -> int:
@@ -309,15 +309,15 @@ def _folder() -> Any:
     return files("evenhand.benchmarks.datasets.generation")
 
 
-def _entries(found: dict[str, Any], key: str, possible: Sequence[str], where: str) -> tuple[Entry, ...]:
-    made = []
-    for number, one in enumerate(field_of(found, key, list, ..., where), 1):
+def _entries(fields: dict[str, Any], key: str, possible: Sequence[str], where: str) -> tuple[Entry, ...]:
+    entries = []
+    for number, entry in enumerate(field_of(fields, key, list, ..., where), 1):
         here = f"{where}, {key} {number}"
-        holder = one if isinstance(one, dict) else {"name": one}
+        holder = entry if isinstance(entry, dict) else {"name": entry}
         check_keys(holder, possible, here)
         name = field_of(holder, "name", str, ..., here)
         own = field_of(holder, "template", str, "", here)
-        made.append(
+        entries.append(
             Entry(
                 name,
                 field_of(holder, "text", str, name, here),
@@ -325,16 +325,16 @@ def _entries(found: dict[str, Any], key: str, possible: Sequence[str], where: st
                 (own,) if own else texts_of(holder, "templates", here),
             )
         )
-    return tuple(made)
+    return tuple(entries)
 
 
 def _told(entry: Entry) -> Any:
     """A class or group as short as the grammar allows."""
-    told: dict[str, Any] = {"name": entry.name}
-    told |= {"text": entry.text} if entry.text != entry.name else {}
-    told |= {"wordnet_id": entry.wordnet_id} if entry.wordnet_id else {}
-    told |= {"templates": list(entry.templates)} if entry.templates else {}
-    return entry.name if len(told) == 1 else told
+    fields: dict[str, Any] = {"name": entry.name}
+    fields |= {"text": entry.text} if entry.text != entry.name else {}
+    fields |= {"wordnet_id": entry.wordnet_id} if entry.wordnet_id else {}
+    fields |= {"templates": list(entry.templates)} if entry.templates else {}
+    return entry.name if len(fields) == 1 else fields
 
 
 def _check_names(entries: Iterable[Entry], key: str, least: int, where: str) -> None:

@@ -52,8 +52,8 @@ def read_folders(folder: Path, wanted: ColumnSpec) -> ImageRows:
             f"{str(folder)!r} holds images such as {loose!r} outside of class folders; move them into a "
             "folder for each class, or give a table of paths and labels"
         )
-    places = [place for name in classes for place in sorted(_images(folder / name))]
-    relative = [place.relative_to(folder).as_posix() for place in places]
+    places = [file for name in classes for file in sorted(_images(folder / name))]
+    relative = [file.relative_to(folder).as_posix() for file in places]
     truth = [path.split("/", 1)[0] for path in relative]
     table = pl.DataFrame({_PATH: relative, _CLASS: truth}, schema={_PATH: pl.String, _CLASS: pl.String})
     if wanted.columns():
@@ -65,10 +65,10 @@ def _joined(table: pl.DataFrame, folder: Path, wanted: ColumnSpec) -> pl.DataFra
     """The images with their annotations; those without get none."""
     file = folder / _ANNOTATIONS
     if not file.is_file():
-        asked = ", ".join(map(repr, wanted.columns()))
+        column_names = ", ".join(map(repr, wanted.columns()))
         raise InputError(
-            f"{str(folder)!r} holds a folder for each class but no {_ANNOTATIONS}, where {asked} would stand "
-            f"beside a column {_PATH!r} of paths such as {table[_PATH][0]!r}"
+            f"{str(folder)!r} holds a folder for each class but no {_ANNOTATIONS}, where {column_names} "
+            f"would stand beside a column {_PATH!r} of paths such as {table[_PATH][0]!r}"
         )
     with sources.reading(f"{str(file)!r}"):
         lazy, _ = sources.scan(file)
@@ -88,11 +88,11 @@ def _joined(table: pl.DataFrame, folder: Path, wanted: ColumnSpec) -> pl.DataFra
 
 
 def _images(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
+    for directory, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _hidden(name))
         for name in sorted(files):
             if is_image_name(name):
-                yield Path(place, name)
+                yield Path(directory, name)
 
 
 def _hidden(name: str) -> bool:

@@ -35,11 +35,11 @@ def read_saved(data: Path, wanted: ColumnSpec) -> ImageRows:
     return ImageRows(table, HFImages(data, image), [None] * len(saved), wanted.truth)
 
 
-def _image_column(data: Path, saved: Any, given: str | None) -> str:
-    if given is not None:
-        if given not in saved.column_names:
-            raise UnknownName("column", given, saved.column_names)
-        return given
+def _image_column(data: Path, saved: Any, column: str | None) -> str:
+    if column is not None:
+        if column not in saved.column_names:
+            raise UnknownName("column", column, saved.column_names)
+        return column
     holding: list[str] = [
         name for name, feature in saved.features.items() if type(feature).__name__ == "Image"
     ]

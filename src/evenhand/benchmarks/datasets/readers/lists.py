@@ -53,16 +53,16 @@ def list_lines(lists: Sequence[Path]) -> Listed:
             raise InputError(f"{str(file)!r} cannot be read as a list: {one_line(problem)}") from None
         before = len(rows) + dropped[REPEATED]
         for line in filter(str.strip, lines):
-            found = _LINE.fullmatch(line.strip())
-            path = PurePosixPath(found[1].strip()) if found else PurePosixPath()
-            if found is None or len(path.parts) < 2:
+            match = _LINE.fullmatch(line.strip())
+            path = PurePosixPath(match[1].strip()) if match else PurePosixPath()
+            if match is None or len(path.parts) < 2:
                 dropped[NO_LINE] += 1
-            elif path.is_absolute() or ".." in path.parts or "\0" in found[1]:
+            elif path.is_absolute() or ".." in path.parts or "\0" in match[1]:
                 dropped[LEAVES] += 1
             elif str(path) in rows:
                 dropped[REPEATED] += 1
             else:
-                rows[str(path)] = (str(path), path.parts[-2], found[2], path.parts[0], file.stem)
+                rows[str(path)] = (str(path), path.parts[-2], match[2], path.parts[0], file.stem)
         if len(rows) + dropped[REPEATED] == before:
             raise InputError(
                 f"{str(file)!r} has no line such as 'real/axe/real_001_1.jpg 11'; give such lists"

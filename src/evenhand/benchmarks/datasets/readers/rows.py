@@ -93,7 +93,7 @@ def named(values: pl.Series, names: Sequence[str]) -> pl.Series:
 
 
 def unique_ids(
-    given: pl.Series | None, column: str | None, places: Sequence[str | None]
+    id_values: pl.Series | None, column: str | None, places: Sequence[str | None]
 ) -> tuple[list[str], int]:
     """A unique id for each row, and how many rows repeat one.
 
@@ -103,10 +103,10 @@ def unique_ids(
     Raises:
         InputError: A row without id.
     """
-    if given is not None:
-        wanted = _ids(given, str(column))
-    elif all(place is not None for place in places):
-        wanted = [str(place) for place in places]
+    if id_values is not None:
+        wanted = _ids(id_values, str(column))
+    elif all(path is not None for path in places):
+        wanted = [str(path) for path in places]
     else:
         wanted = [str(row) for row in range(len(places))]
     seen, taken, ids = dict.fromkeys(wanted, 0), set(wanted), []
@@ -121,17 +121,17 @@ def unique_ids(
     return ids, len(wanted) - len(seen)
 
 
-def _ids(given: pl.Series, column: str) -> list[str]:
-    missing = given.null_count()
+def _ids(values: pl.Series, column: str) -> list[str]:
+    missing = values.null_count()
     if missing:
         raise InputError(f"id column {column!r} has {missing} empty cells; fill them, or give no id column")
-    if given.dtype.is_float() and (given == given.round()).all():
-        given = given.cast(pl.Int64)
+    if values.dtype.is_float() and (values == values.round()).all():
+        values = values.cast(pl.Int64)
     try:
-        return [str(value) for value in given.cast(pl.String).to_list()]
+        return [str(value) for value in values.cast(pl.String).to_list()]
     except pl.exceptions.PolarsError:
         raise InputError(
-            f"id column {column!r} holds {given.dtype} values; ids are text or integers"
+            f"id column {column!r} holds {values.dtype} values; ids are text or integers"
         ) from None
 
 

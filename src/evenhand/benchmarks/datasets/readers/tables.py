@@ -41,8 +41,8 @@ def read_table(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRo
                 "images are paths, or bytes in Parquet"
             )
         sources.check_one_kind(files, [name for name in (wanted.truth, *wanted.by) if name is not None])
-        place = _place(image, schema[image])
-        table = lazy.select(*wanted.columns(), place.alias("\0place")).collect(engine="streaming")
+        path_column = _place(image, schema[image])
+        table = lazy.select(*wanted.columns(), path_column.alias("\0place")).collect(engine="streaming")
     places = table["\0place"]
     table = _with_names(table.drop("\0place"), _class_names(files))
     is_text = files[0].suffix.lower() in (".csv", ".tsv")
@@ -51,10 +51,10 @@ def read_table(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRo
         return ImageRows(table, ImageBytes(files, image), listed, wanted.truth, is_text)
     present = places.is_not_null()
     listed = places.filter(present).cast(pl.String).to_list()
-    found, by_name = find_files(listed, roots or [files[0].parent], by_name=bool(roots))
+    image_paths, by_name = find_files(listed, roots or [files[0].parent], by_name=bool(roots))
     dropped = {NO_PATH: len(table) - len(listed)} if len(listed) < len(table) else {}
     table = table.filter(present) if table.width else table
-    return ImageRows(table, ImageFiles(found), listed, wanted.truth, is_text, dropped, by_name)
+    return ImageRows(table, ImageFiles(image_paths), listed, wanted.truth, is_text, dropped, by_name)
 
 
 def find_files(paths: Sequence[str], roots: Sequence[Path], *, by_name: bool) -> tuple[list[str], int]:
@@ -77,20 +77,20 @@ def find_files(paths: Sequence[str], roots: Sequence[Path], *, by_name: bool) ->
         if not root.is_dir():
             raise InputError(f"there is no folder {str(root)!r} to look for images in; check the path")
     names: dict[Path, dict[str, list[str]]] = {}
-    found, alone = [], 0
+    files, alone = [], 0
     for path in paths:
-        place, named_only = None, False
+        file, named_only = None, False
         for root in roots if by_name else ():
-            place = os.path.join(root, path)
-            if os.path.isfile(place):
+            file = os.path.join(root, path)
+            if os.path.isfile(file):
                 break
-            place = _by_name(path, root, names)
-            if place is not None:
+            file = _by_name(path, root, names)
+            if file is not None:
                 named_only = True
                 break
-        found.append(place or os.path.join(roots[0], path))
+        files.append(file or os.path.join(roots[0], path))
         alone += named_only
-    return found, alone
+    return files, alone
 
 
 def _by_name(path: str, root: Path, names: dict[Path, dict[str, list[str]]]) -> str | None:
@@ -118,11 +118,11 @@ def _scan(data: Path) -> tuple[pl.LazyFrame, list[Path]]:
     return lazy, files
 
 
-def _image_column(data: Path, schema: pl.Schema, given: str | None) -> str:
-    if given is not None:
-        if given not in schema:
-            raise UnknownName("column", given, schema.names())
-        return given
+def _image_column(data: Path, schema: pl.Schema, column: str | None) -> str:
+    if column is not None:
+        if column not in schema:
+            raise UnknownName("column", column, schema.names())
+        return column
     holding = [name for name, dtype in schema.items() if _holds_bytes(dtype)]
     if len(holding) == 1:
         return holding[0]

@@ -47,10 +47,10 @@ def read_shards(shards: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
     if not images:
         kind = f" with extension {wanted.image!r}" if wanted.image else ""
         raise InputError(f"no image{kind} in {str(shards[0])!r} and the other {len(shards) - 1} shards")
-    truth = wanted.truth or ("cls" if any("cls" in one for one in fields) else None)
-    asked = ColumnSpec(truth=truth, by=wanted.by, id=wanted.id)
-    asked.check(sorted({name for one in fields for name in one}))
-    table = pl.DataFrame([_column(name, [one.get(name) for one in fields]) for name in asked.columns()])
+    truth = wanted.truth or ("cls" if any("cls" in sample for sample in fields) else None)
+    spec = ColumnSpec(truth=truth, by=wanted.by, id=wanted.id)
+    spec.check(sorted({name for sample in fields for name in sample}))
+    table = pl.DataFrame([_column(name, [sample.get(name) for sample in fields]) for name in spec.columns()])
     dropped = {NO_IMAGE: without} if without else {}
     return ImageRows(table, TarImages(shards, images), keys, truth, is_text=True, dropped=dropped)
 
@@ -81,7 +81,7 @@ def _image(parts: dict[str, Member], extension: str | None) -> Member | None:
 
 def _fields(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
     """What the text and json members of a sample say."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name in ("json", *_TEXTS):
         if name not in parts:
             continue
@@ -97,8 +97,8 @@ def _fields(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
             raise InputError(
                 f"{member.name!r} in {str(shard)!r} cannot be read: {one_line(problem)}; mend sample {key!r}"
             ) from None
-        found |= value if isinstance(value, dict) else {name: value if value != "" else None}
-    return found
+        fields |= value if isinstance(value, dict) else {name: value if value != "" else None}
+    return fields
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

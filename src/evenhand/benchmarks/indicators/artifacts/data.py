@@ -103,8 +103,8 @@ _INDICATORS = (
 def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     for name, (source, definitions, indicator, count) in _PEOPLE.items():
-        kept = [each.axis for each in (definitions or {}).values() if each.axis in _AXES]
-        annotated = ", ".join(axis.replace("_", " ") for axis in kept)
+        axes = [each.axis for each in (definitions or {}).values() if each.axis in _AXES]
+        annotated = ", ".join(axis.replace("_", " ") for axis in axes)
         rows.append(_described(name, source, indicator, annotated or _V2, count))
     counts = dollar_street.PAPER_COUNTS[""]
     homes = household_sources
@@ -135,8 +135,8 @@ def _table2(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    given = str(setting.parameters["taxonomy"])
-    names = list(TAXONOMIES) if given == _AUTO else [given]
+    taxonomy = str(setting.parameters["taxonomy"])
+    names = list(TAXONOMIES) if taxonomy == _AUTO else [taxonomy]
     synonyms = setting.parameters["synonyms"] == "yes"
     rows = [row for name in names for row in _labels(name, synonyms)]
     notes = (
@@ -156,7 +156,7 @@ def _labels(name: str, synonyms: bool) -> Iterator[Row]:
         pairs = (
             list(zip(words, ids, strict=True))
             if name in TAXONOMIES
-            else [*((None, one) for one in ids), *((word, None) for word in words)]
+            else [*((None, wordnet_id) for wordnet_id in ids), *((word, None) for word in words)]
         )
         for label, id_ in pairs:
             yield {**shared, "label": label, "wordnet_id": id_, "what": "label"}
@@ -180,8 +180,8 @@ def _left(dropped: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    given = setting.parameters
-    people = read_people(_given(setting), str(given["kind"]), unknown=str(given["unknown"]))
+    params = setting.parameters
+    people = read_people(_given(setting), str(params["kind"]), unknown=str(params["unknown"]))
     rows: list[Row] = []
     for what, count in people.paper_counts.get("", {}).items():
         rows.append({"source": PAPER, "attribute": _ALL, "group": what, "value": float(count)})
@@ -231,10 +231,10 @@ def _sample_figures(attributes: tuple[str, ...]) -> tuple[Figure, ...]:
 
 
 def _table5(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    given = setting.parameters
-    found = read_households(_given(setting), str(given["kind"]), split=str(given["split"]))
+    params = setting.parameters
+    households = read_households(_given(setting), str(params["kind"]), split=str(params["split"]))
     columns = ["household", "income_bucket", "region"]
-    homes = found.annotations.select(columns).unique("household", keep="first", maintain_order=True)
+    homes = households.annotations.select(columns).unique("household", keep="first", maintain_order=True)
     held = [(bucket or _NONE, region or _NONE) for _, bucket, region in homes.iter_rows()]
     regions = [region for region in REGIONS if any(other == region for _, other in held)]
     regions += sorted({region for _, region in held} - set(regions))
@@ -244,19 +244,19 @@ def _table5(runs: Sequence[RunFolder], setting: Setting) -> Made:
         for region in (*regions, _ALL):
             count = sum(bucket in (own, _ALL) and region in (other, _ALL) for own, other in held)
             rows.append({"source": OURS, "income_bucket": bucket, "region": region, "value": float(count)})
-    if found.name == dollar_street.NAME:
+    if households.name == dollar_street.NAME:
         for bucket, counts in published.HOUSEHOLDS.items():
             rows += [
                 {"source": PAPER, "income_bucket": bucket, "region": region, "value": float(count)}
                 for region, count in zip(published.HOUSEHOLD_REGIONS, counts, strict=True)
             ]
-    whole = [{**row, "from": "paper" if row["source"] == PAPER else found.name} for row in rows]
-    incomes = sorted(found.annotations["income"].drop_nulls().to_list())
+    whole = [{**row, "from": "paper" if row["source"] == PAPER else households.name} for row in rows]
+    incomes = sorted(households.annotations["income"].drop_nulls().to_list())
     seen = f", here {incomes[0]:,.0f} to {incomes[-1]:,.0f}" if incomes else ""
     notes = (
         "Buckets of monthly income in dollars: low below 90.02, high from 1,808.04; the ranges that the "
         f"paper prints are what it observed{seen}.",
-        *_left(found.dropped),
+        *_left(households.dropped),
     )
     figure = Figure(
         "table", x="region", value="value", levels=("from", "income_bucket"), formats={"value": "count"},

@@ -63,8 +63,8 @@ def _rows(name: str, run: RunFolder, by: tuple[str, ...]) -> list[Row]:
 def _all(runs: Sequence[RunFolder], artifact: str) -> list[Row]:
     rows: list[Row] = []
     for name, run in named(runs):
-        found = [by for axes in _GROUPINGS if (by := chosen(run, _RATE, (axes,))) is not None]
-        rows += [row for by in found for row in _rows(name, run, by)]
+        groupings = [by for axes in _GROUPINGS if (by := chosen(run, _RATE, (axes,))) is not None]
+        rows += [row for by in groupings for row in _rows(name, run, by)]
     if not rows:
         raise InputError(
             f"{artifact} needs hit rates by income_bucket or region, and none of these runs has them; type: "
@@ -98,15 +98,15 @@ def _figure4(runs: Sequence[RunFolder]) -> Made:
 
 
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    given = str(setting.parameters["reference"])
+    reference = str(setting.parameters["reference"])
     pairs = named(runs)
     if len(runs) == 1:
-        if given:
+        if reference:
             raise InputError("indicators/figure5 has one run, so nothing to refer to; give two runs or more")
-        rows, told = _measured(*pairs[0])
+        rows, reference_name = _measured(*pairs[0])
     else:
-        place = _place(pairs, given)
-        rows, told = _against(pairs, place, setting.seed), pairs[place][0]
+        index = _place(pairs, reference)
+        rows, reference_name = _against(pairs, index, setting.seed), pairs[index][0]
     figures = tuple(
         Figure(
             "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
@@ -118,61 +118,65 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
         )
         for by in dict.fromkeys(row["by"] for row in rows)
     )  # fmt: skip
-    notes = (f"Reference: {told}. (hit rate - that of the reference) / that of the reference.",)
+    notes = (f"Reference: {reference_name}. (hit rate - that of the reference) / that of the reference.",)
     return Made(frame(rows), notes, figures)
 
 
-def _place(pairs: Sequence[tuple[str, RunFolder]], given: str) -> int:
+def _place(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:
     """Which run is the reference: the first, or by number, name or folder."""
-    if not given:
+    if not reference:
         return 0
     known = [name for name, _ in pairs]
     paths = [run.folder.resolve() if run.folder is not None else None for _, run in pairs]
     folders = [run.folder.name if run.folder is not None else "" for _, run in pairs]
     models = [str(run.manifest.get("model")) for _, run in pairs]
-    if given.isdecimal() and 0 < int(given) <= len(pairs):
-        return int(given) - 1
-    if paths.count(Path(given).expanduser().resolve()) == 1:
-        return paths.index(Path(given).expanduser().resolve())
+    if reference.isdecimal() and 0 < int(reference) <= len(pairs):
+        return int(reference) - 1
+    if paths.count(Path(reference).expanduser().resolve()) == 1:
+        return paths.index(Path(reference).expanduser().resolve())
     for names in (known, folders, models):
-        if names.count(given.rstrip("/")) == 1:
-            return names.index(given.rstrip("/"))
-    raise UnknownName("run to refer to", given, [*known, *filter(None, folders)])
+        if names.count(reference.rstrip("/")) == 1:
+            return names.index(reference.rstrip("/"))
+    raise UnknownName("run to refer to", reference, [*known, *filter(None, folders)])
 
 
 def _measured(name: str, run: RunFolder) -> tuple[list[Row], str]:
     """What a run with a reference of its own found."""
-    found = [finding for finding in run.findings.findings if finding.name == _IMPROVEMENT]
-    if not found:
+    improvements = [finding for finding in run.findings.findings if finding.name == _IMPROVEMENT]
+    if not improvements:
         raise InputError(
             "indicators/figure5 needs two runs, the reference first, or one made with -p reference=RUN"
         )
-    first = [each for each in found if each.params.get("threshold") == found[0].params.get("threshold")]
-    return [row for finding in first for row in _improved(name, run, finding)], str(found[0].reference)
+    first = [
+        each
+        for each in improvements
+        if each.params.get("threshold") == improvements[0].params.get("threshold")
+    ]
+    return [row for finding in first for row in _improved(name, run, finding)], str(improvements[0].reference)
 
 
-def _against(pairs: Sequence[tuple[str, RunFolder]], place: int, seed: int) -> list[Row]:
+def _against(pairs: Sequence[tuple[str, RunFolder]], index: int, seed: int) -> list[Row]:
     """Each run beside the reference, on the images that both have."""
-    base = _hits(*pairs[place])
-    judged = ReferenceHits.of(pairs[place][1])
+    base = _hits(*pairs[index])
+    judged = ReferenceHits.of(pairs[index][1])
     rows: list[Row] = []
     for other, (name, run) in enumerate(pairs):
-        if other == place:
+        if other == index:
             continue
         own = ReferenceHits.of(run)
         unlike = own.unlike(judged)
         if unlike:
             raise InputError(
-                f"indicators/figure5: the reference {pairs[place][0]} was judged by another "
+                f"indicators/figure5: the reference {pairs[index][0]} was judged by another "
                 f"{', '.join(unlike)} than {name}; give runs with the same -p"
             )
         hits, other_hits = (each.at(own.thresholds[0]) for each in (_hits(name, run), base))
         for axes in _GROUPINGS:
             if axes <= set(hits.attributes) & set(base.attributes):
-                found = household_hit_improvement(
+                finding = household_hit_improvement(
                     hits, reference=other_hits, by=sorted(axes), mode=own.mode, seed=seed
                 )
-                rows += _improved(name, run, found)
+                rows += _improved(name, run, finding)
     if not rows:
         raise InputError("indicators/figure5: these runs have neither income buckets nor regions in common")
     return rows

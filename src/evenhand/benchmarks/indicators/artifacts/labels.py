@@ -61,8 +61,8 @@ _PRINTED = (
 
 
 def _wanted(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[frozenset[str]]:
-    given = str(setting.parameters["by"])
-    return usual if given == _AUTO else asked_groupings(given)
+    by = str(setting.parameters["by"])
+    return usual if by == _AUTO else asked_groupings(by)
 
 
 def _grouped(
@@ -73,21 +73,23 @@ def _grouped(
     Raises:
         InputError: None has.
     """
-    found = [(name, run, by) for name, run in named(runs) if (by := chosen(run, _RATE, wanted)) is not None]
-    if not found:
+    grouped_runs = [
+        (name, run, by) for name, run in named(runs) if (by := chosen(run, _RATE, wanted)) is not None
+    ]
+    if not grouped_runs:
         words = " or ".join(" × ".join(sorted(axes)) for axes in wanted)
-        asked = ",".join("+".join(sorted(axes)) for axes in wanted)
+        by_option = ",".join("+".join(sorted(axes)) for axes in wanted)
         raise InputError(
             f"{artifact} needs rates by {words}, and none of these runs has them; type: evenhand run "
-            f"{LABELS} --model URI --data DIR -p by={asked} -o DIR"
+            f"{LABELS} --model URI --data DIR -p by={by_option} -o DIR"
         )
-    yield from found
+    yield from grouped_runs
 
 
 def _kinds(run: RunFolder) -> list[str]:
     """The kinds of label that a run has, harmful first."""
-    found = [str(finding.params["association"]) for finding in run.findings.findings if finding.name == _RATE]
-    return [HARMFUL, *dict.fromkeys(found)]
+    kinds = [str(finding.params["association"]) for finding in run.findings.findings if finding.name == _RATE]
+    return [HARMFUL, *dict.fromkeys(kinds)]
 
 
 def _rates(name: str, run: RunFolder, by: tuple[str, ...], kind: str, threshold: float) -> list[Row]:
@@ -107,8 +109,8 @@ def _curve(
     table = run.tables.get("curve")
     if table is None:
         return []
-    marks = pl.Series(thresholds or [round(place * _STEP, 10) for place in range(round(1 / _STEP) + 1)])
-    found = table.filter(
+    marks = pl.Series(thresholds or [round(step * _STEP, 10) for step in range(round(1 / _STEP) + 1)])
+    curve = table.filter(
         (pl.col("by") == "+".join(by)) & (pl.col("association") == kind) & pl.col("threshold").is_in(marks)
     )
     shared = {**lead(name, run, by), "part": CURVE, "measure": _TITLES.get(kind, kind.replace("_", " "))}
@@ -120,19 +122,19 @@ def _curve(
             "value": row["rate"],
             "reason": None if row["rate"] is not None else "not in the label space",
         }
-        for row in found.to_dicts()
+        for row in curve.to_dicts()
     ]
 
 
 def _covered(rows: Sequence[Row]) -> list[Row]:
     """Coverage as a measure of its own, once a group, beside the rates."""
-    kept: dict[tuple[object, ...], Row] = {}
+    coverage_rows: dict[tuple[object, ...], Row] = {}
     empty = dict.fromkeys(("low", "high", "null_low", "null_high", "p", "reason"))
     for row in rows:
         key = tuple(row.get(name) for name in ("part", "model", "by", "group", "threshold", TRAINING, DATA))
         if row.get("coverage") is not None:
-            kept.setdefault(key, {**row, **empty, "measure": _COVERAGE, "value": row["coverage"]})
-    return list(kept.values())
+            coverage_rows.setdefault(key, {**row, **empty, "measure": _COVERAGE, "value": row["coverage"]})
+    return list(coverage_rows.values())
 
 
 def _alike(run: RunFolder) -> bool:
@@ -148,16 +150,16 @@ def _printed(
     if threshold != published.LABEL_THRESHOLD:
         return []
     have = {(row["by"], row["group"]) for row in rows}
-    found = []
+    printed = []
     for by in dict.fromkeys(groupings):
         for model, kind, group, value in published.association_rates(axes_of(by)):
             if kind in kinds and (grouping(by), group) in have:
-                found.append(
+                printed.append(
                     {"source": PAPER, "part": RATES, "model": model, TRAINING: PUBLISHED, DATA: PUBLISHED,
                      "by": grouping(by), "measure": _TITLES.get(kind, kind.replace("_", " ")), "group": group,
                      "threshold": threshold, "value": value}
                 )  # fmt: skip
-    return found
+    return printed
 
 
 def _made(
@@ -180,17 +182,17 @@ def _made(
         curves: Whether rates are shown against the threshold.
     """
     threshold = float(setting.parameters["threshold"])
-    found = list(_grouped(runs, _wanted(setting, usual), artifact))
-    kinds = list(dict.fromkeys(kind for _, run, _ in found for kind in _kinds(run)))
+    grouped_runs = list(_grouped(runs, _wanted(setting, usual), artifact))
+    kinds = list(dict.fromkeys(kind for _, run, _ in grouped_runs for kind in _kinds(run)))
     if not apart:
-        _need_kinds(found, kinds, artifact)
+        _need_kinds(grouped_runs, kinds, artifact)
     kinds = [kind for kind in kinds if kind != HARMFUL] if apart else [HARMFUL, HUMAN]
-    asked = [(name, run, by, kind) for name, run, by in found for kind in kinds]
-    rows = [row for each in asked for row in _rates(*each, threshold)]
+    combinations = [(name, run, by, kind) for name, run, by in grouped_runs for kind in kinds]
+    rows = [row for each in combinations for row in _rates(*each, threshold)]
     if not rows:
         raise InputError(f"{artifact}: no run has threshold {threshold:g}; give one of two digits")
-    lines = [row for each in asked for row in _curve(*each)] if curves else []
-    printed = _printed([by for _, run, by in found if _alike(run)], rows, kinds, threshold)
+    lines = [row for each in combinations for row in _curve(*each)] if curves else []
+    printed = _printed([by for _, run, by in grouped_runs if _alike(run)], rows, kinds, threshold)
     whole = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
     figures = _figures(rows, lines, threshold)
     return Made(frame(whole), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
@@ -270,8 +272,10 @@ def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
             if by is not None:
                 rows += [row for kind in (HARMFUL, HUMAN) for row in _rates(name, run, by, kind, threshold)]
     if not rows:
-        found = list(_grouped(runs, _wanted(setting, (*_PEOPLE, *_AGE)), "indicators/figure11"))
-        _need_kinds(found, [kind for _, run, _ in found for kind in _kinds(run)], "indicators/figure11")
+        grouped_runs = list(_grouped(runs, _wanted(setting, (*_PEOPLE, *_AGE)), "indicators/figure11"))
+        _need_kinds(
+            grouped_runs, [kind for _, run, _ in grouped_runs for kind in _kinds(run)], "indicators/figure11"
+        )
     need_sizes(rows, PARAMETERS, "indicators/figure11")
     whole = with_recipe([*rows, *_covered(rows)], PARAMETERS)
     figures = against_size(whole, PARAMETERS, column="measure", words="share of the group")

@@ -56,8 +56,10 @@ def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ro
                         {**shared, **numbers(part), "chance": part.details.get("chance")}
                         for part in finding.parts
                     ]
-        found = run.findings.findings
-        known.update(dict.fromkeys(one.params.get("k") for one in found if one.name == _PRECISION))
+        findings = run.findings.findings
+        known.update(
+            dict.fromkeys(precision.params.get("k") for precision in findings if precision.name == _PRECISION)
+        )
     if not rows:
         have = ", ".join(str(k) for k in known) or "none"
         raise InputError(
@@ -68,11 +70,11 @@ def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ro
     return rows
 
 
-def _groupings(run: RunFolder, given: str) -> list[tuple[str, ...]]:
+def _groupings(run: RunFolder, by_option: str) -> list[tuple[str, ...]]:
     have = groupings_in(run, _PRECISION)
-    wanted = _USUAL if given == _AUTO else [axes_of(entry.split("+")) for entry in given.split(",")]
-    found = [by for by in have if axes_of(by) in wanted]
-    return found or (have if given == _AUTO else [])
+    wanted = _USUAL if by_option == _AUTO else [axes_of(entry.split("+")) for entry in by_option.split(",")]
+    groupings = [by for by in have if axes_of(by) in wanted]
+    return groupings or (have if by_option == _AUTO else [])
 
 
 def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:

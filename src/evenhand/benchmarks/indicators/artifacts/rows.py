@@ -61,10 +61,10 @@ def number_of(text: str | None) -> float | None:
     words = (text or "").strip().casefold().replace(",", "").replace("_", "")
     scale = _SUFFIXES.get(words[-1:], 1.0)
     try:
-        found = float(words[:-1] if scale != 1 else words) * scale
+        number = float(words[:-1] if scale != 1 else words) * scale
     except ValueError:
         return None
-    return found if 0 < found < float("inf") else None
+    return number if 0 < number < float("inf") else None
 
 
 def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
@@ -78,9 +78,9 @@ def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     ]
     for key, times in Counter(keys).items():
         if times > 1:
-            alike = [place for place, other in enumerate(keys) if other == key]
-            for place, more in zip(alike, _told_apart([runs[place] for place in alike]), strict=True):
-                names[place] = f"{names[place]} · {more}"
+            alike = [index for index, other in enumerate(keys) if other == key]
+            for index, more in zip(alike, _told_apart([runs[index] for index in alike]), strict=True):
+                names[index] = f"{names[index]} · {more}"
     return list(zip(names, runs, strict=True))
 
 
@@ -117,7 +117,7 @@ def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
         texts = [", ".join(str(each.get(key, "–")) for key in keys) for each in facts]
         if len(set(texts)) == len(texts):
             return texts
-    return [str(place + 1) for place in range(len(runs))]
+    return [str(index + 1) for index in range(len(runs))]
 
 
 def _parameters(run: RunFolder) -> dict[str, Any]:
@@ -174,8 +174,10 @@ def numbers(part: Part) -> Row:
 
 def groupings_in(run: RunFolder, name: str) -> list[tuple[str, ...]]:
     """The groupings of the findings of a name, each once."""
-    found = [tuple(finding.by) for finding in run.findings.findings if finding.name == name and finding.by]
-    return list(dict.fromkeys(found))
+    groupings = [
+        tuple(finding.by) for finding in run.findings.findings if finding.name == name and finding.by
+    ]
+    return list(dict.fromkeys(groupings))
 
 
 def chosen(run: RunFolder, name: str, wanted: Sequence[frozenset[str]]) -> tuple[str, ...] | None:
@@ -241,22 +243,22 @@ def against_size(rows: Sequence[Row], size: str, *, column: str, words: str) -> 
 
 def with_recipe(rows: Iterable[Row], size: str) -> list[Row]:
     """Rows with training and data in words, and with a reason where the size is missing."""
-    found = []
+    recipe_rows = []
     for row in rows:
         words = [row[tag] for tag in (TRAINING, DATA) if row[tag] != NO_TAG]
         reason = row.get("reason") or unsized(row, size)
-        found.append({**row, "recipe": " · ".join(words) or NO_TAG, "reason": reason})
-    return found
+        recipe_rows.append({**row, "recipe": " · ".join(words) or NO_TAG, "reason": reason})
+    return recipe_rows
 
 
 def unsized(row: Row, size: str) -> str | None:
     """Why a row has no such size; None where it has one."""
     if row[size] is not None:
         return None
-    given = row["tags"].get(size)
-    if given is None:
+    tag = row["tags"].get(size)
+    if tag is None:
         return f"no tag {size}=NUMBER"
-    return f"tag {size}={one_line(given)[:20]} is no number above 0"
+    return f"tag {size}={one_line(tag)[:20]} is no number above 0"
 
 
 def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
@@ -266,8 +268,8 @@ def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
         InputError: No run has the tag.
     """
     if not any(row[size] is not None for row in rows):
-        given = next((str(row["tags"][size]) for row in rows if size in row["tags"]), None)
-        what = "has the tag" if given is None else f"has a number above 0 there, not {one_line(given)[:20]!r}"
+        tag = next((str(row["tags"][size]) for row in rows if size in row["tags"]), None)
+        what = "has the tag" if tag is None else f"has a number above 0 there, not {one_line(tag)[:20]!r}"
         raise InputError(
             f"{artifact} draws runs against {size}, and none of these {what}; type: evenhand run ... "
             f"--tag {size}=1e9, with the model's own number"

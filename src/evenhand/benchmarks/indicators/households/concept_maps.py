@@ -46,7 +46,7 @@ class MappedConcepts:
 
 def map_concepts(
     households: Households,
-    given: str = AUTO,
+    concept_map: str = AUTO,
     *,
     labels: Sequence[str],
     wordnet_ids: Sequence[str] | None = None,
@@ -56,10 +56,10 @@ def map_concepts(
 
     Args:
         households: Images with what they show.
-        given: ``imagenet``: the classes of ImageNet-1k that the table itself gives for each image, for models
-            with these classes; ``names``: labels that are called as a concept is, such as those asked of a
-            model that takes any words; a JSON file ``{"class": ["concept", ...]}``, classes by WordNet id,
-            name, or number from 0; ``auto``: ``imagenet`` where table and model have these classes, else
+        concept_map: ``imagenet``: the classes of ImageNet-1k that the table itself gives for each image, for
+            models with these classes; ``names``: labels that are called as a concept is, such as those asked
+            of a model that takes any words; a JSON file ``{"class": ["concept", ...]}``, classes by WordNet
+            id, name, or number from 0; ``auto``: ``imagenet`` where table and model have these classes, else
             ``names``.
         labels: Names of the model's labels, in the order of its logits.
         wordnet_ids: Their WordNet ids, or empty texts.
@@ -74,19 +74,19 @@ def map_concepts(
         raise InputError(
             f"{len(ids)} WordNet ids and {len(called)} answers for {len(labels)} labels; give one for each"
         )
-    if given == AUTO:
-        given = IMAGENET if _first_class(labels) is not None and _classes(households) else NAMES
-    if given == IMAGENET:
+    if concept_map == AUTO:
+        concept_map = IMAGENET if _first_class(labels) is not None and _classes(households) else NAMES
+    if concept_map == IMAGENET:
         return _imagenet(households, labels, ids, called)
     notes: dict[str, int] = {}
-    if given == NAMES:
+    if concept_map == NAMES:
         matched = _by_names(households, labels)
         if not matched:
             raise InputError(_nothing(households, labels))
         name = NAMES
     else:
-        matched, notes = _by_file(_read(given), given, households, labels, ids)
-        name = Path(given).stem
+        matched, notes = _by_file(_read(concept_map), concept_map, households, labels, ids)
+        name = Path(concept_map).stem
     table = households.annotations.drop("imagenet_classes")
     return MappedConcepts(name, _of_answers(matched, called), table, notes)
 
@@ -94,15 +94,15 @@ def map_concepts(
 def _of_answers(matched: Mapping[int, Sequence[str]], called: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Concepts by answer: labels of one name, such as ImageNet's two cranes, cannot be told apart."""
     classes: dict[str, tuple[str, ...]] = {}
-    for place, concepts in sorted(matched.items()):
-        classes[called[place]] = tuple(dict.fromkeys((*classes.get(called[place], ()), *concepts)))
+    for index, concepts in sorted(matched.items()):
+        classes[called[index]] = tuple(dict.fromkeys((*classes.get(called[index], ()), *concepts)))
     return classes
 
 
 def _classes(households: Households) -> list[int]:
     """Classes of ImageNet-1k that are right for some image."""
-    found = households.annotations["imagenet_classes"].explode().drop_nulls().unique().sort()
-    return [int(each) for each in found]
+    classes = households.annotations["imagenet_classes"].explode().drop_nulls().unique().sort()
+    return [int(each) for each in classes]
 
 
 def _first_class(labels: Sequence[str]) -> int | None:
@@ -162,69 +162,72 @@ def _check_order(households: Households, labels: Sequence[str], ids: Sequence[st
 def _by_names(households: Households, labels: Sequence[str]) -> dict[int, tuple[str, ...]]:
     """Labels that are called as concepts are."""
     things = _things(households)
-    found = {
-        place: tuple(concept for name in _names(label) for concept in things.get(name, ()))
-        for place, label in enumerate(labels)
+    concepts_by_label = {
+        index: tuple(concept for name in _names(label) for concept in things.get(name, ()))
+        for index, label in enumerate(labels)
     }
-    return {place: tuple(dict.fromkeys(concepts)) for place, concepts in found.items() if concepts}
+    return {
+        index: tuple(dict.fromkeys(concepts)) for index, concepts in concepts_by_label.items() if concepts
+    }
 
 
 def _by_file(
-    found: Mapping[str, Sequence[str]],
-    given: str,
+    concepts_by_class: Mapping[str, Sequence[str]],
+    file_name: str,
     households: Households,
     labels: Sequence[str],
     ids: Sequence[str],
 ) -> tuple[dict[int, tuple[str, ...]], dict[str, int]]:
     """What a file says of each label, and how much of it comes to nothing."""
-    things, places = _things(households), _places(found, labels, ids)
+    things, places = _things(households), _places(concepts_by_class, labels, ids)
     matched: dict[int, list[str]] = defaultdict(list)
     absent, strange = 0, set()
-    for key, concepts in found.items():
+    for key, concepts in concepts_by_class.items():
         here = places.get(key, [])
         absent += not here
         for concept in concepts:
             strange |= {concept} - ({concept} if plain(concept) in things else set())
-            for place in here:
-                matched[place] += things.get(plain(concept), ())
-    kept = {place: tuple(dict.fromkeys(concepts)) for place, concepts in matched.items() if concepts}
-    if not kept:
+            for index in here:
+                matched[index] += things.get(plain(concept), ())
+    matches = {index: tuple(dict.fromkeys(concepts)) for index, concepts in matched.items() if concepts}
+    if not matches:
         raise InputError(
-            f"no class of {given!r} is both a label of the model (such as {one_line(labels[0])[:40]!r}) and "
-            f"has a concept of the images (such as {_some(households)!r}); give {_SHAPE}"
+            f"no class of {file_name!r} is both a label of the model (such as {one_line(labels[0])[:40]!r}) "
+            f"and has a concept of the images (such as {_some(households)!r}); give {_SHAPE}"
         )
     notes = {NO_CLASS: absent, NO_THING: len(strange)}
-    return kept, {reason: count for reason, count in notes.items() if count}
+    return matches, {reason: count for reason, count in notes.items() if count}
 
 
 def _places(
-    found: Mapping[str, Sequence[str]], labels: Sequence[str], ids: Sequence[str]
+    concepts_by_class: Mapping[str, Sequence[str]], labels: Sequence[str], ids: Sequence[str]
 ) -> dict[str, list[int]]:
     """The labels that each class of a file means."""
-    if all(key.isdecimal() for key in found):
-        return {key: [int(key)] if int(key) < len(labels) else [] for key in found}
+    if all(key.isdecimal() for key in concepts_by_class):
+        return {key: [int(key)] if int(key) < len(labels) else [] for key in concepts_by_class}
     named: dict[str, list[int]] = defaultdict(list)
-    for place, (label, id_) in enumerate(zip(labels, ids, strict=True)):
+    for index, (label, id_) in enumerate(zip(labels, ids, strict=True)):
         for name in {*_names(label), id_} - {""}:
-            named[name].append(place)
-    return {key: named.get(key if WORDNET.fullmatch(key) else plain(key), []) for key in found}
+            named[name].append(index)
+    return {key: named.get(key if WORDNET.fullmatch(key) else plain(key), []) for key in concepts_by_class}
 
 
-def _read(given: str) -> dict[str, list[str]]:
-    path = Path(given).expanduser()
+def _read(file_name: str) -> dict[str, list[str]]:
+    path = Path(file_name).expanduser()
     if not path.is_file():
         raise InputError(
-            f"there is no concept map {given!r}; give {IMAGENET!r}, {NAMES!r}, or a JSON file {_SHAPE}"
+            f"there is no concept map {file_name!r}; give {IMAGENET!r}, {NAMES!r}, or a JSON file {_SHAPE}"
         )
     content = read_json(path)
     pairs = content.items() if isinstance(content, dict) else ()
-    found = {key: [each] if isinstance(each, str) else each for key, each in pairs}
+    concepts_by_class = {key: [each] if isinstance(each, str) else each for key, each in pairs}
     whole = all(
-        isinstance(each, list) and all(isinstance(name, str) for name in each) for each in found.values()
+        isinstance(each, list) and all(isinstance(name, str) for name in each)
+        for each in concepts_by_class.values()
     )
-    if not found or not whole:
-        raise InputError(f"{given!r} is no concept map; give {_SHAPE}")
-    return found
+    if not concepts_by_class or not whole:
+        raise InputError(f"{file_name!r} is no concept map; give {_SHAPE}")
+    return concepts_by_class
 
 
 def _things(households: Households) -> dict[str, list[str]]:

@@ -55,16 +55,16 @@ _OTHER = "row of something else than an image"
 _NO_LIST = "cell that is no list of Python"
 
 
-def metadata_file(found: Listing) -> str:
+def metadata_file(listing: Listing) -> str:
     """The JSON of a folder that looks like the table of the released code; empty if there is none."""
-    tables = [table for table in found.tables if table.casefold().endswith(".json")]
+    tables = [table for table in listing.tables if table.casefold().endswith(".json")]
     named = [table for table in tables if "dollar" in table.rpartition("/")[2].casefold()]
     return named[0] if named else ""
 
 
-def csv_tables(found: Listing) -> dict[str, str]:
+def csv_tables(listing: Listing) -> dict[str, str]:
     """Tables of MLCommons by split."""
-    tables = {split_of(table): table for table in reversed(found.named(START, ending=".csv"))}
+    tables = {split_of(table): table for table in reversed(listing.named(START, ending=".csv"))}
     tables.pop("", None)
     return tables
 
@@ -85,13 +85,13 @@ def image_checksum(url: str) -> str:
     return url.rpartition("/")[2].partition(".")[0].rpartition("-")[2]
 
 
-def read_dollar_street(found: Listing, *, duplicates: str = "paper", table: str = "") -> Households:
+def read_dollar_street(listing: Listing, *, duplicates: str = "paper", table: str = "") -> Households:
     """The images of the released code's table.
 
     ``_id`` is the household: it has one image of each concept. Images are equal where their URLs end alike.
 
     Args:
-        found: The files.
+        listing: The files.
         duplicates: See ``household_samples.DUPLICATES``.
         table: The JSON, or a table with its fields as columns, below the folder, if it has another name than
             the released one.
@@ -99,11 +99,11 @@ def read_dollar_street(found: Listing, *, duplicates: str = "paper", table: str 
     Raises:
         InputError: No table, or something else in it.
     """
-    table = table or metadata_file(found)
+    table = table or metadata_file(listing)
     if not table:
-        raise InputError(f"{str(found.folder)!r} has no metadata of Dollar Street; it should hold {LAYOUT}")
+        raise InputError(f"{str(listing.folder)!r} has no metadata of Dollar Street; it should hold {LAYOUT}")
     dropped: Counter[str] = Counter()
-    path = found.folder / table
+    path = listing.folder / table
     content = read_json(path) if path.suffix.casefold() == ".json" else _table(path).to_dicts()
     if not isinstance(content, list):
         raise InputError(f"{table!r} is no list; it should be as {LAYOUT}")
@@ -112,7 +112,9 @@ def read_dollar_street(found: Listing, *, duplicates: str = "paper", table: str 
         raise InputError(
             f"{table!r} has no entry with {', '.join(_FIELDS)} among {len(content)}; it should be as {LAYOUT}"
         )
-    return households_of(NAME, rows, found, duplicates=duplicates, dropped=dropped, paper_counts=PAPER_COUNTS)
+    return households_of(
+        NAME, rows, listing, duplicates=duplicates, dropped=dropped, paper_counts=PAPER_COUNTS
+    )
 
 
 def _entries(content: list[Any], dropped: Counter[str]) -> Iterator[HouseholdImage]:
@@ -136,14 +138,14 @@ def _entries(content: list[Any], dropped: Counter[str]) -> Iterator[HouseholdIma
 
 
 def read_mlcommons(
-    found: Listing, *, duplicates: str = "paper", split: str = "", table: str = ""
+    listing: Listing, *, duplicates: str = "paper", split: str = "", table: str = ""
 ) -> Households:
     """The images of a table of MLCommons, with the classes of ImageNet-1k that are right for each.
 
     A household is a ``place`` in a country. Images are equal where their content is.
 
     Args:
-        found: The files.
+        listing: The files.
         duplicates: See ``household_samples.DUPLICATES``.
         split: One of ``SPLITS``; test if there is such a table, else the only one.
         table: The CSV, below the folder, if it has another name than the released ones.
@@ -152,8 +154,8 @@ def read_mlcommons(
         InputError: No table, or one that cannot be read.
         UnknownName: No table of that split, or a table without one of its columns.
     """
-    table = table or _table_of(found, split)
-    path = found.folder / table
+    table = table or _table_of(listing, split)
+    path = listing.folder / table
     frame = _table(path)
     for column in _COLUMNS:
         if column not in frame.columns:
@@ -162,15 +164,15 @@ def read_mlcommons(
     names: dict[int, str] = {}
     rows = [row for row in (_row(each, names, dropped) for each in _plain(frame)) if row is not None]
     return households_of(
-        MLCOMMONS, rows, found, duplicates=duplicates, dropped=dropped, imagenet_names=names,
+        MLCOMMONS, rows, listing, duplicates=duplicates, dropped=dropped, imagenet_names=names,
         paper_counts={"": {"rows with an image": TEST_ROWS}} if "imagenet_test" in table.casefold() else {},
     )  # fmt: skip
 
 
-def _table_of(found: Listing, split: str) -> str:
-    tables = csv_tables(found)
+def _table_of(listing: Listing, split: str) -> str:
+    tables = csv_tables(listing)
     if not tables:
-        raise InputError(f"{str(found.folder)!r} has no {START}*.csv; it should hold {MLCOMMONS_LAYOUT}")
+        raise InputError(f"{str(listing.folder)!r} has no {START}*.csv; it should hold {MLCOMMONS_LAYOUT}")
     wanted = split or next(each for each in SPLITS if each in tables)
     if wanted not in tables:
         raise UnknownName("table of this split", wanted, sorted(tables))
@@ -234,10 +236,10 @@ def read_list(text: str) -> list[Any] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python's about escapes in the text
-            found = ast.literal_eval(text)
+            value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    return list(found) if isinstance(found, list | tuple) else None
+    return list(value) if isinstance(value, list | tuple) else None
 
 
 def form_of(path: Path) -> str:

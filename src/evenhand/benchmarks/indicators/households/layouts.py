@@ -30,12 +30,14 @@ class HouseholdKind:
 
 HOUSEHOLD_KINDS: dict[str, HouseholdKind] = {
     dollar_street.NAME: HouseholdKind(
-        dollar_street.LAYOUT, lambda found: bool(dollar_street.metadata_file(found))
+        dollar_street.LAYOUT, lambda listing: bool(dollar_street.metadata_file(listing))
     ),
     dollar_street.MLCOMMONS: HouseholdKind(
-        dollar_street.MLCOMMONS_LAYOUT, lambda found: bool(dollar_street.csv_tables(found))
+        dollar_street.MLCOMMONS_LAYOUT, lambda listing: bool(dollar_street.csv_tables(listing))
     ),
-    households_table.NAME: HouseholdKind(households_table.LAYOUT, lambda found: len(_own_tables(found)) == 1),
+    households_table.NAME: HouseholdKind(
+        households_table.LAYOUT, lambda listing: len(_own_tables(listing)) == 1
+    ),
 }
 """The layouts by name, in the order in which a folder is compared with them."""
 
@@ -57,9 +59,9 @@ def read_households(
         InputError: Nothing of that kind there, or no image at all.
         ParameterError: Another way to treat duplicates.
     """
-    found = list_files(Path(data))
-    name = household_kind_of(found, data) if kind == "auto" else kind
-    households = list_households(found, name, data, duplicates=duplicates, split=split)
+    listing = list_files(Path(data))
+    name = household_kind_of(listing, data) if kind == "auto" else kind
+    households = list_households(listing, name, data, duplicates=duplicates, split=split)
     if not len(households.images):
         reasons = ", ".join(f"{reason}: {count}" for reason, count in households.dropped.items())
         raise InputError(
@@ -69,20 +71,20 @@ def read_households(
     return households
 
 
-def household_kind_of(found: Listing, data: Path) -> str:
+def household_kind_of(listing: Listing, data: Path) -> str:
     """Of which kind a folder is.
 
     Args:
-        found: Its files.
+        listing: Its files.
         data: As the user gave it, for messages.
 
     Raises:
         InputError: Of none.
     """
-    name = next((name for name, kind in HOUSEHOLD_KINDS.items() if kind.fits(found)), None)
-    table = _given(found, data) or (_own_tables(found)[0] if name == households_table.NAME else "")
+    name = next((name for name, kind in HOUSEHOLD_KINDS.items() if kind.fits(listing)), None)
+    table = _given(listing, data) or (_own_tables(listing)[0] if name == households_table.NAME else "")
     if table:
-        return dollar_street.form_of(found.folder / table) or households_table.NAME
+        return dollar_street.form_of(listing.folder / table) or households_table.NAME
     if name is None:
         layouts = "; ".join(f"{name}: {kind.layout}" for name, kind in HOUSEHOLD_KINDS.items())
         raise InputError(f"{str(data)!r} is none of the layouts that are read: {layouts}")
@@ -90,12 +92,12 @@ def household_kind_of(found: Listing, data: Path) -> str:
 
 
 def list_households(
-    found: Listing, kind: str, data: Path, *, duplicates: str = "paper", split: str = ""
+    listing: Listing, kind: str, data: Path, *, duplicates: str = "paper", split: str = ""
 ) -> Households:
     """As ``read_households`` of files that are listed already, and no image at all is an answer too.
 
     Args:
-        found: The files.
+        listing: The files.
         kind: One of ``HOUSEHOLD_KINDS``.
         data: As the user gave it, for messages.
         duplicates: See ``read_households``.
@@ -110,19 +112,19 @@ def list_households(
         raise UnknownName("kind of households", kind, ("auto", *HOUSEHOLD_KINDS))
     if split and kind != dollar_street.MLCOMMONS:
         raise InputError(f"{kind} has no splits; leave -p split= out")
-    given = _given(found, data)
-    if not given and kind != households_table.NAME and not HOUSEHOLD_KINDS[kind].fits(found):
-        given = next(iter(_own_tables(found)), "")  # a table with its columns and another name
+    data_table = _given(listing, data)
+    if not data_table and kind != households_table.NAME and not HOUSEHOLD_KINDS[kind].fits(listing):
+        data_table = next(iter(_own_tables(listing)), "")  # a table with its columns and another name
     if kind == dollar_street.NAME:
-        return dollar_street.read_dollar_street(found, duplicates=duplicates, table=given)
+        return dollar_street.read_dollar_street(listing, duplicates=duplicates, table=data_table)
     if kind == dollar_street.MLCOMMONS:
-        if split and given:
-            _check_split(given, split)
-        return dollar_street.read_mlcommons(found, duplicates=duplicates, split=split, table=given)
-    tables = [given] if given else _own_tables(found)
+        if split and data_table:
+            _check_split(data_table, split)
+        return dollar_street.read_mlcommons(listing, duplicates=duplicates, split=split, table=data_table)
+    tables = [data_table] if data_table else _own_tables(listing)
     if len(tables) != 1:
         raise InputError(f"{str(data)!r} holds {len(tables)} tables; give the one that is meant as the data")
-    return households_table.read_households_table(found, tables[0], duplicates=duplicates)
+    return households_table.read_households_table(listing, tables[0], duplicates=duplicates)
 
 
 def _check_split(table: str, split: str) -> None:
@@ -135,12 +137,12 @@ def _check_split(table: str, split: str) -> None:
         )
 
 
-def _given(found: Listing, data: Path) -> str:
+def _given(listing: Listing, data: Path) -> str:
     """The table, if the user gave one rather than a folder."""
-    return found.tables[0] if found.tables and not Path(data).expanduser().is_dir() else ""
+    return listing.tables[0] if listing.tables and not Path(data).expanduser().is_dir() else ""
 
 
-def _own_tables(found: Listing) -> list[str]:
+def _own_tables(listing: Listing) -> list[str]:
     """Tables of the outermost folder that has one."""
-    tables = [table for table in found.tables if not table.casefold().endswith((".json", ".lst"))]
+    tables = [table for table in listing.tables if not table.casefold().endswith((".json", ".lst"))]
     return [table for table in tables if table.count("/") == tables[0].count("/")]

@@ -103,7 +103,7 @@ class Households:
 def households_of(
     name: str,
     rows: Sequence[HouseholdImage],
-    found: Listing,
+    listing: Listing,
     *,
     duplicates: str,
     dropped: Counter[str],
@@ -119,7 +119,7 @@ def households_of(
     Args:
         name: Of the data.
         rows: As they stand in the table.
-        found: The images.
+        listing: The images.
         duplicates: One of ``DUPLICATES``.
         dropped: Rows that fell out before, by reason.
         by_name: Whether an image that is not at its path may be the only one of its file name.
@@ -130,17 +130,17 @@ def households_of(
         ParameterError: Another way to treat duplicates.
     """
     check_choice("duplicates", duplicates, DUPLICATES)
-    dropped, notes = Counter(dropped), Counter(found.passed)
-    kept = [row for row in rows if not _fault(row, dropped)]
-    incomes = [_income(row.income) for row in kept]
+    dropped, notes = Counter(dropped), Counter(listing.passed)
+    usable = [row for row in rows if not _fault(row, dropped)]
+    incomes = [_income(row.income) for row in usable]
     notes[NO_INCOME] += sum(income is None for income in incomes)
-    keys = _household_keys(kept, incomes, notes)
-    places = _places(kept, found, by_name, notes)
-    content = _content(kept, places)
-    groups = _alike(kept, keys, content, duplicates)
-    _repeated(kept, places, groups, dropped)
+    keys = _household_keys(usable, incomes, notes)
+    places = _places(usable, listing, by_name, notes)
+    content = _content(usable, places)
+    groups = _alike(usable, keys, content, duplicates)
+    _repeated(usable, places, groups, dropped)
     chosen, shown = _there(groups, places, dropped, notes)
-    table = _table(kept, keys, incomes, chosen, shown, content)
+    table = _table(usable, keys, incomes, chosen, shown, content)
     notes[SEVERAL_CONCEPTS] += int((table["concepts"].list.len() > 1).sum())
     owners = table.group_by("image").agg(pl.col("household").n_unique())
     notes[SHARED] += int((owners["household"] > 1).sum())
@@ -196,14 +196,16 @@ def _household_keys(
     return keys
 
 
-def _places(rows: Sequence[HouseholdImage], found: Listing, by_name: bool, notes: Counter[str]) -> list[str]:
+def _places(
+    rows: Sequence[HouseholdImage], listing: Listing, by_name: bool, notes: Counter[str]
+) -> list[str]:
     """Where the image of each row lies, whatever the case and the ending; empty where it does not."""
     wanted = {key: len(key) for key in map(_parts, (row.image for row in rows))}
     depths = sorted(set(wanted.values()), reverse=True)
     places: dict[tuple[str, ...], str] = {}
     names: dict[str, list[str]] = defaultdict(list)
-    for image in found.images:
-        parts = _parts(f"{found.folder.as_posix()}/{image}")
+    for image in listing.images:
+        parts = _parts(f"{listing.folder.as_posix()}/{image}")
         for end in (parts[-depth:] for depth in depths):
             if end in wanted:
                 places.setdefault(end, image)
@@ -211,11 +213,11 @@ def _places(rows: Sequence[HouseholdImage], found: Listing, by_name: bool, notes
     paths = []
     for row in rows:
         parts = _parts(row.image)
-        place, same = places.get(parts), names.get(parts[-1], [])
-        if place is None and by_name and len(same) == 1:
-            place = same[0]
+        path, same = places.get(parts), names.get(parts[-1], [])
+        if path is None and by_name and len(same) == 1:
+            path = same[0]
             notes[BY_NAME] += 1
-        paths.append(str(found.folder / place) if place is not None else "")
+        paths.append(str(listing.folder / path) if path is not None else "")
     return paths
 
 
@@ -227,14 +229,14 @@ def _parts(path: str) -> tuple[str, ...]:
 
 def _content(rows: Sequence[HouseholdImage], places: Sequence[str]) -> list[str]:
     """What tells images without a checksum apart: their sha256 where another file has the same size."""
-    paths = sorted({place for row, place in zip(rows, places, strict=True) if place and not row.checksum})
+    paths = sorted({file for row, file in zip(rows, places, strict=True) if file and not row.checksum})
     sizes: dict[int, list[str]] = defaultdict(list)
     for path in paths:
         sizes[os.path.getsize(path) if os.path.isfile(path) else -1].append(path)
     alike = [path for same in sizes.values() if len(same) > 1 for path in same]
     hashes = {path: each[0] for path, each in zip(alike, sha256_each(alike), strict=True)
               if not isinstance(each, OSError)}  # fmt: skip
-    return [hashes.get(place, place) for place in places]
+    return [hashes.get(file, file) for file in places]
 
 
 def _alike(
@@ -261,9 +263,9 @@ def _repeated(
     for key in list(groups):
         members = []
         for index in groups[key]:
-            row, place = rows[index], places[index]
+            row, path = rows[index], places[index]
             line = (row.image, key[0], row.checksum, row.concepts, row.imagenet)
-            owner = of_file.setdefault(place, (key[0], row.checksum)) if place else (key[0], row.checksum)
+            owner = of_file.setdefault(path, (key[0], row.checksum)) if path else (key[0], row.checksum)
             if line in said:
                 dropped[LISTED_TWICE] += 1
             elif owner != (key[0], row.checksum):
@@ -305,7 +307,7 @@ def _table(
 ) -> pl.DataFrame:
     samples = unique_ids(None, None, [rows[index].image for index in chosen])[0]
     images = [rows[index].checksum or content[index] for index in chosen]
-    number = {image: str(place) for place, image in enumerate(dict.fromkeys(images))}
+    number = {image: str(image_number) for image_number, image in enumerate(dict.fromkeys(images))}
     labels = [_union(rows[index].concepts for index in members) for members in shown]
     classes = [
         None if rows[members[0]].imagenet is None else _union(rows[index].imagenet or () for index in members)

@@ -27,8 +27,8 @@ def household_parts(kind: str, folder: Path) -> list[SourcePart]:
         InputError: No such folder, or no table in it.
     """
     households = list_households(list_files(folder), kind, folder)
-    found = [SourcePart(each.name, each.found, each.expected) for each in households.coverage]
-    found += [readable(households.images), *remarks(households.dropped, households.notes)]
+    source_parts = [SourcePart(each.name, each.found, each.expected) for each in households.coverage]
+    source_parts += [readable(households.images), *remarks(households.dropped, households.notes)]
     table, paper = households.annotations, households.paper_counts.get("", {})
     sizes = {
         "rows with an image": households.coverage[0].found,
@@ -37,20 +37,20 @@ def household_parts(kind: str, folder: Path) -> list[SourcePart]:
         "countries": table["country"].drop_nulls().n_unique(),
         "concepts": len(households.concepts),
     }
-    found += [shown(what, count, paper.get(what)) for what, count in sizes.items()]
-    return found + _groups(households)
+    source_parts += [shown(what, count, paper.get(what)) for what, count in sizes.items()]
+    return source_parts + _groups(households)
 
 
 def _groups(households: Households) -> list[SourcePart]:
     """Households of every bucket and region."""
-    found = []
+    source_parts = []
     for column, order in (("income_bucket", BUCKETS), ("region", dollar_street.REGIONS)):
         counts, paper = households.counts(column), households.paper_counts.get(column, {})
         levels = dict.fromkeys((*(each for each in order if each in {*counts, *paper}), *counts))
-        found += [
+        source_parts += [
             shown(f"households of {column} {each}", counts.get(each, 0), paper.get(each)) for each in levels
         ]
-    return found
+    return source_parts
 
 
 _source = partial(counted_source, parts=household_parts)

@@ -37,22 +37,22 @@ _NEEDED = ("image", "household", "concepts")
 _NO_LIST = "cell that is no list"
 
 
-def read_households_table(found: Listing, table: str, *, duplicates: str = "paper") -> Households:
+def read_households_table(listing: Listing, table: str, *, duplicates: str = "paper") -> Households:
     """The images of a table.
 
     ``concepts`` and ``imagenet_classes`` hold one thing, or a list (as JSON or Python writes it). Images are
     equal where their checksums are, or their content.
 
     Args:
-        found: The files; paths begin in the table's folder. An image that is not at its path is the only one
-            of its file name, if there is one.
+        listing: The files; paths begin in the table's folder. An image that is not at its path is the only
+            one of its file name, if there is one.
         table: Below the folder.
         duplicates: See ``household_samples.DUPLICATES``.
 
     Raises:
         InputError: A table that cannot be read, or without one of the columns needed.
     """
-    path = found.folder / table
+    path = listing.folder / table
     with sources.reading(f"{str(path)!r}"):
         lazy = sources.scan(path)[0]
         names = {name.strip().lower(): name for name in reversed(lazy.collect_schema().names())}
@@ -64,7 +64,7 @@ def read_households_table(found: Listing, table: str, *, duplicates: str = "pape
         frame = lazy.select({name for name in columns.values() if name}).collect()
     dropped: Counter[str] = Counter()
     rows = [row for row in (_row(each, columns, dropped) for each in frame.iter_rows(named=True)) if row]
-    return households_of(NAME, rows, found, duplicates=duplicates, dropped=dropped, by_name=True)
+    return households_of(NAME, rows, listing, duplicates=duplicates, dropped=dropped, by_name=True)
 
 
 def _require(columns: Mapping[str, str], path: Path, table: Path, names: Sequence[str]) -> None:

@@ -71,8 +71,8 @@ class People:
     @property
     def about(self) -> dict[str, object]:
         """Which data this is, and who gave each attribute, for those who read a run."""
-        given = {name: each.annotated_by for name, each in self.definitions.items()}
-        return {"layout": self.name, "annotated_by": given}
+        annotators = {name: each.annotated_by for name, each in self.definitions.items()}
+        return {"layout": self.name, "annotated_by": annotators}
 
     @property
     def unknown(self) -> dict[str, int]:
@@ -106,15 +106,15 @@ class People:
             if more.any():
                 dropped[f"unknown {name}"] = int(more.sum())
             out = out | more
-        kept = (~out).arg_true().to_list()
-        table = self.annotations[kept]
+        indices = (~out).arg_true().to_list()
+        table = self.annotations[indices]
         others = [name for name in self.unknown if name not in self.together]
         notes = {f"{name} taken as not annotated": int(_is_unknown(table, name).sum()) for name in others}
         table = table.with_columns(
             pl.when(_is_unknown(table, name)).then(None).otherwise(pl.col(name)).alias(name)
             for name in others
         )
-        images = self.images if len(kept) == len(self.images) else ChosenImages(self.images, kept)
+        images = self.images if len(indices) == len(self.images) else ChosenImages(self.images, indices)
         return replace(self, annotations=table, images=images, dropped=dropped, notes={**self.notes, **notes})
 
     def where(self, attribute: str, levels: Sequence[str]) -> People:
@@ -127,12 +127,12 @@ class People:
         Raises:
             InputError: Nobody is left.
         """
-        kept = self.annotations[attribute].is_in(list(levels)).fill_null(False).arg_true().to_list()
-        if not kept:
+        indices = self.annotations[attribute].is_in(list(levels)).fill_null(False).arg_true().to_list()
+        if not indices:
             raise InputError(
                 f"nobody has {attribute} {' or '.join(levels)}; there are {', '.join(self.counts(attribute))}"
             )
-        return replace(self, annotations=self.annotations[kept], images=ChosenImages(self.images, kept))
+        return replace(self, annotations=self.annotations[indices], images=ChosenImages(self.images, indices))
 
 
 def _is_unknown(table: pl.DataFrame, attribute: str) -> pl.Series:

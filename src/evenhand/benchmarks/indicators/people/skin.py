@@ -48,7 +48,7 @@ def _step(text: str | None, scale: tuple[str, ...]) -> str | None:
     """A step of a scale; which text stands before it does not matter."""
     if text is None:
         return None
-    found = _LAST.search(text.strip().lower())
-    word = found.group(1) if found else ""
+    match = _LAST.search(text.strip().lower())
+    word = match.group(1) if match else ""
     step = _ROMAN.get(word, word)
     return step if step in scale else "unknown"

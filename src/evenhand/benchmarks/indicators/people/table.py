@@ -43,7 +43,7 @@ _BY_NAME = "image found by its file name alone"
 
 def read_people_table(
     table: Path,
-    found: Listing,
+    listing: Listing,
     *,
     attributes: Sequence[str] = (),
     image: str = "",
@@ -61,7 +61,7 @@ def read_people_table(
     Args:
         table: The table; paths in it begin in its folder. An image that is not at its path is the only one
             of its file name, if there is one.
-        found: The images beside the table.
+        listing: The images beside the table.
         attributes: Columns, if not all.
         image: Column of the paths, or of the images in Parquet; else looked for under ``IMAGES``.
         subject: Column of who is in the picture; else looked for under ``SUBJECTS``.
@@ -82,24 +82,24 @@ def read_people_table(
         )
     of = subject or _first(names, SUBJECTS)
     sample = _first(names, _IDS[:1])
-    asked = list(attributes) or [
+    columns = list(attributes) or [
         name
         for name, dtype in schema.items()
         if name not in (path, of) and name.lower() not in (*_IDS, *RESERVED) and _plain(dtype)
     ]
-    for name in (*asked, *([subject] if subject else [])):
+    for name in (*columns, *([subject] if subject else [])):
         if name not in schema:
             raise UnknownName("column", name, schema.names())
-    wanted = ColumnSpec(path, None, tuple(dict.fromkeys((*asked, *([of] if of else [])))), sample or None)
-    return _people(read_table(table, wanted, []), asked, of, sample, found)
+    wanted = ColumnSpec(path, None, tuple(dict.fromkeys((*columns, *([of] if of else [])))), sample or None)
+    return _people(read_table(table, wanted, []), columns, of, sample, listing)
 
 
-def _people(rows: ImageRows, asked: Sequence[str], of: str, sample: str, found: Listing) -> People:
+def _people(rows: ImageRows, attributes: Sequence[str], of: str, sample: str, listing: Listing) -> People:
     ids, repeated = unique_ids(rows.table[sample] if sample else None, sample or None, rows.places)
     columns = {"sample": pl.Series(ids, dtype=pl.String), "subject": _subjects(rows, of)}
     definitions: dict[str, Attribute] = {}
     notes = Counter({_REPEATED: repeated})
-    for name in asked:
+    for name in attributes:
         if rows.table[name].n_unique() > _MOST:
             notes[_VARIED] += 1
             continue
@@ -112,13 +112,13 @@ def _people(rows: ImageRows, asked: Sequence[str], of: str, sample: str, found: 
             columns |= {"years": years, name: _grouped(columns[name], years)}
             definitions[name] = Attribute(name, axis, USER, CC_AGES)
             notes["age in years that was put into a group"] = len(ids) - years.null_count()
-        if axis == "fitzpatrick" and "skin_tone" not in asked:
+        if axis == "fitzpatrick" and "skin_tone" not in attributes:
             columns["skin_tone"] = _each(skin_tone, values)
             definitions["skin_tone"] = Attribute("skin_tone", "skin_tone", USER, SKIN_TONES)
     dropped = Counter(rows.dropped)
     table, images = pl.DataFrame(columns), rows.images
     if isinstance(images, ImageFiles):
-        there = _there(images.paths, found, dropped, notes)
+        there = _there(images.paths, listing, dropped, notes)
         images = ImageFiles([path for path in there if path])
         table = table.filter(pl.Series([bool(path) for path in there], dtype=pl.Boolean))
     return People(
@@ -133,10 +133,10 @@ def _people(rows: ImageRows, asked: Sequence[str], of: str, sample: str, found: 
     )
 
 
-def _there(paths: Sequence[str], found: Listing, dropped: Counter[str], notes: Counter[str]) -> list[str]:
+def _there(paths: Sequence[str], listing: Listing, dropped: Counter[str], notes: Counter[str]) -> list[str]:
     """Where each image lies: at its path, else the only file of its name; empty where there is none."""
     names: dict[str, list[str]] = {}
-    for image in found.images:
+    for image in listing.images:
         names.setdefault(image.rpartition("/")[2], []).append(image)
     places = []
     for path in paths:
@@ -145,7 +145,7 @@ def _there(paths: Sequence[str], found: Listing, dropped: Counter[str], notes: C
         dropped["no such image"] += not at_path and not same
         dropped["image name that several files have"] += not at_path and len(same) > 1
         notes[_BY_NAME] += not at_path and len(same) == 1
-        alone = str(found.folder / same[0]) if len(same) == 1 else ""
+        alone = str(listing.folder / same[0]) if len(same) == 1 else ""
         places.append(path if at_path else alone)
     return places
 
@@ -198,13 +198,13 @@ def _first(names: Mapping[str, str], wanted: Sequence[str]) -> str:
 
 def _bytes(schema: pl.Schema) -> str:
     """The one column of images in Parquet."""
-    found = [
+    columns = [
         name
         for name, dtype in schema.items()
         if dtype == pl.Binary
         or (isinstance(dtype, pl.Struct) and any(each.dtype == pl.Binary for each in dtype.fields))
     ]
-    return found[0] if len(found) == 1 else ""
+    return columns[0] if len(columns) == 1 else ""
 
 
 def _plain(dtype: pl.DataType) -> bool:

@@ -75,7 +75,7 @@ def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> J
     known = set(videos)
     alone = Counter(key.rpartition("/")[2] for key in known)
     by_name = {key.rpartition("/")[2]: key for key in known if alone[key.rpartition("/")[2]] == 1}
-    found, of, strangers, named_only = [], [], 0, 0
+    frames, of, strangers, named_only = [], [], 0, 0
     for image in images:
         keys = frame_keys(f"{folder.as_posix()}/{image}")
         exact = next((key for key in keys if key in known), None)
@@ -83,13 +83,13 @@ def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> J
         if video is None:
             strangers += 1
             continue
-        found.append(image)
+        frames.append(image)
         of.append(video)
         named_only += exact is None
     several = sum(count for count in Counter(of).values() if count > 1)
     dropped = {NO_IMAGE: len(known - set(of)), NO_ANNOTATION: strangers}
     notes = {"image found by its file name alone": named_only, "image that shares its video": several}
-    return Joined(found, of, _positive(dropped), _positive(notes))
+    return Joined(frames, of, _positive(dropped), _positive(notes))
 
 
 def read_json(path: Path) -> Any:

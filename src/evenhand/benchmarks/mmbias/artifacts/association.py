@@ -46,7 +46,7 @@ def _table2(runs: Sequence[RunFolder]) -> Made:
             "evenhand run mmbias/association --model URI -o DIR"
         )
     paper = list(_printed()) if any((row["x"], row["y"]) in published.TABLE2 for row in rows) else []
-    order = {pair: place for place, pair in enumerate(PAPER_PAIRS)}
+    order = {pair: index for index, pair in enumerate(PAPER_PAIRS)}
     whole = sorted([*paper, *rows], key=lambda row: order.get((row["x"], row["y"]), len(order)))
     forms = [form for form in _FORMS if any(row["form"] == form for row in rows)]
     shown = [row for row in whole if row["form"] in forms]
@@ -64,7 +64,7 @@ def _of_run(name: str, run: RunFolder) -> Iterator[Row]:
 
 
 def _our_row(name: str, form: str, finding: Finding) -> Row:
-    x, y = (str(one) for one in finding.params["targets"])  # type: ignore[union-attr]
+    x, y = (str(set_name) for set_name in finding.params["targets"])  # type: ignore[union-attr]
     details, reading = finding.details, finding.params.get("reading")
     model = name if reading in (None, "per_image_joint") else f"{name} · {reading}"
     return {
@@ -73,7 +73,7 @@ def _our_row(name: str, form: str, finding: Finding) -> Row:
         "model": model,
         "form": form,
         **_pair(x, y),
-        "attributes": " – ".join(str(one) for one in finding.params["attributes"]),  # type: ignore[union-attr]
+        "attributes": " – ".join(str(set_name) for set_name in finding.params["attributes"]),  # type: ignore[union-attr]
         "p_adjusted": finding.p_adjusted,
         **{key: details.get(key) for key in ("bound", "cohens_d", "auc")},
     }
@@ -145,20 +145,22 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
         command = "evenhand run mmbias/association --model URI --data DIR -p form=cross-modal -o DIR"
         table = needed_table(run, "attribution", "mmbias/figure5", command)
         known = list(dict.fromkeys(table["reading"]))
-        asked = reading if reading in known else known[0] if reading == "auto" and known else ""
-        if not asked:
+        chosen_reading = reading if reading in known else known[0] if reading == "auto" and known else ""
+        if not chosen_reading:
             raise InputError(
                 f"mmbias/figure5 has no reading {reading!r} of {name!r}; possible: auto, {', '.join(known)}"
             )
-        kept = table.filter(reading=asked).filter(table.filter(reading=asked)["rank"] <= k)
+        top_words = table.filter(reading=chosen_reading).filter(
+            table.filter(reading=chosen_reading)["rank"] <= k
+        )
         rows += [
             {**row, "source": OURS, "model": name, "class": published.class_of(row["group"]),
              "group": NAMES.get(row["group"], row["group"]), "reason": None}
-            for row in kept.sort("group", "rank", maintain_order=True).to_dicts()
+            for row in top_words.sort("group", "rank", maintain_order=True).to_dicts()
         ]  # fmt: skip
     order = [name for names in published.CLASSES.values() for name in names]
-    places = {NAMES[name]: place for place, name in enumerate(order)}
-    rows.sort(key=lambda row: (row["model"], places.get(str(row["group"]), len(places)), row["rank"]))
+    positions = {NAMES[name]: index for index, name in enumerate(order)}
+    rows.sort(key=lambda row: (row["model"], positions.get(str(row["group"]), len(positions)), row["rank"]))
     return Made(typed(rows, _ATTRIBUTION), _shares(rows), _bars(rows))
 
 
@@ -166,13 +168,13 @@ def _shares(rows: Sequence[Row]) -> tuple[str, ...]:
     """How many words of each group are pleasant."""
     groups = list(dict.fromkeys((row["model"], row["group"]) for row in rows))
     models = {model for model, _ in groups}
-    told = []
+    counts = []
     for model, group in groups:
         words = [row["sentiment"] for row in rows if (row["model"], row["group"]) == (model, group)]
         lead = f"{model}, {group}" if len(models) > 1 else str(group)
-        told.append(f"{lead} {sum(word == _POSITIVE for word in words)} of {len(words)}")
+        counts.append(f"{lead} {sum(word == _POSITIVE for word in words)} of {len(words)}")
     note = "Of each group's images, the words that a zero-shot classifier finds most likely."
-    return (note, f"Pleasant words: {', '.join(told)}.") if told else (note,)
+    return (note, f"Pleasant words: {', '.join(counts)}.") if counts else (note,)
 
 
 def _bars(rows: Sequence[Row]) -> tuple[Figure, ...]:

@@ -88,27 +88,27 @@ def _about(data: AssociationData) -> tuple[str, ...]:
     """What was unusual, counted; phrases and images."""
     phrases = sum(map(len, data.target_phrases.values()))
     images = sum(map(len, data.target_images.values()))
-    told = [f"{len(data.target_phrases)} groups, {phrases} phrases, {images} images of groups."]
+    notes = [f"{len(data.target_phrases)} groups, {phrases} phrases, {images} images of groups."]
     kinds = data.traps["kind"].value_counts(sort=True)
     if len(kinds):
-        told.append(f"Unusual: {listed(dict(kinds.iter_rows()))}. A run's table “traps” lists them.")
+        notes.append(f"Unusual: {listed(dict(kinds.iter_rows()))}. A run's table “traps” lists them.")
     if data.dropped:
-        told.append(f"Left out: {listed(data.dropped)}.")
-    return tuple(told)
+        notes.append(f"Left out: {listed(data.dropped)}.")
+    return tuple(notes)
 
 
 def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     data = _read(setting)
     rows, unreadable = [], 0
-    for name, place in _places(data):
+    for name, index in _places(data):
         try:
-            height, width = data.images.load(place).shape[:2]
+            height, width = data.images.load(index).shape[:2]
         except UnreadableImage:
             unreadable += 1
             continue
         lead = _lead(name, data)
         size = {"width": float(width), "height": float(height), "area": width * height / 1000}
-        rows.append({"source": OURS, **lead, "sample": data.image_ids[place], **size})
+        rows.append({"source": OURS, **lead, "sample": data.image_ids[index], **size})
     if not rows:
         raise InputError("mmbias/figure3 is made from images, and --data has none; put the image zips there")
     spread = _spreads(rows)
@@ -125,45 +125,45 @@ def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 def _spreads(rows: Sequence[Row]) -> dict[str, tuple[float, float, int]]:
     """Mean, standard deviation and number of the areas of each class."""
-    found: dict[str, list[float]] = {}
+    areas_by_class: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(str(row["class"]), []).append(float(row["area"]))
+        areas_by_class.setdefault(str(row["class"]), []).append(float(row["area"]))
     return {
         title: (float(np.mean(areas)), float(np.std(areas, ddof=1)) if len(areas) > 1 else 0.0, len(areas))
-        for title, areas in found.items()
+        for title, areas in areas_by_class.items()
     }
 
 
 def _places(data: AssociationData) -> Iterator[tuple[str, int]]:
     """Set and place of each image, in the order of the paper's classes."""
-    place = {id_: number for number, id_ in enumerate(data.image_ids)}
+    indices = {id_: number for number, id_ in enumerate(data.image_ids)}
     whole = {**data.target_images, **data.attribute_images}
     for name in _in_classes(list(whole)):
-        yield from ((name, place[id_]) for id_ in whole[name])
+        yield from ((name, indices[id_]) for id_ in whole[name])
 
 
 def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    data, given = _read(setting), setting.parameters
+    data, params = _read(setting), setting.parameters
     if not data.image_ids:
         raise InputError("mmbias/figure2 shows images, and --data has none; put the image zips there")
-    shown, most = given["images"] == "yes", int(given["of_each"])
+    shown, most = params["images"] == "yes", int(params["of_each"])
     sets: dict[str, list[int]] = {}
-    for name, place in _places(data):
-        sets.setdefault(name, []).append(place)
+    for name, index in _places(data):
+        sets.setdefault(name, []).append(index)
     photos = {row["sample"]: row for row in data.photos.to_dicts()}
     rng = np.random.default_rng(setting.seed)
     rows: list[Row] = []
-    for name, places in sets.items():
-        chosen = sorted(rng.choice(places, size=min(most, len(places)), replace=False).tolist())
+    for name, indices in sets.items():
+        chosen = sorted(rng.choice(indices, size=min(most, len(indices)), replace=False).tolist())
         lead = {"source": OURS, **_lead(name, data)}
         rows += [
             {
                 **lead,
                 "rank": float(rank),
-                **_picture(data, place, shown),
-                **_credit(photos, data.image_ids[place]),
+                **_picture(data, index, shown),
+                **_credit(photos, data.image_ids[index]),
             }
-            for rank, place in enumerate(chosen, 1)
+            for rank, index in enumerate(chosen, 1)
         ]
     table = typed(rows, _PICTURES)
     if not shown:
@@ -184,11 +184,11 @@ def _credit(photos: dict[str, Row], sample: str) -> Row:
     return {"url": known.get("url"), "owner": known.get("owner")}
 
 
-def _picture(data: AssociationData, place: int, shown: bool) -> Row:
+def _picture(data: AssociationData, index: int, shown: bool) -> Row:
     """Id and size of an image, and a small copy where that was asked for."""
-    sample = {"sample": data.image_ids[place]}
+    sample = {"sample": data.image_ids[index]}
     try:
-        pixels = data.images.load(place)
+        pixels = data.images.load(index)
     except UnreadableImage as problem:
         return {**sample, "reason": problem.reason}
     size = {"width": float(pixels.shape[1]), "height": float(pixels.shape[0])}

@@ -53,8 +53,8 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
         rows += [_our_row(name, row, _standing(run, row)) for row in table.to_dicts()]
     ours = {(row["x"], row["y"]) for row in rows}
     paper = list(_printed()) if ours & set(published.TABLE3) else []
-    places = {pair: place for place, pair in enumerate(published.TABLE2)}
-    whole = sorted([*paper, *rows], key=lambda row: places.get((row["x"], row["y"]), len(places)))
+    positions = {pair: index for index, pair in enumerate(published.TABLE2)}
+    whole = sorted([*paper, *rows], key=lambda row: positions.get((row["x"], row["y"]), len(positions)))
     notes = (
         "Before and after: all items, as in the paper, whose numbers are of the items that the removal was "
         "chosen on. Held-out: items that were not used for it; read these.",
@@ -68,8 +68,8 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
 def _standing(run: RunFolder, row: Row) -> Significance:
     """Where the association of the held-out items stood beside chance before the mitigation, by itself."""
     targets = [row["x"], row["y"]]
-    found = find(run, "association_effect_size", stage="before", half="held_out", targets=targets)
-    return uncorrected(found, run.manifest.get("alpha", ALPHA)) if found is not None else Significance("")
+    finding = find(run, "association_effect_size", stage="before", half="held_out", targets=targets)
+    return uncorrected(finding, run.manifest.get("alpha", ALPHA)) if finding is not None else Significance("")
 
 
 def _our_row(name: str, row: Row, standing: Significance) -> Row:
@@ -95,10 +95,10 @@ def _printed() -> Iterator[Row]:
 def _named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     """Runs by model and method, numbered where those agree."""
     names = [f"{named_runs([run])[0][0]} · {run.manifest.get('method') or 'mitigation'}" for run in runs]
-    places = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    numbers = [names[: index + 1].count(name) for index, name in enumerate(names)]
     return [
-        (f"{name} ({place})" if names.count(name) > 1 else name, run)
-        for name, place, run in zip(names, places, runs, strict=True)
+        (f"{name} ({number})" if names.count(name) > 1 else name, run)
+        for name, number, run in zip(names, numbers, runs, strict=True)
     ]
 
 
@@ -124,8 +124,8 @@ def _tradeoff(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 def _curves(name: str, table: pl.DataFrame, several: int) -> Iterator[Row]:
     """The mean association, and each measure of utility; d of single tests stays in the run's table."""
-    kept = table.filter(pl.col("measure") != "association_effect_size")
-    for row in kept.to_dicts():
+    selected = table.filter(pl.col("measure") != "association_effect_size")
+    for row in selected.to_dicts():
         bias = row["measure"] == _ASSOCIATION
         half = str(row["half"]).replace("_", "-")
         series = f"{half}, random" if row["series"] == "random" else half

@@ -77,15 +77,15 @@ def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
             f"mmbias/figure4 needs embeddings of targets ({modality}), and the run has them for "
             f"{', '.join(present) or 'nothing'}; type: {_COMMAND}"
         )
-    kept = members.filter(modality=chosen).select("set", "sample").unique(maintain_order=True)
-    single = kept.unique("sample", keep="first", maintain_order=True)
+    selected = members.filter(modality=chosen).select("set", "sample").unique(maintain_order=True)
+    single = selected.unique("sample", keep="first", maintain_order=True)
     table = pl.concat([pl.scan_parquet(part) for part in parts]).select("sample", "vector").collect()
     joined = single.join(table, on="sample", how="inner", maintain_order="left")
     vectors = np.array(joined["vector"].to_list(), dtype=np.float64).reshape(joined.height, -1)
     usable = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).sum(axis=1) > 0)
     joined = joined.filter(pl.Series(usable))
     counts = {
-        "in a second group": kept.height - single.height,
+        "in a second group": selected.height - single.height,
         "without a usable vector": single.height - joined.height,
     }
     dropped = {reason: count for reason, count in counts.items() if count}
@@ -101,8 +101,8 @@ def principal_components(vectors: Floats) -> Floats:
     unit = normalised(vectors)
     centred = unit - unit.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    kept = min(COMPONENTS, int((sizes > 1e-10 * max(sizes[0], 1e-300)).sum()), len(vectors) - 1)
-    scores = left[:, : max(kept, 2)] * sizes[: max(kept, 2)]
+    n_components = min(COMPONENTS, int((sizes > 1e-10 * max(sizes[0], 1e-300)).sum()), len(vectors) - 1)
+    scores = left[:, : max(n_components, 2)] * sizes[: max(n_components, 2)]
     return np.asarray(scores * np.sign(scores[np.abs(scores).argmax(axis=0), np.arange(scores.shape[1])]))
 
 
@@ -122,8 +122,8 @@ def separability(points: Floats, groups: Sequence[str]) -> dict[str, float]:
     k = min(NEIGHBOURS, len(points) - 1)
     nearest = neighbours.NearestNeighbors(n_neighbors=k).fit(points).kneighbors(return_distance=False)
     votes = np.zeros((len(points), codes.max() + 1))
-    for place in range(k):
-        votes[np.arange(len(points)), codes[nearest[:, place]]] += 1 + 1e-6 * (k - place)
+    for rank in range(k):
+        votes[np.arange(len(points)), codes[nearest[:, rank]]] += 1 + 1e-6 * (k - rank)
     alone = len(set(codes.tolist())) in (1, len(points))
     return {
         "knn_accuracy": float((votes.argmax(axis=1) == codes).mean()),
@@ -141,8 +141,8 @@ def on_a_plane(points: Floats, seed: int) -> Floats:
     manifold = _sklearn("manifold")
     perplexity = min(PERPLEXITY, max((len(points) - 1) / 3, 1.0))
     start = points[:, :2] / max(float(points[:, 0].std()), 1e-12) * 1e-4
-    made = manifold.TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=seed)
-    return np.asarray(made.fit_transform(points.astype(np.float32)), dtype=np.float64)
+    tsne = manifold.TSNE(perplexity=perplexity, init=start.astype(np.float32), random_state=seed)
+    return np.asarray(tsne.fit_transform(points.astype(np.float32)), dtype=np.float64)
 
 
 def _sklearn(name: str) -> Any:
@@ -156,29 +156,31 @@ def _sklearn(name: str) -> Any:
 
 def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     named = named_runs(runs)
-    asked = [(name, run) for name, run in named if not is_debias(run)]
-    if len(asked) != 1:
+    measured = [(name, run) for name, run in named if not is_debias(run)]
+    if len(measured) != 1:
         raise InputError(
-            f"mmbias/figure4 is made from one run of mmbias/association ({len(asked)} given) and runs of "
+            f"mmbias/figure4 is made from one run of mmbias/association ({len(measured)} given) and runs of "
             "evenhand debias; type: evenhand artifact mmbias/figure4 RUN DEBIASRUN -o FILE"
         )
-    model, run = asked[0]
-    found = read_vectors(run, str(setting.parameters["modality"]))
-    if len(set(found.groups)) < 2 or len(found.groups) < 4:
+    model, run = measured[0]
+    group_vectors = read_vectors(run, str(setting.parameters["modality"]))
+    if len(set(group_vectors.groups)) < 2 or len(group_vectors.groups) < 4:
         raise InputError("mmbias/figure4 needs four samples of at least two groups; give a run with more")
     rows: list[Row] = []
-    stages = {BEFORE: found.vectors}
-    for stage, mitigation in _mitigations([one for _, one in named if is_debias(one)], setting):
-        stages[stage] = np.asarray(mitigation.transform(found.vectors, found.modality))
+    stages = {BEFORE: group_vectors.vectors}
+    for stage, mitigation in _mitigations(
+        [debias_run for _, debias_run in named if is_debias(debias_run)], setting
+    ):
+        stages[stage] = np.asarray(mitigation.transform(group_vectors.vectors, group_vectors.modality))
     for stage, vectors in stages.items():
-        rows += _stage(found, vectors, {"source": OURS, "model": model, "stage": stage}, setting.seed)
-    largest = max(found.groups.count(group) for group in set(found.groups))
+        rows += _stage(group_vectors, vectors, {"source": OURS, "model": model, "stage": stage}, setting.seed)
+    largest = max(group_vectors.groups.count(group) for group in set(group_vectors.groups))
     notes = [
         "Distances between clusters mean little on such a plane; read the numbers. They are of all samples, "
         "of which some may have served to fit the mitigation.",
         f"Vectors of length 1, first {COMPONENTS} principal components, then t-SNE with seed {setting.seed}. "
-        f"Always naming the largest group would be right for {largest / len(found.groups):.3f}.",
-        *(f"{count} samples {reason} are left out." for reason, count in found.dropped.items()),
+        f"Always naming the largest group would be right for {largest / len(group_vectors.groups):.3f}.",
+        *(f"{count} samples {reason} are left out." for reason, count in group_vectors.dropped.items()),
     ]
     return Made(pl.DataFrame(rows, schema=_SCHEMA), tuple(notes))
 
@@ -192,24 +194,24 @@ def _mitigations(runs: Sequence[RunFolder], setting: Setting) -> Iterator[tuple[
             f"{str(lacking[0].parent)!r} has a mitigation for each pair; choose one with "
             "-p mitigation=DIR/mitigations/X--Y.safetensors"
         )
-    given = str(setting.parameters["mitigation"])
-    files += [Path(given).expanduser()] if given else []
+    mitigation_path = str(setting.parameters["mitigation"])
+    files += [Path(mitigation_path).expanduser()] if mitigation_path else []
     for number, file in enumerate(files, 1):
         mitigation = Mitigation.load(file)
         yield f"after {mitigation.name}{f' ({number})' if len(files) > 1 else ''}", mitigation
 
 
-def _stage(found: GroupVectors, vectors: Floats, lead: Row, seed: int) -> Iterator[Row]:
+def _stage(group_vectors: GroupVectors, vectors: Floats, lead: Row, seed: int) -> Iterator[Row]:
     """Points of one panel, and the numbers on how far groups lie apart."""
     points = principal_components(vectors)
     plane = on_a_plane(points, seed)
-    for place, (sample, group) in enumerate(zip(found.samples, found.groups, strict=True)):
+    for index, (sample, group) in enumerate(zip(group_vectors.samples, group_vectors.groups, strict=True)):
         yield {
             **lead, "part": "map", "class": class_of(group), "group": NAMES.get(group, group),
-            "sample": sample, "across": float(plane[place, 0]), "up": float(plane[place, 1]),
+            "sample": sample, "across": float(plane[index, 0]), "up": float(plane[index, 1]),
         }  # fmt: skip
     for where, space in (("components", points), ("plane", plane)):
-        for measure, value in separability(space, found.groups).items():
+        for measure, value in separability(space, group_vectors.groups).items():
             known = None if np.isnan(value) else value
             words = f"{measure.replace('_', ' ').replace('knn', 'kNN')}, {where}"
             yield {

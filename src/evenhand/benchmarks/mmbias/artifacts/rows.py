@@ -62,11 +62,11 @@ def needed_table(run: RunFolder, table: str, artifact: str, command: str) -> pl.
     Raises:
         InputError: The run has no such table.
     """
-    found = run.tables.get(table)
-    if found is None:
+    frame = run.tables.get(table)
+    if frame is None:
         where = f"{str(run.folder)!r}" if run.folder is not None else "the run given"
         raise InputError(f"{artifact} needs the table {table!r}, which {where} has not; type: {command}")
-    return found
+    return frame
 
 
 def listed(parts: Mapping[str, object]) -> str:

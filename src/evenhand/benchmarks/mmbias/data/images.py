@@ -67,33 +67,33 @@ class FolderLayout:
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_layout(place: Path) -> FolderLayout:
+def read_layout(root: Path) -> FolderLayout:
     """Look through a folder, or a zip file, and through the zip files in it.
 
     Args:
-        place: A folder or a zip file.
+        root: A folder or a zip file.
 
     Raises:
         InputError: It cannot be read, or a zip file is damaged or unsafe.
     """
     notes: Counter[str] = Counter()
-    found: dict[str, list[Path]] = {"phrases": [], "urls": []}
+    text_files: dict[str, list[Path]] = {"phrases": [], "urls": []}
     images: dict[str, list[ImageFile]] = {}
-    for path in _files(place, notes):
+    for path in _files(root, notes):
         name = path.name.casefold()
         if not path.is_file():  # a pipe, or a link that leads nowhere
             notes[NO_FILE] += 1
         elif name in phrases.NAMES or name in urls.NAMES:
-            found["phrases" if name in phrases.NAMES else "urls"].append(path)
+            text_files["phrases" if name in phrases.NAMES else "urls"].append(path)
         elif name.endswith(".zip"):
             _add_zip(path, images, notes)
         elif name.endswith(SUFFIXES):
             images.setdefault(str(path.parent), []).append(ImageFile(path.name, path))
     outermost = {
-        kind: sorted(paths, key=lambda path: (len(path.parts), path)) for kind, paths in found.items()
+        kind: sorted(paths, key=lambda path: (len(path.parts), path)) for kind, paths in text_files.items()
     }
     ordered = {folder: sorted(files, key=_number) for folder, files in sorted(images.items())}
-    return FolderLayout(place, outermost["phrases"], outermost["urls"], ordered, notes)
+    return FolderLayout(root, outermost["phrases"], outermost["urls"], ordered, notes)
 
 
 def groups_of(
@@ -130,16 +130,16 @@ def _together(places: Sequence[Sequence[ImageFile]], left: Counter[str]) -> Sequ
     """The images of one group from all its places; what is left out is counted."""
     if len(places) == 1:
         return places[0]
-    found: dict[str, ImageFile] = {}
+    by_name: dict[str, ImageFile] = {}
     for files in sorted(places, key=len, reverse=True):
-        there = dict(found)
+        there = dict(by_name)
         for file in files:
             name = file.name.casefold()
             if name not in there:
-                found[name if name not in found else f"{name}/{len(found)}"] = file  # two of one folder
+                by_name[name if name not in by_name else f"{name}/{len(by_name)}"] = file  # two of one folder
             else:
                 left[ELSEWHERE if file.size == there[name].size else DIFFERENT] += 1
-    return sorted(found.values(), key=_number)
+    return sorted(by_name.values(), key=_number)
 
 
 def folder_images(folder: Path) -> tuple[list[ImageFile], Counter[str]]:
@@ -190,11 +190,11 @@ def image_source(files: Sequence[ImageFile]) -> ImageSource:
     return ChainedImages(sources)
 
 
-def no_images(place: Path, names: Sequence[str], layout: FolderLayout) -> InputError:
+def no_images(root: Path, names: Sequence[str], layout: FolderLayout) -> InputError:
     """What to say where groups have no images: what was looked for, and what is there.
 
     Args:
-        place: Of the data.
+        root: Of the data.
         names: Of the groups.
         layout: Of the data.
     """
@@ -207,19 +207,19 @@ def no_images(place: Path, names: Sequence[str], layout: FolderLayout) -> InputE
         else ""
     )
     return InputError(
-        f"{str(place)!r} has no images of {', '.join(names[:4])}{more}; looked for folders, also in zips, "
+        f"{str(root)!r} has no images of {', '.join(names[:4])}{more}; looked for folders, also in zips, "
         f"called {wanted}{more}; folders with images there: {there}{nested}; type: evenhand data check "
-        f"mmbias --data {shlex.quote(str(place))}"
+        f"mmbias --data {shlex.quote(str(root))}"
     )
 
 
-def _files(place: Path, notes: Counter[str]) -> Iterator[Path]:
+def _files(root: Path, notes: Counter[str]) -> Iterator[Path]:
     """All files below a folder, links followed once; what file managers left is counted."""
-    if place.is_file():
-        yield place
+    if root.is_file():
+        yield root
         return
     seen: set[str] = set()
-    for folder, below, names in os.walk(place, followlinks=True, onerror=_refuse):
+    for folder, below, names in os.walk(root, followlinks=True, onerror=_refuse):
         real = os.path.realpath(folder)
         below[:] = [] if real in seen else sorted(each for each in below if not is_junk(each))
         if real in seen:

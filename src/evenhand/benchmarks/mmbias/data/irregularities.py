@@ -49,13 +49,13 @@ def trap_table(traps: Iterable[DataIrregularity]) -> pl.DataFrame:
 
 def shared_phrases(sets: Mapping[str, Sequence[str]]) -> list[DataIrregularity]:
     """Phrases that two sets of targets share, whatever their case; both keep them."""
-    found = []
+    irregularities = []
     for names in _shared(sets).values():
         pairs = combinations(names, 2)
-        found += [
-            DataIrregularity(SHARED_PHRASE, one, names[one], other, "kept in both") for one, other in pairs
+        irregularities += [
+            DataIrregularity(SHARED_PHRASE, name, names[name], other, "kept in both") for name, other in pairs
         ]
-    return sorted(found, key=lambda trap: (trap.set, trap.other, trap.item))
+    return sorted(irregularities, key=lambda trap: (trap.set, trap.other, trap.item))
 
 
 def overlaps(
@@ -101,13 +101,13 @@ def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str])
         for each in ids:
             if each in digests:
                 places[digests[each]].append((name, each))
-    found = []
+    irregularities = []
     for alike in places.values():
-        for (one, item), (two, other) in combinations(alike, 2):
-            kind = TWICE if one == two else SAME_BYTES
-            detail = "kept" if one == two else "left out where the two sets are compared"
-            found.append(DataIrregularity(kind, one, item, other, detail))
-    return found
+        for (first_set, item), (second_set, other) in combinations(alike, 2):
+            kind = TWICE if first_set == second_set else SAME_BYTES
+            detail = "kept" if first_set == second_set else "left out where the two sets are compared"
+            irregularities.append(DataIrregularity(kind, first_set, item, other, detail))
+    return irregularities
 
 
 def _shared(sets: Mapping[str, Sequence[str]]) -> dict[str, dict[str, str]]:

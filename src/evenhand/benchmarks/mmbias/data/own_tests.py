@@ -24,20 +24,20 @@ _SEAT = ("targ1", "targ2", "attr1", "attr2")
 _KEYS = {"phrases", "images"}
 
 
-def parse_tests(found: Any, path: Path) -> CollectedSets:
+def parse_tests(content: Any, path: Path) -> CollectedSets:
     """Tests from what a JSON file holds.
 
     Args:
-        found: As ``json`` gives it.
+        content: As ``json`` gives it.
         path: Of the file; folders of images are meant from its folder on.
 
     Raises:
         InputError: Neither of the two forms, a key that is missing, an empty set, a folder without images.
         UnknownName: A test names a set that is not there.
     """
-    several = found if isinstance(found, list) else [found]
-    if isinstance(found, dict) and "targets" in found:
-        return _sets_and_tests(found, path)
+    several = content if isinstance(content, list) else [content]
+    if isinstance(content, dict) and "targets" in content:
+        return _sets_and_tests(content, path)
     if not several or not all(isinstance(each, dict) for each in several):
         raise InputError(f"{str(path)!r} holds no tests; give {FORMS}")
     own, tests = CollectedSets(), list[Test]()
@@ -52,11 +52,11 @@ def parse_tests(found: Any, path: Path) -> CollectedSets:
     return own
 
 
-def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: CollectedSets) -> Test:
+def _seat(seat_test: Mapping[str, Any], where: str, path: Path, name: str, own: CollectedSets) -> Test:
     """One test of WEAT or SEAT; a category that another test has with other phrases gets a number."""
     names = []
     for key in _SEAT:
-        entry = given[key]
+        entry = seat_test[key]
         if not isinstance(entry, dict) or "examples" not in entry:
             raise InputError(f"{key!r} of {where}{str(path)!r} has no 'examples'; give {FORMS}")
         sets = own.target_phrases if key.startswith("targ") else own.attribute_phrases
@@ -76,12 +76,12 @@ def _seat(given: Mapping[str, Any], where: str, path: Path, name: str, own: Coll
     return Test(names[0], names[1], names[2], names[3], name)
 
 
-def _sets_and_tests(found: Mapping[str, Any], path: Path) -> CollectedSets:
+def _sets_and_tests(content: Mapping[str, Any], path: Path) -> CollectedSets:
     own = CollectedSets()
-    _add_sets(found["targets"], "targets", path, own, own.target_phrases, own.target_images)
-    _add_sets(found.get("attributes"), "attributes", path, own, own.attribute_phrases, own.attribute_images)
+    _add_sets(content["targets"], "targets", path, own, own.target_phrases, own.target_images)
+    _add_sets(content.get("attributes"), "attributes", path, own, own.attribute_phrases, own.attribute_images)
     targets, attributes = own.targets, own.attributes
-    tests = found.get("tests")
+    tests = content.get("tests")
     if tests is None and len(targets) == len(attributes) == 2:
         tests = [[*targets, *attributes]]
     if not isinstance(tests, list) or not tests:
@@ -103,7 +103,7 @@ def _sets_and_tests(found: Mapping[str, Any], path: Path) -> CollectedSets:
 
 
 def _add_sets(
-    given: Any,
+    sets: Any,
     what: str,
     path: Path,
     own: CollectedSets,
@@ -111,9 +111,9 @@ def _add_sets(
     images: dict[str, Sequence[ImageFile]],
 ) -> None:
     """Read the sets of one side."""
-    if not isinstance(given, dict) or len(given) < 2:
+    if not isinstance(sets, dict) or len(sets) < 2:
         raise InputError(f"{what!r} in {str(path)!r} must be at least two sets by name; give {FORMS}")
-    for name, entry in given.items():
+    for name, entry in sets.items():
         parts = {"phrases": entry} if isinstance(entry, list) else entry
         if not isinstance(parts, dict) or not parts or not set(parts) <= _KEYS:
             raise InputError(
@@ -126,10 +126,10 @@ def _add_sets(
             images[name] = _images(parts["images"], name, path, own)
 
 
-def _images(given: Any, name: str, path: Path, own: CollectedSets) -> Sequence[ImageFile]:
-    if not isinstance(given, str) or not given or "\x00" in given:
+def _images(folder: Any, name: str, path: Path, own: CollectedSets) -> Sequence[ImageFile]:
+    if not isinstance(folder, str) or not folder or "\x00" in folder:
         raise InputError(f"'images' of the set {name!r} in {str(path)!r} must be a folder's path")
-    files, notes = folder_images(path.parent / os.path.expanduser(given))
+    files, notes = folder_images(path.parent / os.path.expanduser(folder))
     own.notes += notes
     return files
 

@@ -50,14 +50,14 @@ def choose_tests(
         ParameterError: Not such a list, a set against itself, or no test is left.
         UnknownName: A set that is not there; the message lists the closest.
     """
-    asked = pairs.strip()
-    if asked == PAPER:
+    choice = pairs.strip()
+    if choice == PAPER:
         chosen = tuple(own) if own is not None else _paper(targets, attributes)
-    elif asked == ALL:
+    elif choice == ALL:
         chosen = _all(targets, _contrasts(attributes, own))
     else:
         chosen = tuple(
-            _named(each, targets, attributes, own) for each in _split(asked, (*targets, *attributes))
+            _named(each, targets, attributes, own) for each in _split(choice, (*targets, *attributes))
         )
     if not chosen:
         raise ParameterError(
@@ -87,13 +87,13 @@ def _all(targets: Sequence[str], contrasts: Sequence[tuple[str, str]]) -> tuple[
     return tuple(Test(x, y, a, b) for a, b in contrasts for x, y in ordered)
 
 
-def _split(asked: str, names: Sequence[str]) -> list[list[str]]:
+def _split(text: str, names: Sequence[str]) -> list[list[str]]:
     """Pairs, and the names in each; names of sets that hold a colon or comma stay whole."""
     whole = sorted({name for name in names if {":", ","} & set(name)}, key=len, reverse=True)
     marks = {f"\x00{number}\x00": name for number, name in enumerate(whole)}
     for mark, name in marks.items():
-        asked = asked.replace(name, mark)
-    pairs = [[part.strip() for part in each.split(":")] for each in asked.split(",") if each.strip()]
+        text = text.replace(name, mark)
+    pairs = [[part.strip() for part in each.split(":")] for each in text.split(",") if each.strip()]
     return [[marks.get(part, part) for part in parts] for parts in pairs]
 
 

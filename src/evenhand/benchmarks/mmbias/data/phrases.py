@@ -50,28 +50,28 @@ def read_phrases(path: Path) -> Phrases:
     return parse_phrases(read_json(path), path)
 
 
-def parse_phrases(found: Any, path: Path) -> Phrases:
+def parse_phrases(content: Any, path: Path) -> Phrases:
     """The phrases in what a JSON file holds; as ``read_phrases``.
 
     Args:
-        found: As ``json`` gives it.
+        content: As ``json`` gives it.
         path: Of the file, for messages.
 
     Raises:
         InputError: As ``read_phrases``.
     """
     wanted = (*_ATTRIBUTES.values(), _GROUPS)
-    missing = [key for key in wanted if not isinstance(found, dict) or key not in found]
+    missing = [key for key in wanted if not isinstance(content, dict) or key not in content]
     if missing:
         raise InputError(
             f"{str(path)!r} has no {missing[0]!r}; a phrase file of MMBias is one JSON object with the keys "
             f"{', '.join(wanted)}"
         )
-    groups = found[_GROUPS]
+    groups = content[_GROUPS]
     if not isinstance(groups, dict) or not groups:
         raise InputError(f"{_GROUPS!r} in {str(path)!r} must be groups with lists of phrases")
     traps: list[DataIrregularity] = []
-    attributes = {name: clean(found[key], name, path, traps) for name, key in _ATTRIBUTES.items()}
+    attributes = {name: clean(content[key], name, path, traps) for name, key in _ATTRIBUTES.items()}
     known = names_by_alias()
     targets: dict[str, tuple[str, ...]] = {}
     for key, phrases in groups.items():
@@ -106,16 +106,16 @@ def read_json(path: Path) -> Any:
 
 
 def _lines(path: Path, lines: Iterable[str]) -> list[Any]:
-    found = []
+    values = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(json.loads(line))
+            values.append(json.loads(line))
         except (ValueError, RecursionError) as problem:
             raise InputError(
                 f"line {number} of {str(path)!r} is not JSON: {one_line(problem)}; give one JSON object, or "
                 "one on each line"
             ) from problem
-    return found
+    return values
 
 
 def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity]) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity])
     if not isinstance(phrases, list) or not phrases:
         what = "is empty" if phrases == [] else "is no list of phrases"
         raise InputError(f"the set {name!r} in {str(path)!r} {what}; give at least one phrase")
-    kept: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for each in phrases:
         if not isinstance(each, str) or not each.strip() or not is_text(name + each):
             raise InputError(
@@ -145,10 +145,10 @@ def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity])
             traps.append(
                 DataIrregularity(BLANKS, name, phrase, "", f"written {each!r}; the blanks were removed")
             )
-        if phrase in kept:
+        if phrase in unique:
             traps.append(DataIrregularity(REPEATED, name, phrase, name, "counted once"))
-        kept[phrase] = None
-    return tuple(kept)
+        unique[phrase] = None
+    return tuple(unique)
 
 
 def is_text(text: str) -> bool:

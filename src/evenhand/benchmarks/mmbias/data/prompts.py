@@ -84,7 +84,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _checked(path: Path, lines: Iterable[str]) -> tuple[str, ...]:
-    kept = dict.fromkeys(check_template("templates", line.strip()) for line in lines if line.strip())
-    if not kept:
+    templates = dict.fromkeys(check_template("templates", line.strip()) for line in lines if line.strip())
+    if not templates:
         raise InputError(f"{str(path)!r} holds no template; write one such as 'This is {{}}.' on each line")
-    return tuple(kept)
+    return tuple(templates)

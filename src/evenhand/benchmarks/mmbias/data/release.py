@@ -26,19 +26,19 @@ FURTHER = "further phrase file or URL list, not read"
 FETCHED = "taken from the fetched data"
 
 
-def gather_release(place: Path, phrases: Phrases | None = None) -> CollectedSets:
+def gather_release(path: Path, phrases: Phrases | None = None) -> CollectedSets:
     """Sets of MMBias; what a user's folder lacks is taken from where ``evenhand data fetch`` puts it.
 
     Args:
-        place: A folder, a zip file, or the phrase file itself.
-        phrases: What the phrase file holds, if ``place`` is one.
+        path: A folder, a zip file, or the phrase file itself.
+        phrases: What the phrase file holds, if ``path`` is one.
 
     Raises:
         InputError: Nothing of MMBias there, or something that cannot be used.
     """
-    layouts = [] if phrases is not None else [read_layout(place)]
+    layouts = [] if phrases is not None else [read_layout(path)]
     fetched = default_folder("mmbias")
-    if phrases is None and fetched.is_dir() and fetched.resolve() != place.resolve():
+    if phrases is None and fetched.is_dir() and fetched.resolve() != path.resolve():
         layouts.append(read_layout(fetched))
     gathered = CollectedSets(layout=layouts[0] if layouts else None)
     if phrases is None:
@@ -51,7 +51,7 @@ def gather_release(place: Path, phrases: Phrases | None = None) -> CollectedSets
     _add_images(layouts, gathered)
     if not gathered.targets and not gathered.attributes:
         raise InputError(
-            f"{str(place)!r} holds nothing of MMBias: no textual_phrases.txt, and {_seen(layouts)}; type: "
+            f"{str(path)!r} holds nothing of MMBias: no textual_phrases.txt, and {_seen(layouts)}; type: "
             "evenhand data fetch mmbias, or give --data FOLDER with its files"
         )
     return gathered
@@ -81,11 +81,11 @@ def _add_images(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> Non
     """Images of each group, from the first place that has some."""
     extra = [name for name in gathered.target_phrases if name not in {group.name for group in TARGETS}]
     attributes = [group.name for group in ATTRIBUTES]
-    found: dict[str, Sequence[ImageFile]] = {}
+    files_by_group: dict[str, Sequence[ImageFile]] = {}
     for number, layout in enumerate(layouts):
         groups, left = groups_of(layout, extra)
-        new = {name: files for name, files in groups.items() if name not in found}
-        found |= new
+        new = {name: files for name, files in groups.items() if name not in files_by_group}
+        files_by_group |= new
         if number == 0:
             for reason in (UNNAMED, DIFFERENT):
                 gathered.dropped[reason] += left.pop(reason, 0)
@@ -93,8 +93,8 @@ def _add_images(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> Non
         else:
             gathered.notes[f"images {FETCHED}"] += sum(map(len, new.values()))
     order = [*(group.name for group in TARGETS), *extra]
-    gathered.target_images = {name: found[name] for name in order if name in found}
-    gathered.attribute_images = {name: found[name] for name in attributes if name in found}
+    gathered.target_images = {name: files_by_group[name] for name in order if name in files_by_group}
+    gathered.attribute_images = {name: files_by_group[name] for name in attributes if name in files_by_group}
     gathered.dropped, gathered.notes = +gathered.dropped, +gathered.notes
 
 

@@ -53,13 +53,13 @@ class RepeatedImages:
     def digests(self, start: int, stop: int) -> list[str | UnreadableImage]:
         """As of the source, each image once."""
         low, high = start // self.times, (max(start, stop - 1)) // self.times + 1
-        found = self._each(low, high)
-        return [found[row // self.times - low] for row in range(start, stop)]
+        image_digests = self._each(low, high)
+        return [image_digests[row // self.times - low] for row in range(start, stop)]
 
     def _each(self, low: int, high: int) -> list[str | UnreadableImage]:
         if hasattr(self.source, "digests"):
-            told: list[str | UnreadableImage] = self.source.digests(low, high)
-            return told
+            digests: list[str | UnreadableImage] = self.source.digests(low, high)
+            return digests
         return [self._digest(image) for image in range(low, high)]
 
     def _digest(self, image: int) -> str | UnreadableImage:

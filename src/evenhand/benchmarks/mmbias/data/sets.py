@@ -108,80 +108,82 @@ def read_association_data(
         ParameterError: ``pairs`` cannot be understood.
         UnknownName: ``pairs`` names a set that is not there.
     """
-    place = (data or default_folder("mmbias")).expanduser()
-    if not place.exists():
+    path = (data or default_folder("mmbias")).expanduser()
+    if not path.exists():
         raise InputError(
-            f"there is no {str(place)!r}; type: evenhand data fetch mmbias, or give --data FOLDER with "
+            f"there is no {str(path)!r}; type: evenhand data fetch mmbias, or give --data FOLDER with "
             "MMBias, or a .json or .jsonl file with tests of your own"
         )
-    return _assemble(_gather(place), place, pairs, drop_overlap)
+    return _assemble(_gather(path), path, pairs, drop_overlap)
 
 
-def _gather(place: Path) -> CollectedSets:
-    if place.is_dir() or place.name.casefold().endswith(".zip"):
-        return gather_release(place)
-    found = read_json(place)
-    if isinstance(found, dict) and "category_phrases" in found:
-        return gather_release(place, parse_phrases(found, place))
-    return parse_tests(found, place)
+def _gather(path: Path) -> CollectedSets:
+    if path.is_dir() or path.name.casefold().endswith(".zip"):
+        return gather_release(path)
+    content = read_json(path)
+    if isinstance(content, dict) and "category_phrases" in content:
+        return gather_release(path, parse_phrases(content, path))
+    return parse_tests(content, path)
 
 
-def _assemble(found: CollectedSets, place: Path, pairs: str, drop_overlap: bool) -> AssociationData:
+def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bool) -> AssociationData:
     """Look across the sets, number the images, choose the tests."""
-    if found.tests is None and not (found.targets and found.attributes):
-        there = ", ".join((*found.targets, *found.attributes))
+    if collected.tests is None and not (collected.targets and collected.attributes):
+        there = ", ".join((*collected.targets, *collected.attributes))
         raise InputError(
-            f"{str(place)!r} has {there}, but no phrases (textual_phrases.txt), and groups or words are "
+            f"{str(path)!r} has {there}, but no phrases (textual_phrases.txt), and groups or words are "
             "missing without them; type: evenhand data fetch mmbias, or put the file into the folder"
         )
-    tests = choose_tests(pairs, found.targets, found.attributes, found.tests)
+    tests = choose_tests(pairs, collected.targets, collected.attributes, collected.tests)
     met = {(target, word) for test in tests for target in (test.x, test.y) for word in (test.a, test.b)}
     both = overlaps(
-        found.target_phrases,
-        found.attribute_phrases,
+        collected.target_phrases,
+        collected.attribute_phrases,
         dropped=drop_overlap,
-        tested=None if found.tests is None else met,
+        tested=None if collected.tests is None else met,
     )
-    targets = dict(found.target_phrases)
+    targets = dict(collected.target_phrases)
     if drop_overlap:
-        targets = _without(targets, {(trap.set, trap.item) for trap in both}, place)
-    target_ids = {name: tuple(image_ids(name, files)) for name, files in found.target_images.items()}
-    attribute_ids = {name: tuple(image_ids(name, files)) for name, files in found.attribute_images.items()}
-    files = _numbered(found, target_ids, attribute_ids, place)
+        targets = _without(targets, {(trap.set, trap.item) for trap in both}, path)
+    target_ids = {name: tuple(image_ids(name, files)) for name, files in collected.target_images.items()}
+    attribute_ids = {
+        name: tuple(image_ids(name, files)) for name, files in collected.attribute_images.items()
+    }
+    files = _numbered(collected, target_ids, attribute_ids, path)
     ids, images = tuple(files), image_source(list(files.values()))
     alike = same_images({**target_ids, **attribute_ids}, _digests(images, ids))
-    traps = [*found.traps, *shared_phrases(targets), *both, *alike]
-    dropped = found.dropped + Counter(trap.kind for trap in found.traps if trap.kind == REPEATED)
+    traps = [*collected.traps, *shared_phrases(targets), *both, *alike]
+    dropped = collected.dropped + Counter(trap.kind for trap in collected.traps if trap.kind == REPEATED)
     if drop_overlap:
         dropped[OVERLAP] += len({(trap.set, trap.item) for trap in both})
-    sets = (*found.targets, *found.attributes)
+    sets = (*collected.targets, *collected.attributes)
     return AssociationData(
         target_phrases=targets,
-        attribute_phrases=found.attribute_phrases,
+        attribute_phrases=collected.attribute_phrases,
         target_images=target_ids,
         attribute_images=attribute_ids,
         image_ids=ids,
         images=images,
         pairs=tests,
-        names={name: name if found.tests is not None else NAMES.get(name, name) for name in sets},
+        names={name: name if collected.tests is not None else NAMES.get(name, name) for name in sets},
         traps=trap_table(traps),
         dropped=+dropped,
-        notes=found.notes,
-        photos=found.photos.frame,
-        place=place,
-        layout=found.layout,
+        notes=collected.notes,
+        photos=collected.photos.frame,
+        place=path,
+        layout=collected.layout,
     )
 
 
-def _numbered(found: CollectedSets, targets: Sets, attributes: Sets, place: Path) -> dict[str, ImageFile]:
+def _numbered(collected: CollectedSets, targets: Sets, attributes: Sets, path: Path) -> dict[str, ImageFile]:
     """The file of each image id; a set that is both target and attribute has its images once."""
     numbered: dict[str, ImageFile] = {}
-    for ids, groups in ((targets, found.target_images), (attributes, found.attribute_images)):
+    for ids, groups in ((targets, collected.target_images), (attributes, collected.attribute_images)):
         for name, files in groups.items():
             pairs = dict(zip(ids[name], files, strict=True))
             if any(numbered.get(id_, file) != file for id_, file in pairs.items()):
                 raise InputError(
-                    f"the set {name!r} in {str(place)!r} has other images as attributes than as targets; "
+                    f"the set {name!r} in {str(path)!r} has other images as attributes than as targets; "
                     "call one of the two otherwise"
                 )
             numbered |= pairs
@@ -189,26 +191,26 @@ def _numbered(found: CollectedSets, targets: Sets, attributes: Sets, place: Path
 
 
 def _without(
-    sets: Mapping[str, tuple[str, ...]], left_out: set[tuple[str, str]], place: Path
+    sets: Mapping[str, tuple[str, ...]], left_out: set[tuple[str, str]], path: Path
 ) -> dict[str, tuple[str, ...]]:
-    kept = {
+    remaining = {
         name: tuple(phrase for phrase in phrases if (name, phrase) not in left_out)
         for name, phrases in sets.items()
     }
-    for name, phrases in kept.items():
+    for name, phrases in remaining.items():
         if not phrases:
             raise InputError(
-                f"every phrase of the set {name!r} in {str(place)!r} is a word of the attributes too; run "
+                f"every phrase of the set {name!r} in {str(path)!r} is a word of the attributes too; run "
                 "without drop_overlap, or give the set other phrases"
             )
-    return kept
+    return remaining
 
 
 def _digests(images: Any, ids: Sequence[str]) -> dict[str, str]:
     """The sha256 of each image that can be read."""
-    found: dict[str, str] = {}
+    digests_by_id: dict[str, str] = {}
     for start in range(0, len(ids), _AT_ONCE):
         stop = min(start + _AT_ONCE, len(ids))
         digests = zip(ids[start:stop], images.digests(start, stop), strict=True)
-        found |= {id_: digest for id_, digest in digests if not isinstance(digest, UnreadableImage)}
-    return found
+        digests_by_id |= {id_: digest for id_, digest in digests if not isinstance(digest, UnreadableImage)}
+    return digests_by_id

@@ -48,11 +48,11 @@ def read_urls(path: Path) -> Photos:
     Raises:
         InputError: Not such a file.
     """
-    found = read_json(path)
-    if not isinstance(found, dict) or not all(isinstance(photos, dict) for photos in found.values()):
+    content = read_json(path)
+    if not isinstance(content, dict) or not all(isinstance(photos, dict) for photos in content.values()):
         raise InputError(f"{str(path)!r} is not a URL list: group -> number -> {{'URL': ..., 'Owner': ...}}")
     known, rows, quoted = names_by_alias(), [], 0
-    for key, photos in found.items():
+    for key, photos in content.items():
         name = known.get(plain(key)) or str(key)
         for number, photo in photos.items():
             if not isinstance(photo, dict) or not isinstance(photo.get("URL"), str):
@@ -78,8 +78,10 @@ def _shared(rows: list[tuple[str, str, str, str]]) -> list[DataIrregularity]:
     for sample, name, url, _ in rows:
         places[url].append((name, sample))
     return [
-        DataIrregularity(SHARED_PHOTO, one, item, other, f"{url}; left out where the two sets are compared")
+        DataIrregularity(
+            SHARED_PHOTO, first_set, item, other, f"{url}; left out where the two sets are compared"
+        )
         for url, alike in places.items()
-        for (one, item), (two, other) in combinations(alike, 2)
-        if one != two
+        for (first_set, item), (second_set, other) in combinations(alike, 2)
+        if first_set != second_set
     ]

@@ -51,7 +51,7 @@ _BROKEN = "entry that is not as released"
 Row = dict[str, Any]
 
 
-def annotation_file(found: Listing) -> Path | None:
+def annotation_file(listing: Listing) -> Path | None:
     """The table of annotations of a folder; None if there is none.
 
     Raises:
@@ -59,18 +59,18 @@ def annotation_file(found: Listing) -> Path | None:
     """
     tables = [
         table
-        for table in found.named(START, ending=".json")
+        for table in listing.named(START, ending=".json")
         if not table.rpartition("/")[2].casefold().startswith("casualconversationsv2")
     ]
     if len(tables) > 1:
         raise InputError(
-            f"{str(found.folder)!r} has several annotations ({', '.join(tables[:4])}); give the one that is "
-            "meant as the data; images are looked for in its folder and below"
+            f"{str(listing.folder)!r} has several annotations ({', '.join(tables[:4])}); give the one that "
+            "is meant as the data; images are looked for in its folder and below"
         )
-    return found.folder / tables[0] if tables else None
+    return listing.folder / tables[0] if tables else None
 
 
-def read_casual_conversations(found: Listing, table: Path | None = None) -> People:
+def read_casual_conversations(listing: Listing, table: Path | None = None) -> People:
     """The images of annotated videos.
 
     Attributes: ``gender`` and ``age`` as the people gave them themselves (``other`` and ``n/a`` are groups,
@@ -79,31 +79,31 @@ def read_casual_conversations(found: Listing, table: Path | None = None) -> Peop
     ``video`` and ``years``. Images belong together by ``subject``.
 
     Args:
-        found: The files.
+        listing: The files.
         table: The annotations: the JSON as released (a person's ``files``, ``dark_files`` and ``label``), or
             the list that the released code reads (``img_path``, ``age``, ``gender``, ``skin-type``).
 
     Raises:
         InputError: No annotations, several, or something else in the file.
     """
-    path = table or annotation_file(found)
+    path = table or annotation_file(listing)
     if path is None:
-        raise InputError(f"{str(found.folder)!r} has no CasualConversations*.json; it should hold {LAYOUT}")
+        raise InputError(f"{str(listing.folder)!r} has no CasualConversations*.json; it should hold {LAYOUT}")
     dropped: Counter[str] = Counter()
     videos: dict[str, Row] = {}
     for key, row in _rows(read_json(path), path, dropped):
         if videos.setdefault(key, row) != row:
             dropped[_SAME] += 1
-    joined = join_frames(found.images, found.folder, list(videos))
+    joined = join_frames(listing.images, listing.folder, list(videos))
     rows = [videos[video] for video in joined.videos]
     return People(
         name=NAME,
         annotations=_table(rows, joined.images, joined.videos),
-        images=ImageFiles([found.folder / image for image in joined.images]),
+        images=ImageFiles([listing.folder / image for image in joined.images]),
         definitions=DEFINITIONS,
         clusters="subject",
         dropped={**dropped, **joined.dropped},
-        notes={**found.passed, **joined.notes},
+        notes={**listing.passed, **joined.notes},
         coverage=(Coverage("videos with an image", len(set(joined.videos)), len(videos)),),
         paper_counts=PAPER_COUNTS,
     )

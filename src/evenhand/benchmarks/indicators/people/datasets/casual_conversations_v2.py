@@ -65,7 +65,7 @@ _MOST = 1_000
 Row = dict[str, Any]
 
 
-def read_casual_conversations_v2(found: Listing, table: Path | None = None) -> People:
+def read_casual_conversations_v2(listing: Listing, table: Path | None = None) -> People:
     """The frames of annotated videos.
 
     Attributes: ``gender`` and ``age`` as the people gave them, ``perceived_fitzpatrick`` (and of it
@@ -75,16 +75,16 @@ def read_casual_conversations_v2(found: Listing, table: Path | None = None) -> P
     values) is passed over and counted. Frames belong together by ``subject``.
 
     Args:
-        found: The files.
+        listing: The files.
         table: The annotations.
 
     Raises:
         InputError: No annotations, or something else in the file.
     """
-    tables = found.named("casualconversationsv2", ending="v2.json")
-    path = table or (found.folder / tables[0] if tables else None)
+    tables = listing.named("casualconversationsv2", ending="v2.json")
+    path = table or (listing.folder / tables[0] if tables else None)
     if path is None:
-        raise InputError(f"{str(found.folder)!r} has no {FILE}; it should hold {LAYOUT}")
+        raise InputError(f"{str(listing.folder)!r} has no {FILE}; it should hold {LAYOUT}")
     content = read_json(path)
     if not isinstance(content, list):
         raise InputError(f"{str(path)!r} is no list of videos; give the {FILE} as released")
@@ -96,17 +96,17 @@ def read_casual_conversations_v2(found: Listing, table: Path | None = None) -> P
             dropped["video listed twice" if isinstance(name, str) else "entry that is not as released"] += 1
             continue
         videos[video_key(name)] = _row(name, entry)
-    joined = join_frames(found.images, found.folder, list(videos))
+    joined = join_frames(listing.images, listing.folder, list(videos))
     rows = [videos[video] for video in joined.videos]
     definitions, passed = _definitions(list(videos.values()))
     return People(
         name=NAME,
         annotations=_table(rows, joined.images, joined.videos, list(definitions)),
-        images=ImageFiles([found.folder / image for image in joined.images]),
+        images=ImageFiles([listing.folder / image for image in joined.images]),
         definitions=definitions,
         clusters="subject",
         dropped={**dropped, **joined.dropped},
-        notes={**found.passed, **joined.notes, **passed},
+        notes={**listing.passed, **joined.notes, **passed},
         coverage=(
             Coverage("videos with an image", len(set(joined.videos)), len(videos)),
             Coverage("people with an image", _people(rows), _people(list(videos.values()))),
@@ -158,10 +158,10 @@ def _definitions(rows: list[Row]) -> tuple[dict[str, Attribute], dict[str, int]]
     """What the attributes mean, and what is too varied to be one."""
     fields = dict.fromkeys(field for row in rows for field in row if field not in _NO_ATTRIBUTES)
     varied = {field for field in fields if len({row.get(field) for row in rows}) > _MOST}
-    kept = {
+    definitions = {
         field: _KNOWN.get(field, Attribute(field, field, USER)) for field in fields if field not in varied
     }
-    return kept, {"field with too many values to be an attribute": len(varied)} if varied else {}
+    return definitions, {"field with too many values to be an attribute": len(varied)} if varied else {}
 
 
 def _people(rows: list[Row]) -> int:

@@ -38,7 +38,7 @@ _COLUMNS = ("file", "age", "gender", "race", "service_test")
 _YES = {"true": "yes", "1": "yes", "false": "no", "0": "no"}
 
 
-def read_fairface(found: Listing) -> People:
+def read_fairface(listing: Listing) -> People:
     """Faces that the tables name and that are there.
 
     Attributes: ``perceived_gender``, ``perceived_age`` (its nine groups), ``perceived_race`` (its seven),
@@ -46,19 +46,19 @@ def read_fairface(found: Listing) -> People:
     several margins lie side by side, the first folder wins, and the others are counted.
 
     Args:
-        found: The files.
+        listing: The files.
 
     Raises:
         InputError: A table that cannot be read.
         UnknownName: A table without one of the columns.
     """
-    tables = found.named(START, ending=".csv")
+    tables = listing.named(START, ending=".csv")
     if not tables:
-        raise InputError(f"{str(found.folder)!r} has no {START}_*.csv; it should hold {LAYOUT}")
-    rows = pl.concat([_read(found, table) for table in tables])
-    places, twice = _places(found, set(rows["file"].to_list()))
+        raise InputError(f"{str(listing.folder)!r} has no {START}_*.csv; it should hold {LAYOUT}")
+    rows = pl.concat([_read(listing, table) for table in tables])
+    places, twice = _places(listing, set(rows["file"].to_list()))
     dropped: Counter[str] = Counter()
-    chosen, kept = [], []
+    chosen, paths = [], []
     seen: set[str] = set()
     for index, file in enumerate(rows["file"].to_list()):
         if file in seen or file not in places:
@@ -66,21 +66,21 @@ def read_fairface(found: Listing) -> People:
             continue
         seen.add(file)
         chosen.append(index)
-        kept.append(places[file])
+        paths.append(places[file])
     return People(
         name=NAME,
-        annotations=_table(rows[chosen], kept),
-        images=ImageFiles([found.folder / path for path in kept]),
+        annotations=_table(rows[chosen], paths),
+        images=ImageFiles([listing.folder / path for path in paths]),
         definitions=DEFINITIONS,
         dropped=dict(dropped),
-        notes={**found.passed, **({"image in a second folder": twice} if twice else {})},
-        coverage=(Coverage("images of the tables", len(kept), rows.height),),
+        notes={**listing.passed, **({"image in a second folder": twice} if twice else {})},
+        coverage=(Coverage("images of the tables", len(paths), rows.height),),
         paper_counts={"split": {"val": VALIDATION}},
     )
 
 
-def _read(found: Listing, table: str) -> pl.DataFrame:
-    path = found.folder / table
+def _read(listing: Listing, table: str) -> pl.DataFrame:
+    path = listing.folder / table
     with sources.reading(f"{str(path)!r}"):
         frame = sources.scan(path)[0].collect()
     for column in _COLUMNS[:4]:
@@ -92,12 +92,12 @@ def _read(found: Listing, table: str) -> pl.DataFrame:
     return frame.filter(pl.col("file").is_not_null()).select(*_COLUMNS, split=pl.lit(split, pl.String))
 
 
-def _places(found: Listing, files: set[str]) -> tuple[dict[str, str], int]:
+def _places(listing: Listing, files: set[str]) -> tuple[dict[str, str], int]:
     """Where each file of the tables lies, and how many lie somewhere else too."""
     places: dict[str, str] = {}
     twice = 0
     depth = max((file.count("/") for file in files), default=0) + 1
-    for image in found.images:
+    for image in listing.images:
         parts = image.split("/")
         for count in range(1, depth + 1):
             end = "/".join(parts[-count:])

@@ -37,18 +37,18 @@ class DatasetLayout:
 
 KINDS: dict[str, DatasetLayout] = {
     casual_conversations.NAME: DatasetLayout(
-        casual_conversations.LAYOUT, lambda found: casual_conversations.annotation_file(found) is not None
+        casual_conversations.LAYOUT, lambda listing: casual_conversations.annotation_file(listing) is not None
     ),
     casual_conversations_v2.NAME: DatasetLayout(
         casual_conversations_v2.LAYOUT,
-        lambda found: bool(found.named("casualconversationsv2", ending="v2.json")),
+        lambda listing: bool(listing.named("casualconversationsv2", ending="v2.json")),
     ),
-    miap.NAME: DatasetLayout(miap.LAYOUT, lambda found: bool(found.named(miap.START, ending=".csv"))),
+    miap.NAME: DatasetLayout(miap.LAYOUT, lambda listing: bool(listing.named(miap.START, ending=".csv"))),
     fairface.NAME: DatasetLayout(
-        fairface.LAYOUT, lambda found: bool(found.named(fairface.START, ending=".csv"))
+        fairface.LAYOUT, lambda listing: bool(listing.named(fairface.START, ending=".csv"))
     ),
     utkface.NAME: DatasetLayout(utkface.LAYOUT, utkface.looks_like),
-    people_table.NAME: DatasetLayout(people_table.LAYOUT, lambda found: len(_own_tables(found)) == 1),
+    people_table.NAME: DatasetLayout(people_table.LAYOUT, lambda listing: len(_own_tables(listing)) == 1),
 }
 """The layouts by name, in the order in which a folder is compared with them."""
 
@@ -78,23 +78,23 @@ def read_people(
         InputError: Nothing of that kind there, or no image at all.
         ParameterError: Another way to treat unknown groups or boxes.
     """
-    found = list_files(Path(data))
-    name = kind_of(found, data) if kind == "auto" else kind
-    people = list_people(found, name, data, crop=crop, split=split, attributes=attributes)
+    listing = list_files(Path(data))
+    name = kind_of(listing, data) if kind == "auto" else kind
+    people = list_people(listing, name, data, crop=crop, split=split, attributes=attributes)
     if split and name != miap.NAME:
         if "split" not in people.attributes:
             raise InputError(f"{name} has no splits; leave -p split= out")
         people = people.where("split", [split])
     if not len(people.images):
-        raise InputError(_nothing(found, name, people, data))
+        raise InputError(_nothing(listing, name, people, data))
     return people.with_unknown(unknown)
 
 
-def kind_of(found: Listing, data: Path) -> str:
+def kind_of(listing: Listing, data: Path) -> str:
     """Of which kind a folder is.
 
     Args:
-        found: Its files.
+        listing: Its files.
         data: As the user gave it, for messages.
 
     Raises:
@@ -102,14 +102,14 @@ def kind_of(found: Listing, data: Path) -> str:
     """
     table = Path(data).name.casefold() if not Path(data).expanduser().is_dir() else ""
     name = next(
-        (name for name, kind in KINDS.items() if name != people_table.NAME and kind.fits(found)), None
+        (name for name, kind in KINDS.items() if name != people_table.NAME and kind.fits(listing)), None
     )
     if name == utkface.NAME and table:  # the user gave a table, so the names of images do not matter
         name = None
-    if name is None and KINDS[people_table.NAME].fits(found):
+    if name is None and KINDS[people_table.NAME].fits(listing):
         name = people_table.NAME
-    if name is None and _own_tables(found):
-        raise InputError(_several(found, data))
+    if name is None and _own_tables(listing):
+        raise InputError(_several(listing, data))
     if name is None:
         layouts = "; ".join(f"{name}: {kind.layout}" for name, kind in KINDS.items())
         raise InputError(f"{str(data)!r} is none of the layouts that are read: {layouts}")
@@ -117,7 +117,7 @@ def kind_of(found: Listing, data: Path) -> str:
 
 
 def list_people(
-    found: Listing,
+    listing: Listing,
     kind: str,
     data: Path,
     *,
@@ -128,7 +128,7 @@ def list_people(
     """As ``read_people`` of files that are listed already, and nobody at all is an answer too.
 
     Args:
-        found: The files.
+        listing: The files.
         kind: One of ``KINDS``.
         data: As the user gave it, for messages.
         crop: See ``read_people``.
@@ -142,42 +142,42 @@ def list_people(
     if kind not in KINDS:
         raise UnknownName("kind of people", kind, ("auto", *KINDS))
     if kind == miap.NAME:
-        return miap.read_miap(found, crop=crop, split=split)
+        return miap.read_miap(listing, crop=crop, split=split)
     if kind == people_table.NAME:
-        tables = _own_tables(found)
+        tables = _own_tables(listing)
         if len(tables) != 1:
-            raise InputError(_several(found, data))
-        return people_table.read_people_table(found.folder / tables[0], found, attributes=attributes)
+            raise InputError(_several(listing, data))
+        return people_table.read_people_table(listing.folder / tables[0], listing, attributes=attributes)
     readers: dict[str, Callable[[Listing], People]] = {
         casual_conversations.NAME: casual_conversations.read_casual_conversations,
         casual_conversations_v2.NAME: casual_conversations_v2.read_casual_conversations_v2,
         fairface.NAME: fairface.read_fairface,
         utkface.NAME: utkface.read_utkface,
     }
-    return readers[kind](found)
+    return readers[kind](listing)
 
 
-def _several(found: Listing, data: Path) -> str:
+def _several(listing: Listing, data: Path) -> str:
     """What to say where no table, or more than one, may be meant."""
-    tables = _own_tables(found)
+    tables = _own_tables(listing)
     shown = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
     return f"{str(data)!r} holds {len(tables)} tables{shown}; give the one that is meant as the data"
 
 
-def _own_tables(found: Listing) -> list[str]:
+def _own_tables(listing: Listing) -> list[str]:
     """Tables of the outermost folder that has one."""
-    tables = [table for table in found.tables if not table.casefold().endswith((".json", ".lst"))]
+    tables = [table for table in listing.tables if not table.casefold().endswith((".json", ".lst"))]
     return [table for table in tables if table.count("/") == tables[0].count("/")]
 
 
-def _nothing(found: Listing, kind: str, people: People, data: Path) -> str:
+def _nothing(listing: Listing, kind: str, people: People, data: Path) -> str:
     """What to say where no image can be used."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in people.dropped.items())
     reasons = reasons or "nothing named"
     videos = (
-        f"; it holds {len(found.videos)} videos: cut faces out of them with: evenhand data faces "
-        f"{shlex.quote(str(found.folder))} -o FOLDER"
-        if found.videos
+        f"; it holds {len(listing.videos)} videos: cut faces out of them with: evenhand data faces "
+        f"{shlex.quote(str(listing.folder))} -o FOLDER"
+        if listing.videos
         else ""
     )
     layout = KINDS[kind].layout

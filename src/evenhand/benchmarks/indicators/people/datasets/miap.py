@@ -54,7 +54,7 @@ DEFINITIONS = {
 }
 
 
-def read_miap(found: Listing, *, crop: str = "code", smallest: int = SMALLEST, split: str = "") -> People:
+def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST, split: str = "") -> People:
     """The boxes that are large enough, cut out of the images that are there.
 
     Attributes: ``perceived_gender`` (feminine presentation is ``female``, masculine ``male``; the released
@@ -64,7 +64,7 @@ def read_miap(found: Listing, *, crop: str = "code", smallest: int = SMALLEST, s
     is counted; the released code puts a grey one in its place and scores it.
 
     Args:
-        found: The files.
+        listing: The files.
         crop: What becomes of a box far from square: ``code`` (tall: the top; wide: the middle), ``paper``
             (always from the top left) or ``none``.
         smallest: Height and width in pixels that a box has at least.
@@ -77,16 +77,16 @@ def read_miap(found: Listing, *, crop: str = "code", smallest: int = SMALLEST, s
     """
     check_choice("crop", crop, SQUARES)
     dropped: Counter[str] = Counter()
-    notes: Counter[str] = Counter(found.passed)
-    boxes = _usable(_boxes(found, split), dropped)
+    notes: Counter[str] = Counter(listing.passed)
+    boxes = _usable(_boxes(listing, split), dropped)
     wanted = boxes["ImageID"].unique(maintain_order=True).to_list()
-    places = _places(found, set(wanted), notes)
-    sizes = {image: _size(found, path) for image, path in places.items()}
+    places = _places(listing, set(wanted), notes)
+    sizes = {image: _size(listing, path) for image, path in places.items()}
     chosen, spans = _large(boxes, sizes, smallest, dropped)
     table = boxes[chosen]
     images = list(dict.fromkeys(table["ImageID"].to_list()))
     number = {image: index for index, image in enumerate(images)}
-    source = ImageFiles([found.folder / places[image] for image in images])
+    source = ImageFiles([listing.folder / places[image] for image in images])
     of_image = [number[image] for image in table["ImageID"].to_list()]
     return People(
         name=NAME,
@@ -96,25 +96,25 @@ def read_miap(found: Listing, *, crop: str = "code", smallest: int = SMALLEST, s
         clusters="subject",
         dropped=dict(+dropped),
         notes=dict(+notes),
-        coverage=(Coverage("images of the boxes", _readable(sizes), len(wanted)), *_of_list(found, boxes)),
+        coverage=(Coverage("images of the boxes", _readable(sizes), len(wanted)), *_of_list(listing, boxes)),
         paper_counts=PAPER_COUNTS,
         together=("perceived_gender", "perceived_age"),
     )
 
 
-def _boxes(found: Listing, split: str) -> pl.DataFrame:
+def _boxes(listing: Listing, split: str) -> pl.DataFrame:
     tables = {
         table.casefold().rpartition(START)[2].removesuffix(".csv"): table
-        for table in reversed(found.named(START, ending=".csv"))
+        for table in reversed(listing.named(START, ending=".csv"))
     }
     wanted = split or ("test" if "test" in tables or len(tables) != 1 else next(iter(tables)))
     if wanted not in tables:
         there = ", ".join(sorted(tables)) or "no split"
         raise InputError(
-            f"{str(found.folder)!r} has no {START}{wanted}.csv, but boxes of {there}; "
+            f"{str(listing.folder)!r} has no {START}{wanted}.csv, but boxes of {there}; "
             "get it from https://storage.googleapis.com/openimages/open_images_extended_miap/"
         )
-    path = found.folder / tables[wanted]
+    path = listing.folder / tables[wanted]
     with sources.reading(f"{str(path)!r}"):
         frame = sources.scan(path)[0].collect()
     for column in ("ImageID", *_COORDINATES, "GenderPresentation", "AgePresentation"):
@@ -140,9 +140,9 @@ def _usable(boxes: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
         "box that does not lie in its image": inside.fill_null(False),
     }
     for reason, rule in rules.items():
-        kept = boxes.filter(rule)
-        dropped[reason] += boxes.height - kept.height
-        boxes = kept
+        remaining = boxes.filter(rule)
+        dropped[reason] += boxes.height - remaining.height
+        boxes = remaining
     once = boxes.unique(
         [name for name in boxes.columns if name != "sample"], keep="first", maintain_order=True
     )
@@ -150,9 +150,9 @@ def _usable(boxes: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
     return once
 
 
-def _places(found: Listing, wanted: set[str], notes: Counter[str]) -> dict[str, str]:
+def _places(listing: Listing, wanted: set[str], notes: Counter[str]) -> dict[str, str]:
     places: dict[str, str] = {}
-    for image in found.images:
+    for image in listing.images:
         stem = image.rpartition("/")[2].rpartition(".")[0]
         if stem in wanted:
             notes["image in a second place"] += stem in places
@@ -160,25 +160,25 @@ def _places(found: Listing, wanted: set[str], notes: Counter[str]) -> dict[str, 
     return places
 
 
-def _size(found: Listing, path: str) -> tuple[int, int] | UnreadableImage:
+def _size(listing: Listing, path: str) -> tuple[int, int] | UnreadableImage:
     try:
-        return image_size(str(found.folder / path))
+        return image_size(str(listing.folder / path))
     except UnreadableImage as problem:
         return problem
 
 
-def _of_list(found: Listing, boxes: pl.DataFrame) -> list[Coverage]:
+def _of_list(listing: Listing, boxes: pl.DataFrame) -> list[Coverage]:
     """How many images of the split's list are there, if the list is."""
     split = str(boxes["split"].first()) if boxes.height else ""
-    lists = found.named(f"open_images_extended_miap_images_{split}", ending=".lst")
+    lists = listing.named(f"open_images_extended_miap_images_{split}", ending=".lst")
     if not lists:
         return []
     try:
-        lines = (found.folder / lists[0]).read_text(encoding="utf-8").split()
+        lines = (listing.folder / lists[0]).read_text(encoding="utf-8").split()
     except (OSError, ValueError) as problem:
         raise InputError(f"{lists[0]!r} cannot be read: {one_line(problem)}; get the file again") from problem
     listed = {line.rpartition("/")[2] for line in lines}
-    there = {image.rpartition("/")[2].rpartition(".")[0] for image in found.images}
+    there = {image.rpartition("/")[2].rpartition(".")[0] for image in listing.images}
     return [Coverage("images of the list", len(listed & there), len(listed))]
 
 

@@ -35,22 +35,22 @@ def parts(kind: str, folder: Path) -> list[SourcePart]:
         InputError: No such folder, or no annotations in it.
     """
     people = list_people(list_files(folder), kind, folder)
-    found = [SourcePart(each.name, each.found, each.expected) for each in people.coverage]
+    source_parts = [SourcePart(each.name, each.found, each.expected) for each in people.coverage]
     if not people.coverage:
         usable = len(people.images)
-        found.append(SourcePart("usable images, of those that are there", usable, max(usable, 1)))
-    found += [readable(people.images)] if isinstance(people.images, ImageFiles) else []
-    found += remarks(people.dropped, people.notes)
+        source_parts.append(SourcePart("usable images, of those that are there", usable, max(usable, 1)))
+    source_parts += [readable(people.images)] if isinstance(people.images, ImageFiles) else []
+    source_parts += remarks(people.dropped, people.notes)
     table = people.annotations
     for what, count in people.paper_counts.get("", {}).items():
         column = _COLUMNS.get(what, "sample")
-        found.append(shown(what, table[column].n_unique() if table.height else 0, count))
-    return found + _groups(people)
+        source_parts.append(shown(what, table[column].n_unique() if table.height else 0, count))
+    return source_parts + _groups(people)
 
 
 def _groups(people: People) -> list[SourcePart]:
     """Every group, also those that only the paper has; attributes with many values without their groups."""
-    found = []
+    source_parts = []
     for name in people.attributes:
         paper = people.paper_counts.get(name, {})
         counts = people.counts(name)
@@ -58,12 +58,12 @@ def _groups(people: People) -> list[SourcePart]:
         if len(counts) <= 20:
             known = [level for level in people.definitions[name].levels if level in {*counts, *paper}]
             levels = dict.fromkeys((*known, *counts, *paper))
-            found += [shown(f"{name} {each}", counts.get(each, 0), paper.get(each)) for each in levels]
+            source_parts += [shown(f"{name} {each}", counts.get(each, 0), paper.get(each)) for each in levels]
         else:
-            found.append(shown(f"{name}: different values", len(counts)))
+            source_parts.append(shown(f"{name}: different values", len(counts)))
         if empty:
-            found.append(shown(f"{name} not annotated", empty))
-    return found
+            source_parts.append(shown(f"{name} not annotated", empty))
+    return source_parts
 
 
 _source = partial(counted_source, parts=parts)

@@ -63,13 +63,13 @@ def fault_of(name: str) -> str:
     return next((f"name with unknown {what}" for wrong, what in checks if wrong), "")
 
 
-def looks_like(found: Listing) -> bool:
+def looks_like(listing: Listing) -> bool:
     """Whether most images of a folder have names of UTKFace."""
-    some = found.images[:: max(1, len(found.images) // 200)]
+    some = listing.images[:: max(1, len(listing.images) // 200)]
     return bool(some) and 2 * sum(not fault_of(_file(image)) for image in some) > len(some)
 
 
-def read_utkface(found: Listing) -> People:
+def read_utkface(listing: Listing) -> People:
     """Faces with what their file names say.
 
     Attributes: ``perceived_gender``, ``perceived_race``, ``perceived_age`` (the groups of Casual
@@ -78,11 +78,11 @@ def read_utkface(found: Listing) -> People:
     in the paper. Nobody says whose face it is.
 
     Args:
-        found: The files.
+        listing: The files.
     """
     dropped: Counter[str] = Counter()
     rows: dict[str, tuple[str, list[str]]] = {}
-    for image in sorted(found.images, key=lambda path: (path.endswith(_ALIGNED), path)):
+    for image in sorted(listing.images, key=lambda path: (path.endswith(_ALIGNED), path)):
         name = _file(image)
         fault = fault_of(name)
         face = name.removesuffix(_ALIGNED)
@@ -96,10 +96,10 @@ def read_utkface(found: Listing) -> People:
     return People(
         name=NAME,
         annotations=_table(list(rows.values())),
-        images=ImageFiles([found.folder / image for image, _ in rows.values()]),
+        images=ImageFiles([listing.folder / image for image, _ in rows.values()]),
         definitions=DEFINITIONS,
         dropped=dict(dropped),
-        notes=dict(found.passed),
+        notes=dict(listing.passed),
         paper_counts=PAPER_COUNTS,
     )
 
