@@ -103,7 +103,7 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
     Raises:
         InputError: A column that holds several kinds.
     """
-    made = {}
+    series = {}
     for name, column in columns.items():
         values = [None if _missing(value) else value for value in frame[name].to_list()]
         if len({type(value) for value in values if value is not None}) > 1:
@@ -111,8 +111,8 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
                 f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one "
                 "kind in a column: convert it first"
             )
-        made[name] = pl.Series(values)
-    return pl.DataFrame(made)
+        series[name] = pl.Series(values)
+    return pl.DataFrame(series)
 
 
 def _missing(value: object) -> bool:
