@@ -87,23 +87,21 @@ def normalised(
         name: pl.Series([said.columns[index] for said in walked], dtype=pl.String)
         for index, name in enumerate(walker.columns)
     }
-    normal_forms = different.with_columns(
+    mapping = different.with_columns(
         **columns,
         prediction=pl.Series([said.prediction for said in walked], dtype=pl.String),
         category=pl.Series([said.category for said in walked], dtype=pl.String),
         matched=pl.Series([said.matched for said in walked], dtype=pl.String),
         several=pl.Series([said.several for said in walked], dtype=pl.Boolean),
     )
-    return table.join(normal_forms, on=["raw", "_refused"], how="left", maintain_order="left").drop(
-        "_refused"
-    )
+    return table.join(mapping, on=["raw", "_refused"], how="left", maintain_order="left").drop("_refused")
 
 
 def step_shares(answers: pl.DataFrame) -> pl.DataFrame:
     """How many answers each step changed.
 
     Args:
-        found: What ``normalised`` made.
+        answers: What ``normalised`` made.
 
     Returns:
         One row a step: ``step``, ``changed`` (answers), ``share`` (of all, in [0, 1]; null without answers),
