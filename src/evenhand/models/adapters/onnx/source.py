@@ -317,7 +317,8 @@ def _check_probabilities(answer: Floats, output: str, uri: str) -> None:
         return
     raise UserError(
         f"{uri!r}: output {output!r} gives numbers from {answered.min():.3g} to {answered.max():.3g} with "
-        f"sums from {sums.min():.3g} to {sums.max():.3g}: no probabilities; set the sidecar's classify.gives to logits"
+        f"sums from {sums.min():.3g} to {sums.max():.3g}: no probabilities; set the sidecar's classify.gives "
+        "to logits"
     )
 
 
