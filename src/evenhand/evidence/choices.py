@@ -106,9 +106,11 @@ class Choices:
             raise InputError(f"sample {twice!r} has several rows of annotations; give each sample one row")
         matrix, seen, unannotated = _matrix(scores, table["sample"], candidates)
         reason = _reasons(table["truth"], matrix, seen, genders)
-        kept = matrix[reason.is_null().to_numpy()]
+        usable_scores = matrix[reason.is_null().to_numpy()]
         stands_for, further = dict(candidates), dict(facts or {})
-        return cls(table, reason, kept, stands_for, genders, cluster, tuple(strata), further, unannotated)
+        return cls(
+            table, reason, usable_scores, stands_for, genders, cluster, tuple(strata), further, unannotated
+        )
 
     def only(self, candidates: Sequence[str]) -> Choices:
         """The same samples with fewer candidates; what was dropped stays dropped.
@@ -121,10 +123,13 @@ class Choices:
         for name in candidates:
             if name not in names:
                 raise UnknownName("candidate", name, names)
-        kept = {name: self.candidates[name] for name in candidates}
-        check_candidates(kept, self.genders)
+        selected = {name: self.candidates[name] for name in candidates}
+        check_candidates(selected, self.genders)
         return replace(
-            self, scores=self.scores[:, [names.index(name) for name in kept]], candidates=kept, memo={}
+            self,
+            scores=self.scores[:, [names.index(name) for name in selected]],
+            candidates=selected,
+            memo={},
         )
 
     @cached_property
@@ -166,8 +171,8 @@ class Choices:
         check_choice("ties", ties, TIES)
         if ties not in self.memo:
             self.memo[ties] = self._outcomes(ties)
-        found: tuple[Integers, int] = self.memo[ties]
-        return found
+        weights: tuple[Integers, int] = self.memo[ties]
+        return weights
 
     def _outcomes(self, ties: str) -> tuple[Integers, int]:
         best = self.best
@@ -277,19 +282,21 @@ def _matrix(
     for name in candidates:
         if long.height and name not in known:
             raise UnknownName("candidate in these scores", name, sorted(filter(None, known)))
-    kept = long.filter(pl.col("candidate").is_in(list(candidates)))
-    row = kept["sample"].replace_strict(samples, np.arange(len(samples)), default=-1, return_dtype=pl.Int64)
-    column = kept["candidate"].replace_strict(
+    selected = long.filter(pl.col("candidate").is_in(list(candidates)))
+    row = selected["sample"].replace_strict(
+        samples, np.arange(len(samples)), default=-1, return_dtype=pl.Int64
+    )
+    column = selected["candidate"].replace_strict(
         list(candidates), np.arange(len(candidates)), return_dtype=pl.Int64
     )
     at, to = row.to_numpy(), column.to_numpy()
     inside = at >= 0
     cell = at[inside] * len(candidates) + to[inside]
     if np.unique(cell).size < cell.size:
-        first = kept.filter(pl.struct("sample", "candidate").is_duplicated()).row(0)
+        first = selected.filter(pl.struct("sample", "candidate").is_duplicated()).row(0)
         raise InputError(f"{first[1]!r} has several scores for sample {first[0]!r}; give each candidate one")
     matrix = np.full((len(samples), len(candidates)), np.nan)
-    matrix.reshape(-1)[cell] = kept["score"].fill_null(float("nan")).to_numpy()[inside]
+    matrix.reshape(-1)[cell] = selected["score"].fill_null(float("nan")).to_numpy()[inside]
     seen = samples.is_in(long["sample"].unique().to_list()).to_numpy()
     outside = long.filter(~pl.col("sample").is_in(samples.to_list()))["sample"].n_unique()
     return matrix, seen, outside

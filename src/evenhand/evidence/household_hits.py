@@ -123,15 +123,15 @@ class HouseholdHits:
         nameable = _nameable(named, concept_map, labels)
         scored = _scored(pairs, long, named, digits)
         strangers = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
-        kept, counts, missing = _usable(scored, nameable)
+        usable, counts, missing = _usable(scored, nameable)
         notes = _remarks(has_confidence, missing)
-        if kept.height:
+        if usable.height:
             notes += _shallow(long, concept_map, top)
         own = {**({"digits": digits} if digits is not None else {}), **(facts or {})}
         counts = {**counts, "not annotated": strangers}
         dropped = {reason: count for reason, count in sorted(counts.items()) if count}
-        found = cls(kept, top, 0.0, missing, own, dropped, tuple(notes))
-        return found.at(threshold)
+        hits = cls(usable, top, 0.0, missing, own, dropped, tuple(notes))
+        return hits.at(threshold)
 
     @classmethod
     def from_hits(
@@ -222,8 +222,8 @@ def _check_threshold(value: float) -> None:
 
 
 def _check_confidences(long: pl.DataFrame) -> None:
-    found = long["confidence"].drop_nulls().to_numpy()
-    for wrong in (float(found.max(initial=0)), float(found.min(initial=0))):
+    confidences = long["confidence"].drop_nulls().to_numpy()
+    for wrong in (float(confidences.max(initial=0)), float(confidences.min(initial=0))):
         if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
             raise InputError(
                 f"confidences reach {wrong:.4g}; give probabilities in [0, 1], such as the softmax of logits"
@@ -269,15 +269,15 @@ def _named(long: pl.DataFrame, concept_map: Concepts | None, labels: Sequence[st
         known = pl.Series("prediction", labels, dtype=pl.String) if labels is not None else long["prediction"]
         return known.unique().to_frame().with_columns(concept=pl.col("prediction"))
     rows = [(label, concept) for label, concepts in concept_map.items() for concept in concepts]
-    found = pl.DataFrame(rows, schema={"prediction": pl.String, "concept": pl.String}, orient="row").unique()
+    table = pl.DataFrame(rows, schema={"prediction": pl.String, "concept": pl.String}, orient="row").unique()
     classes = pl.Series(list(concept_map), dtype=pl.String)
     if long.height and not long["prediction"].is_in(classes.implode()).any():
-        given = one_line(long["prediction"][0])[:60]
+        example = one_line(long["prediction"][0])[:60]
         raise InputError(
-            f"no prediction is a class of the concept map: predictions are such as {given!r}, classes such "
+            f"no prediction is a class of the concept map: predictions are such as {example!r}, classes such "
             f"as {one_line(next(iter(concept_map), ''))[:60]!r}; give the map of this model's labels"
         )
-    return found
+    return table
 
 
 def _nameable(
@@ -340,8 +340,8 @@ def _usable(
     if nameable is not None:
         reason = reason.when(~pl.col("concept").is_in(nameable.implode())).then(pl.lit(UNNAMEABLE))
     judged = scored.with_columns(_why=reason.otherwise(None))
-    kept = judged.filter(pl.col("_why").is_null())
-    lost = judged.join(kept.select("sample").unique(), on="sample", how="anti")
+    usable = judged.filter(pl.col("_why").is_null())
+    lost = judged.join(usable.select("sample").unique(), on="sample", how="anti")
     counts = lost.unique("sample", keep="first", maintain_order=True)["_why"].value_counts()
     missing = judged.filter(pl.col("_why") == UNNAMEABLE)["concept"].unique().sort()
-    return kept.drop("_why", "vague"), dict(counts.iter_rows()), tuple(missing)
+    return usable.drop("_why", "vague"), dict(counts.iter_rows()), tuple(missing)

@@ -130,15 +130,15 @@ class LabelMatches:
         depth = int(joined["place"].max() or 0) if joined.height else 0  # type: ignore[arg-type]  # a whole number
         predicted = np.full((samples.height, depth), -1, dtype=np.int32)
         confidence = np.full((samples.height, depth), -np.inf)
-        at, place = joined["row"].to_numpy(), joined["place"].to_numpy() - 1
-        predicted[at, place] = codes
-        confidence[at, place] = joined["confidence"].fill_null(float("nan")).to_numpy()
-        found = _RankedSamples(
+        at, rank = joined["row"].to_numpy(), joined["place"].to_numpy() - 1
+        predicted[at, rank] = codes
+        confidence[at, rank] = joined["confidence"].fill_null(float("nan")).to_numpy()
+        ranked_samples = _RankedSamples(
             samples, predicted, confidence, vocabulary, labels is None, {_NOT_ANNOTATED: strangers}
         )
         ids = wordnet_ids if wordnet_ids is not None else leading_ids(vocabulary)
         notes = [] if has_confidence else ["predictions carry no confidence, so each passes every threshold"]
-        return found.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, notes)
+        return ranked_samples.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, notes)
 
     @classmethod
     def from_confidences(
@@ -185,19 +185,19 @@ class LabelMatches:
         names = pl.Series("sample", list(map(str, samples)), dtype=pl.String)
         if names.is_duplicated().any():
             raise InputError(f"sample {names.filter(names.is_duplicated())[0]!r} has several rows; give one")
-        place = annotated.select("sample").join(
+        rows = annotated.select("sample").join(
             names.to_frame().with_row_index("row"), on="sample", how="left", maintain_order="left"
         )["row"]
-        there = place.is_not_null().to_numpy()
-        chosen = place.drop_nulls().to_numpy().astype(np.int64)
+        there = rows.is_not_null().to_numpy()
+        chosen = rows.drop_nulls().to_numpy().astype(np.int64)
         depth = min(kept, len(labels))
         predicted = np.full((annotated.height, depth), -1, dtype=np.int32)
         confidence = np.full((annotated.height, depth), -np.inf)
         predicted[there], confidence[there] = highest(matrix, chosen, depth)
         strangers = {_NOT_ANNOTATED: len(samples) - chosen.size}
-        found = _RankedSamples(annotated, predicted, confidence, tuple(labels), False, strangers)
+        ranked_samples = _RankedSamples(annotated, predicted, confidence, tuple(labels), False, strangers)
         ids = wordnet_ids if wordnet_ids is not None else leading_ids(labels)
-        return found.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, [])
+        return ranked_samples.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, [])
 
     @property
     def attributes(self) -> list[str]:
@@ -317,9 +317,9 @@ class _RankedSamples:
         )
 
 
-def _check_depth(top: int, kept: int) -> None:
-    if top < 1 or kept < top:
-        raise ParameterError(f"top={top} and kept={kept} are not possible; choose 1 <= top <= kept")
+def _check_depth(top: int, depth: int) -> None:
+    if top < 1 or depth < top:
+        raise ParameterError(f"top={top} and kept={depth} are not possible; choose 1 <= top <= kept")
 
 
 def _check_unions(unions: Terms, taxonomy: Terms) -> None:

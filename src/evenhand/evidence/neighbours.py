@@ -135,10 +135,10 @@ class Neighbours:
         """
         annotations = (query_annotations, database_annotations)
         sides = []
-        for what, given, table in zip(
+        for what, vectors, table in zip(
             ("queries", "the database"), (queries, database), annotations, strict=True
         ):
-            array = given if isinstance(given, np.ndarray) else np.asarray(given)
+            array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
             if array.ndim != 2 or len(array) != table.height:
                 raise InputError(
                     f"vectors of {what} have shape {array.shape}; give one row for each of "
@@ -162,15 +162,18 @@ class Neighbours:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
         check_choice("overlap", overlap, ("exclude", "refuse"))
-        asked, searched = annotated_samples(annotations[0], cluster), annotated_samples(annotations[1], None)
-        shared = _shared(asked, searched)
+        queries, searched = (
+            annotated_samples(annotations[0], cluster),
+            annotated_samples(annotations[1], None),
+        )
+        shared = _shared(queries, searched)
         if overlap == "refuse" and shared.any():
             name = searched["sample"].filter(shared)[0]
             raise InputError(
                 f"{int(shared.sum())} samples of the database are queries too, such as {name!r}; give other "
                 "samples, or leave them out with overlap='exclude'"
             )
-        left, right = _SearchSide.of(asked), _SearchSide.of(searched, shared)
+        left, right = _SearchSide.of(queries), _SearchSide.of(searched, shared)
         blocks = list(left.unit(sides[0]))
         vectors = np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=np.float32)
         order = np.argsort(left.placed, kind="stable")
@@ -190,7 +193,7 @@ class Neighbours:
             )
         ids, cosines = search.found()
         return cls(
-            _attributes(asked[left.placed[order].tolist()]),
+            _attributes(queries[left.placed[order].tolist()]),
             _attributes(searched[right.placed.tolist()]),
             ids,
             cosines,
@@ -269,26 +272,26 @@ class _SearchSide:
             )["row"]  # fmt: skip
             there = rows.is_not_null().to_numpy()
             self._count(_NOT_ANNOTATED, int((~there).sum()))
-            found = rows.drop_nulls().to_numpy().astype(np.int64)
-            self._mark(found)
-            shut = self.shut[found]
+            indices = rows.drop_nulls().to_numpy().astype(np.int64)
+            self._mark(indices)
+            shut = self.shut[indices]
             self._count(_SHARED, int(shut.sum()))
             there[there] = ~shut
             unit, usable, lost = unit_rows(matrix if there.all() else matrix[there])
             for reason, count in lost.items():
                 self._count(reason, count)
-            self.rows.append(found[~shut][usable])
+            self.rows.append(indices[~shut][usable])
             yield unit
 
-    def _mark(self, found: Integers) -> None:
-        again = self.seen[found]
-        if not again.any() and np.unique(found).size < found.size:
-            values, counts = np.unique(found, return_counts=True)
-            again, found = np.ones(1, dtype=bool), values[counts > 1][:1]
+    def _mark(self, rows: Integers) -> None:
+        again = self.seen[rows]
+        if not again.any() and np.unique(rows).size < rows.size:
+            values, counts = np.unique(rows, return_counts=True)
+            again, rows = np.ones(1, dtype=bool), values[counts > 1][:1]
         if again.any():
-            name = self.samples["sample"][int(found[again][0])]
+            name = self.samples["sample"][int(rows[again][0])]
             raise InputError(f"sample {name!r} has several vectors; give each sample one")
-        self.seen[found] = True
+        self.seen[rows] = True
 
     def _count(self, reason: str, count: int) -> None:
         self.counts[reason] = self.counts.get(reason, 0) + count

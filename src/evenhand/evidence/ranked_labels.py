@@ -46,7 +46,7 @@ def annotated_samples(annotations: pl.DataFrame, cluster: str | None) -> pl.Data
     return table
 
 
-def first_ranks(predictions: pl.LazyFrame, kept: int) -> tuple[pl.DataFrame, bool]:
+def first_ranks(predictions: pl.LazyFrame, depth: int) -> tuple[pl.DataFrame, bool]:
     """The first predictions of each sample, and whether any has a confidence.
 
     The place of a prediction is that of its rank; without ranks, that of its confidence. Without any
@@ -54,7 +54,7 @@ def first_ranks(predictions: pl.LazyFrame, kept: int) -> tuple[pl.DataFrame, boo
 
     Args:
         predictions: ``sample``, ``prediction``, and possibly ``rank`` and ``confidence``.
-        kept: How many are kept of each sample.
+        depth: How many of each sample at most.
 
     Returns:
         ``sample``, ``prediction``, ``confidence``, ``place`` (from 1, without gaps) and possibly ``rank``.
@@ -67,14 +67,14 @@ def first_ranks(predictions: pl.LazyFrame, kept: int) -> tuple[pl.DataFrame, boo
     for name in ("sample", "prediction"):
         if name not in columns:
             raise UnknownName("column of predictions", name, columns)
-    given = [name for name in ("rank", "confidence") if name in columns]
-    lazy = predictions.select(pl.col("sample", "prediction").cast(pl.String), *given)
+    optional_columns = [name for name in ("rank", "confidence") if name in columns]
+    lazy = predictions.select(pl.col("sample", "prediction").cast(pl.String), *optional_columns)
     if "confidence" not in columns:
         lazy = lazy.with_columns(confidence=pl.lit(None, dtype=pl.Float64))
     lazy = lazy.with_columns(pl.col("confidence").cast(pl.Float64).fill_nan(None)).drop_nulls("prediction")
     by_rank = "rank" in columns
     if by_rank:
-        lazy = lazy.filter(pl.col("rank").is_null() | (pl.col("rank") <= kept))
+        lazy = lazy.filter(pl.col("rank").is_null() | (pl.col("rank") <= depth))
     table = lazy.collect(engine="streaming")
     confident = table["confidence"].is_not_null().any()
     if not confident:
@@ -84,16 +84,16 @@ def first_ranks(predictions: pl.LazyFrame, kept: int) -> tuple[pl.DataFrame, boo
         order = pl.col("rank")
     else:
         order = -pl.col("confidence").fill_null(-1.0)
-    place = order.rank("ordinal").over("sample").cast(pl.Int64)
-    return table.with_columns(place=place).filter(pl.col("place") <= kept), bool(confident)
+    position = order.rank("ordinal").over("sample").cast(pl.Int64)
+    return table.with_columns(place=position).filter(pl.col("place") <= depth), bool(confident)
 
 
 def _check_ranks(table: pl.DataFrame) -> None:
     """Refuse ranks that are missing for some, do not start at 1, or occur twice in a sample."""
     rank = table["rank"]
     if rank.null_count() or rank.min() != 1:
-        found = "missing for some predictions" if rank.null_count() else f"numbered from {rank.min()!r}"
-        raise InputError(f"ranks are {found}; number the best prediction of each sample 1")
+        fault = "missing for some predictions" if rank.null_count() else f"numbered from {rank.min()!r}"
+        raise InputError(f"ranks are {fault}; number the best prediction of each sample 1")
     twice = table.filter(pl.struct("sample", "rank").is_duplicated())
     if twice.height:
         sample, number = twice["sample"][0], twice["rank"][0]
@@ -120,14 +120,14 @@ def label_codes(labels: pl.Series, vocabulary: tuple[str, ...], *, closed: bool)
     numbered = pl.DataFrame({"prediction": pl.Series(vocabulary, dtype=pl.String)}).with_columns(
         code=pl.int_range(pl.len(), dtype=pl.Int32)
     )
-    found = labels.to_frame("prediction").join(numbered, on="prediction", how="left", maintain_order="left")
-    strange = found.filter(pl.col("code").is_null())
+    coded = labels.to_frame("prediction").join(numbered, on="prediction", how="left", maintain_order="left")
+    strange = coded.filter(pl.col("code").is_null())
     if strange.height and closed:
         raise InputError(
             f"prediction {one_line(strange['prediction'][0])[:60]!r} is not among the {len(vocabulary)} "
             "labels; give all labels of the model that made these predictions"
         )
-    return found["code"].to_numpy()
+    return coded["code"].to_numpy()
 
 
 def highest(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64], depth: int) -> tuple[Codes, Floats]:
@@ -149,11 +149,11 @@ def highest(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64], depth: int) -
         whole = bool((np.diff(chosen) == 1).all())
         block = matrix[chosen[0] : chosen[-1] + 1] if whole else matrix[chosen]
         inside = _columns(block, depth)
-        found = np.take_along_axis(block, inside, axis=1).astype(np.float64)
-        order = np.argsort(-found, axis=1, kind="stable")
-        found[np.isnan(block.min(axis=1))] = np.nan
+        numbers = np.take_along_axis(block, inside, axis=1).astype(np.float64)
+        order = np.argsort(-numbers, axis=1, kind="stable")
+        numbers[np.isnan(block.min(axis=1))] = np.nan
         codes[start : start + step] = np.take_along_axis(inside, order, axis=1)
-        values[start : start + step] = np.take_along_axis(found, order, axis=1)
+        values[start : start + step] = np.take_along_axis(numbers, order, axis=1)
     return codes, values
 
 
@@ -194,8 +194,8 @@ def check_confidences(confidence: Floats, samples: pl.Series) -> None:
 
 def leading_ids(labels: Sequence[str]) -> list[str]:
     """WordNet ids with which labels begin, or empty texts."""
-    found = [WORDNET.match(label) for label in labels]
-    return [match[0] if match else "" for match in found]
+    matches = [WORDNET.match(label) for label in labels]
+    return [match[0] if match else "" for match in matches]
 
 
 def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *, free: bool) -> Mask:

@@ -173,8 +173,8 @@ class Rankings:
         if known["sample"].is_duplicated().any():
             raise InputError("the annotations hold a sample twice; keep one row for each")
         # in the order of the annotations, which is the benchmark's own: paper mode keeps tied samples in it
-        place = known.select("sample", pl.int_range(pl.len()).alias("__place"))
-        table = table.join(place, on="sample", how="left").sort(
+        positions = known.select("sample", pl.int_range(pl.len()).alias("__place"))
+        table = table.join(positions, on="sample", how="left").sort(
             "__place", nulls_last=True, maintain_order=True
         )
         return cls.from_frame(
@@ -208,9 +208,9 @@ def _collected(frame: Any) -> pl.DataFrame:
     try:
         wrapped: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
-        given = f"{type(frame).__module__}.{type(frame).__name__}"
+        type_name = f"{type(frame).__module__}.{type(frame).__name__}"
         raise InputError(
-            f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
+            f"{type_name} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
         ) from None
     return to_polars(wrapped)
 
@@ -239,27 +239,27 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
         reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
         raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
     group, groups = _cross(encoders, [code[usable] for code in codes])
-    kept = table.filter(pl.Series(usable))
-    names = tuple(kept["query"].unique().sort().to_list())
-    row = _positions(kept["query"], names)
+    usable_rows = table.filter(pl.Series(usable))
+    names = tuple(usable_rows["query"].unique().sort().to_list())
+    row = _positions(usable_rows["query"], names)
     order = np.argsort(row, kind="stable")  # rows of a query stay in their order
     sizes = np.bincount(row, minlength=len(names))
     column = np.arange(row.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     filled_codes = np.full((len(names), int(sizes.max())), MISSING, dtype=np.int32)
     filled_scores = np.full(filled_codes.shape, np.nan)
     filled_codes[row[order], column] = group[order]
-    filled_scores[row[order], column] = kept["score"].to_numpy()[order]
+    filled_scores[row[order], column] = usable_rows["score"].to_numpy()[order]
     lost = table.filter(~pl.Series(usable))["query"].drop_nulls()
-    ids = kept["sample"].rank("dense").to_numpy().astype(np.int64) - 1
+    ids = usable_rows["sample"].rank("dense").to_numpy().astype(np.int64) - 1
     distinct, sample = np.unique(ids * len(groups) + group, return_inverse=True)
     labels = distinct % len(groups)
     units = distinct // len(groups)
     if rankings.cluster is not None:
-        of_row = kept[rankings.cluster].cast(pl.String).rank("dense").to_numpy().astype(np.int64) - 1
+        of_row = usable_rows[rankings.cluster].cast(pl.String).rank("dense").to_numpy().astype(np.int64) - 1
         units = np.zeros(distinct.size, dtype=np.int64)
         units[sample] = of_row
         if (units[sample] != of_row).any():
-            named = kept["sample"][int(np.flatnonzero(units[sample] != of_row)[0])]
+            named = usable_rows["sample"][int(np.flatnonzero(units[sample] != of_row)[0])]
             raise InputError(f"sample {named!r} has two values of {rankings.cluster}; it can have one only")
     filled_samples = np.full(filled_codes.shape, -1, dtype=np.int64)
     filled_samples[row[order], column] = sample[order]

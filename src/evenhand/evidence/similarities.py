@@ -147,8 +147,8 @@ class Similarities:
         _check_range(values[there], kind)
         columns.state[~there.any(axis=0)] = _STATES.index(MISSING)
         rows.state[~there[:, columns.usable].all(axis=1)] = _STATES.index(MISSING)
-        kept = values[np.ix_(rows.usable, columns.usable)]
-        return cls._made(kept, rows, columns, kind, form)
+        usable_values = values[np.ix_(rows.usable, columns.usable)]
+        return cls._made(usable_values, rows, columns, kind, form)
 
     @classmethod
     def _of_sides(cls, left: _ItemSets, right: _ItemSets, form: str) -> Similarities:
@@ -223,12 +223,12 @@ class Similarities:
             targets: Names of sets of targets.
             attributes: Names of sets of attributes.
         """
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for losses, names in ((self.lost_targets, targets), (self.lost_attributes, attributes)):
             items = {item: why for name in names for item, why in losses.get(name, {}).items()}
             for why in items.values():
-                found[why] = found.get(why, 0) + 1
-        return dict(sorted(found.items()))
+                counts[why] = counts.get(why, 0) + 1
+        return dict(sorted(counts.items()))
 
 
 @dataclass(eq=False)
@@ -295,25 +295,25 @@ class _ItemSets:
 
     def places(self) -> dict[str, Ints]:
         """Name of each set to the places of its usable items among all usable ones."""
-        place = np.cumsum(self.usable) - 1
-        return {name: place[found[self.usable[found]]] for name, found in self.members.items()}
+        positions = np.cumsum(self.usable) - 1
+        return {name: positions[indices[self.usable[indices]]] for name, indices in self.members.items()}
 
     def lost(self) -> dict[str, dict[str, str]]:
         """Name of each set to its items that cannot be used, and why."""
-        found = {}
+        losses = {}
         for name, places in self.members.items():
             gone = places[~self.usable[places]]
             why = [_STATES[code] for code in self.state[gone].tolist()]
-            found[name] = dict(zip(self.names.gather(gone).to_list(), why, strict=True))
-        return found
+            losses[name] = dict(zip(self.names.gather(gone).to_list(), why, strict=True))
+        return losses
 
 
 def _given(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
     """A side from vectors that lie in memory."""
     arrays: dict[str, Floats] = {}
-    for name, given in sets.items():
+    for name, vectors in sets.items():
         try:
-            array = np.asarray(given, dtype=np.float64)
+            array = np.asarray(vectors, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(
                 f"the vectors of {name!r} are no table of numbers; give (items, dimensions)"
@@ -327,9 +327,9 @@ def _given(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
     filled = {name: array for name, array in arrays.items() if len(array)}
     widths = {array.shape[1]: name for name, array in filled.items()}
     if len(widths) > 1:
-        (one, first), (other, second) = list(widths.items())[:2]
+        (first_width, first), (second_width, second) = list(widths.items())[:2]
         raise InputError(
-            f"the vectors of {first!r} have {one} dimensions and those of {second!r} {other}; "
+            f"the vectors of {first!r} have {first_width} dimensions and those of {second!r} {second_width}; "
             "embed both with the same model"
         )
     side.there = np.arange(len(side.names))
@@ -341,7 +341,7 @@ def _given(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
 def _found(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
     """A side from embeddings; the order of the table does not matter."""
     side = _ItemSets.of(sets)
-    found = (
+    rows = (
         table.select(pl.col("sample").cast(pl.String), "vector")
         .drop_nulls("vector")
         .join(side.numbered("_place").lazy(), on="sample", maintain_order="left")
@@ -349,7 +349,7 @@ def _found(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
         .unique("_place", keep="first", maintain_order=True)
         .sort("_place")
     )
-    vectors = found["vector"]
+    vectors = rows["vector"]
     if isinstance(vectors.dtype, pl.Array):
         vectors = vectors.arr.to_list()
     if not isinstance(vectors.dtype, pl.List) or not vectors.dtype.inner.is_numeric():
@@ -358,7 +358,7 @@ def _found(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
     if len(lengths) > 1:
         least, most = lengths.sort().to_list()[:: len(lengths) - 1]
         raise InputError(f"vectors of {least} and of {most} dimensions stand in one table")
-    side.there = found["_place"].to_numpy().astype(np.int64)
+    side.there = rows["_place"].to_numpy().astype(np.int64)
     side.state[:] = _STATES.index(MISSING)
     side.state[side.there] = 0
     side.width = int(lengths[0]) if len(lengths) else 0

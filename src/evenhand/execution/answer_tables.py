@@ -108,12 +108,12 @@ class TableSource:
         """
         kind = KINDS[question.capability]
         truth = list(question.truth or [None] * len(question))
-        asked = pl.DataFrame(
+        requests = pl.DataFrame(
             {"sample": list(question.samples), "truth": truth},
             schema={"sample": pl.String, "truth": pl.String},
         )
-        wanted = asked.unique("sample", keep="first", maintain_order=True)
-        lazy = pl.concat([_complete(one, kind) for one in self._tables[kind]])
+        wanted = requests.unique("sample", keep="first", maintain_order=True)
+        lazy = pl.concat([_complete(table, kind) for table in self._tables[kind]])
         if kind == "embeddings":
             modality = MODALITIES[question.capability]
             lazy = lazy.filter(pl.col("modality").fill_null(modality) == modality)
@@ -124,7 +124,7 @@ class TableSource:
         if kind == "predictions":
             order = pl.col("rank").rank("ordinal").over("sample")
             there = there.filter(pl.col("rank").is_null() | (order <= question.top))
-        mark = next(mark for mark, one in _MARKS.items() if one == kind)
+        mark = next(mark for mark, table_kind in _MARKS.items() if table_kind == kind)
         usable = _usable(kind)
         answered = wanted.join(there.filter(usable), on="sample", how="inner", maintain_order="left")
         if kind == "embeddings":
@@ -140,7 +140,7 @@ class TableSource:
             .then(pl.lit(_EMPTY[kind]))
             .otherwise(pl.lit(NOT_IN_TABLE))
         )
-        unanswered = asked.join(answered, on="sample", how="anti", maintain_order="left").select(
+        unanswered = requests.join(answered, on="sample", how="anti", maintain_order="left").select(
             "sample",
             question=pl.lit(question.name),
             reason=reason,
@@ -187,9 +187,9 @@ def _check_lengths(answered: pl.DataFrame, question: str) -> None:
         "length", keep="first", maintain_order=True
     )
     if len(lengths) > 1:
-        (one, first), (other, second) = lengths.rows()[:2]
+        (sample, first), (other, second) = lengths.rows()[:2]
         raise InputError(
-            f"the vectors of question {question!r} have different lengths: {one_line(one)[:80]!r} has "
+            f"the vectors of question {question!r} have different lengths: {one_line(sample)[:80]!r} has "
             f"{first} numbers, {one_line(other)[:80]!r} has {second}; give vectors of one model"
         )
 

@@ -64,10 +64,10 @@ class BackboneCache:
 
 def _logits(head: Head, answers: Sequence[Answer]) -> list[Answer]:
     """Logits in place of vectors; what was not answered stays so."""
-    places = [place for place, one in enumerate(answers) if not isinstance(one, NotAnswered)]
-    made: list[Answer] = list(answers)
+    places = [index for index, answer in enumerate(answers) if not isinstance(answer, NotAnswered)]
+    converted: list[Answer] = list(answers)
     if places:
-        vectors = np.stack([np.asarray(answers[place]) for place in places])
-        for place, logits in zip(places, head.logits(vectors), strict=True):
-            made[place] = logits
-    return made
+        vectors = np.stack([np.asarray(answers[index]) for index in places])
+        for index, logits in zip(places, head.logits(vectors), strict=True):
+            converted[index] = logits
+    return converted

@@ -62,17 +62,17 @@ class EvidenceParts:
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
         """Write the part of one shard; samples without an answer are listed instead."""
-        rows, kept = [], []
+        rows, answered = [], []
         for row, answer in enumerate(answers, start):
             problem = _problem(answer, self.question)
             if problem is None:
                 rows.append(row)
-                kept.append(answer)
+                answered.append(answer)
             else:
                 self._list(row, problem)
         if KINDS[self.question.capability] in ("predictions", "scores"):
-            self.tied += _tied(kept)
-        table = _TABLES[self.question.capability](self.question, rows, kept, self.facts)
+            self.tied += _tied(answered)
+        table = _TABLES[self.question.capability](self.question, rows, answered, self.facts)
         write_table(table, self.folder / f"part-{shard:05d}.parquet")
 
     def _list(self, row: int, problem: NotAnswered) -> None:
@@ -109,11 +109,11 @@ def tied_answers(question: Question, tied: int) -> list[TableWarning]:
     """A warning where the answers to a question prefer none of the candidates."""
     if not tied:
         return []
-    told = f"in {tied:,} of {len(question):,} answers to {question.name!r} all candidates have the same score"
+    text = f"in {tied:,} of {len(question):,} answers to {question.name!r} all candidates have the same score"
     return [
         TableWarning(
             code="tied_scores",
-            message=f"{told}: such an answer prefers nothing, and a label taken from it is an accident",
+            message=f"{text}: such an answer prefers nothing, and a label taken from it is an accident",
         )
     ]
 
@@ -158,17 +158,17 @@ def _predictions(question: Question, rows: list[int], answers: list[Any], facts:
 
 
 def _names(facts: Mapping[str, Any], question: Question) -> list[str]:
-    own, given = facts.get(question.names), question.outputs
-    if own is None and given is None:
+    own, labels = facts.get(question.names), question.outputs
+    if own is None and labels is None:
         raise UserError(
             f"the samples' truth are {question.names}, but the model does not say its {question.names}"
         )
-    if own is not None and given is not None and len(own) != len(given):
+    if own is not None and labels is not None and len(own) != len(labels):
         raise ParameterError(
-            f"the list of labels has {len(given)} labels and the model {len(own)}; give a line for each, "
+            f"the list of labels has {len(labels)} labels and the model {len(own)}; give a line for each, "
             "in the order of its outputs"
         )
-    return list(given if given is not None else own or ())
+    return list(labels if labels is not None else own or ())
 
 
 def _embeddings(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
@@ -206,11 +206,11 @@ def _scores(question: Question, rows: list[int], answers: list[Any], facts: Fact
 def _texts(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:
     del facts
     prompts = question.texts
-    asked = [prompts[row] if prompts is not None else "" for row in rows]
+    row_prompts = [prompts[row] if prompts is not None else "" for row in rows]
     return pl.DataFrame(
         {
             "sample": pl.Series([question.samples[row] for row in rows], dtype=pl.String),
-            "question": pl.Series(asked, dtype=pl.String),
+            "question": pl.Series(row_prompts, dtype=pl.String),
             "text": pl.Series(answers, dtype=pl.String),
             "status": pl.Series(["answered"] * len(rows), dtype=pl.String),
         }

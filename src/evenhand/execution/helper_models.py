@@ -43,6 +43,6 @@ class HelperModels:
         source = resolve(model, self.options.load_options())
         plan = Plan(pl.DataFrame({"sample": list(question.samples)}), [question])
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
-            asked = ask_all(plan, source, Path(folder), self.options, self.progress)
-            self.asked.append(asked.account)
-            return asked.tables(plan)[question.name].collect()
+            evidence = ask_all(plan, source, Path(folder), self.options, self.progress)
+            self.asked.append(evidence.account)
+            return evidence.tables(plan)[question.name].collect()

@@ -36,7 +36,7 @@ def refuse_training_images(source: ModelSource, questions: Sequence[Question]) -
     for question in questions:
         if question.images is None:
             continue
-        common = {digest: place for digest, place in hashes_of(question.images) if digest in seen}
+        common = {digest: index for digest, index in hashes_of(question.images) if digest in seen}
         if common:
             first = question.samples[min(common.values())] if len(question) == len(question.images) else ""
             such = f", such as {one_line(first)!r}" if first else ""
@@ -52,27 +52,27 @@ def hashes_of(images: Any) -> Iterator[tuple[str, int]]:
     if isinstance(images, ChainedImages):
         start = 0
         for source in images.sources:
-            yield from ((digest, start + place) for digest, place in hashes_of(source))
+            yield from ((digest, start + index) for digest, index in hashes_of(source))
             start += len(source)
         return
     for start in range(0, len(images), _AT_ONCE):
-        for place, digest in enumerate(_digests(images, start, min(start + _AT_ONCE, len(images))), start):
+        for index, digest in enumerate(_digests(images, start, min(start + _AT_ONCE, len(images))), start):
             if isinstance(digest, str):
-                yield digest, place
+                yield digest, index
     if isinstance(images, CroppedImages):
         chosen, places = np.unique(images.chosen, return_index=True)
-        for digest, place in hashes_of(ChosenImages(images.source, chosen)):
-            yield digest, int(places[place])
+        for digest, index in hashes_of(ChosenImages(images.source, chosen)):
+            yield digest, int(places[index])
 
 
 def _digests(images: Any, start: int, stop: int) -> Sequence[str | UnreadableImage]:
     if hasattr(images, "digests"):
-        found: Sequence[str | UnreadableImage] = images.digests(start, stop)
-        return found
+        digests: Sequence[str | UnreadableImage] = images.digests(start, stop)
+        return digests
     listed: list[str | UnreadableImage] = []
-    for place in range(start, stop):
+    for index in range(start, stop):
         try:
-            listed.append(str(images.digest(place)))
+            listed.append(str(images.digest(index)))
         except UnreadableImage as problem:
             listed.append(problem)
     return listed

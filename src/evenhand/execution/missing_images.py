@@ -37,17 +37,17 @@ def check_images(questions: Sequence[Question], *, allow_missing: bool) -> list[
     if not paths:
         return []
     share = len(paths) / len(samples)
-    told = f"{len(paths):,} of {len(samples):,} samples ({share:.1%}) have no image file"
+    text = f"{len(paths):,} of {len(samples):,} samples ({share:.1%}) have no image file"
     where = f"such as {next(iter(paths.values()))!r}; looked in {_folders(paths.values())}"
     if share > MOST_MISSING and not allow_missing:
         raise UserError(
-            f"{told}, {where}; put the images there, or name the folder that holds them, or go on without: "
+            f"{text}, {where}; put the images there, or name the folder that holds them, or go on without: "
             "--allow-missing"
         )
     return [
         TableWarning(
             code="missing_images",
-            message=f"{told}, {where}. Every value is about the other samples only",
+            message=f"{text}, {where}. Every value is about the other samples only",
             option="--allow-missing",
         )
     ]

@@ -15,7 +15,7 @@ def reuse_notes(asking: Mapping[str, Any]) -> list[str]:
     Args:
         asking: ``asking`` of a run's manifest.
     """
-    return [line for one in (asking, *asking.get("further", ())) for line in _lines(one)]
+    return [line for account in (asking, *asking.get("further", ())) for line in _lines(account)]
 
 
 def _lines(asking: Mapping[str, Any]) -> Iterator[str]:

@@ -43,10 +43,10 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
     """
     wanted = list(paths)
     hashes: dict[Path, str] = {}
-    for path, found in zip(wanted, sha256_each(wanted), strict=True):
-        if isinstance(found, OSError):
-            raise found
-        hashes[path] = found[0]
+    for path, result in zip(wanted, sha256_each(wanted), strict=True):
+        if isinstance(result, OSError):
+            raise result
+        hashes[path] = result[0]
     return hashes
 
 
@@ -57,50 +57,50 @@ def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
     kept together. A file whose ``stamp`` is another one has changed since.
     """
     places = [os.path.abspath(path) for path in paths]
-    stamps = [_stamp(place) for place in places]
+    stamps = [_stamp(file) for file in places]
     cache = home() / "hashes.sqlite"
     connection = connect(cache, _SCHEMA)
     try:
         with telling(cache):
             known = _lookup(connection, places)
-        found: list[tuple[str, str] | OSError] = []
+        results: list[tuple[str, str] | OSError] = []
         fresh: dict[str, tuple[str, str]] = {}
-        for place, stamp in zip(places, stamps, strict=True):
+        for file, stamp in zip(places, stamps, strict=True):
             if isinstance(stamp, OSError):
-                found.append(stamp)
+                results.append(stamp)
                 continue
-            if known.get(place, ("", ""))[1] != stamp:
+            if known.get(file, ("", ""))[1] != stamp:
                 try:
-                    known[place] = fresh[place] = (sha256_file(place), stamp)
+                    known[file] = fresh[file] = (sha256_file(file), stamp)
                 except OSError as problem:
-                    found.append(problem)
+                    results.append(problem)
                     continue
-            found.append(known[place])
+            results.append(known[file])
         if fresh:
-            rows = [(place, stamp, sha256) for place, (sha256, stamp) in fresh.items()]
+            rows = [(file, stamp, sha256) for file, (sha256, stamp) in fresh.items()]
             with telling(cache), transaction(connection):
                 connection.executemany("insert or replace into hashes values (?, ?, ?)", rows)
-        return found
+        return results
     finally:
         connection.close()
 
 
-def stamp_of(found: os.stat_result) -> str:
+def stamp_of(status: os.stat_result) -> str:
     """What changes when a file does."""
-    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino} {status.st_dev}"
 
 
-def _stamp(place: str) -> str | OSError:
+def _stamp(path: str) -> str | OSError:
     try:
-        found = os.stat(place)
+        status = os.stat(path)
     except OSError as problem:
         return problem
     except ValueError as problem:  # a null byte in the name
-        return OSError(errno.EINVAL, str(problem), place)
-    if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for, for ever
-        kind = IsADirectoryError if stat.S_ISDIR(found.st_mode) else OSError
-        return kind(errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.EINVAL, "not a file", place)
-    return stamp_of(found)
+        return OSError(errno.EINVAL, str(problem), path)
+    if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, for ever
+        kind = IsADirectoryError if stat.S_ISDIR(status.st_mode) else OSError
+        return kind(errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL, "not a file", path)
+    return stamp_of(status)
 
 
 def _lookup(connection: sqlite3.Connection, places: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 def home() -> Path:
     """``$EVENHAND_HOME``, or the user's cache folder for evenhand; it may not exist yet."""
-    given = os.environ.get("EVENHAND_HOME")
-    if given:
-        return Path(given).expanduser()
+    folder = os.environ.get("EVENHAND_HOME")
+    if folder:
+        return Path(folder).expanduser()
     from platformdirs import user_cache_path
 
     return Path(user_cache_path("evenhand"))

@@ -70,9 +70,9 @@ def telling_what_to_add(source: ModelSource) -> Iterator[None]:
         yield
     except UserError as refusal:
         halves = source.half_met() if isinstance(source, ObjectSource) else {}
-        told = [what for name, what in halves.items() if name in str(refusal)]
-        if told:
-            refusal.args = (f"{'; '.join(told)}; as it is, {refusal}",)
+        hints = [what for name, what in halves.items() if name in str(refusal)]
+        if hints:
+            refusal.args = (f"{'; '.join(hints)}; as it is, {refusal}",)
         raise
 
 

@@ -144,10 +144,10 @@ def _beginning(text: str) -> str:
 
 def _named_in(said: str, labels: Mapping[str, str]) -> set[str]:
     outer, reached = set(), 0
-    for found in _any_of(tuple(labels)).finditer(said):  # the longest at each place, from left to right
-        if found.end(1) > reached:  # else it lies within one that began before
-            reached = found.end(1)
-            outer.add(labels[found[1]])
+    for match in _any_of(tuple(labels)).finditer(said):  # the longest at each place, from left to right
+        if match.end(1) > reached:  # else it lies within one that began before
+            reached = match.end(1)
+            outer.add(labels[match[1]])
     return outer
 
 

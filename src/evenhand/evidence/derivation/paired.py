@@ -61,7 +61,7 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
     Raises:
         InputError: A sample stands twice, or has another truth or group in another run.
     """
-    said = [f"model {place}" for place in range(len(rows))]
+    said = [f"model {index}" for index in range(len(rows))]
     facts = ["truth", *attributes]
     for table, name in zip(rows, names, strict=True):
         _check_once(table, name)
@@ -149,15 +149,17 @@ class Aligned:
     def sizes(self) -> Floats:
         """Rows of each group for each model, shape (M, Z)."""
         weights = np.tile(self.n, (len(self.answers), 1)) if self.joined else self.n
-        return np.stack([np.bincount(self.group, one, len(self.groups)) for one in weights])
+        return np.stack(
+            [np.bincount(self.group, model_weights, len(self.groups)) for model_weights in weights]
+        )
 
-    def counts_of(self, place: int) -> Counts:
+    def counts_of(self, model: int) -> Counts:
         """Counts of one of the models over these rows."""
         labels, names = pl.Series(self.labels), ("truth", *self.by, PREDICTIONS[0])
         groups = [pl.Series(values).gather(self.group) for values in zip(*self.groups, strict=True)]
-        said = labels.gather(self.answers[place if self.joined else 0])
+        said = labels.gather(self.answers[model if self.joined else 0])
         columns = (labels.gather(self.truth), *groups, said)
-        n = pl.Series(self.n if self.joined else self.n[place]).cast(pl.Int64)
+        n = pl.Series(self.n if self.joined else self.n[model]).cast(pl.Int64)
         table = pl.DataFrame({**dict(zip(names, columns, strict=True)), "n": n}).filter(pl.col("n") > 0)
         return Counts.from_table(table, {name: name for name in names})
 
@@ -193,13 +195,13 @@ class Aligned:
         Raises:
             InputError: No usable row is left, or models share no class and group.
         """
-        kept, dropped = [], []
-        for place, (table, name) in enumerate(zip(tables, names, strict=True)):
+        summaries, dropped = [], []
+        for index, (table, name) in enumerate(zip(tables, names, strict=True)):
             usable, lost = _usable(table, [*by, "prediction"])
             dropped += [(f"{reason} in {name}", count) for reason, count in lost]
             summed = usable.group_by("truth", *by, "prediction").agg(pl.col("n").sum())
-            kept.append(summed.filter(pl.col("n") > 0).with_columns(model=pl.lit(place)))
-        table, more = _of_shared_cells(pl.concat(kept), ["truth", *by], names)
+            summaries.append(summed.filter(pl.col("n") > 0).with_columns(model=pl.lit(index)))
+        table, more = _of_shared_cells(pl.concat(summaries), ["truth", *by], names)
         dropped += more
         labels = _levels(table, ["truth", "prediction"])
         groups, coded = _coded(table, by, labels, ["prediction"])
@@ -248,26 +250,26 @@ def _of_shared_cells(
     spread = table.group_by(cell).agg(models=pl.col("model").n_unique())
     shared = spread.filter(pl.col("models") == len(names)).select(cell)
     if not shared.height:
-        told = "; ".join(f"{name}: {_some(table, place, cell)}" for place, name in enumerate(names[:3]))
+        examples = "; ".join(f"{name}: {_some(table, index, cell)}" for index, name in enumerate(names[:3]))
         raise InputError(
-            f"the runs share no class and group of {' x '.join(cell[1:])} ({told}); compare runs of one "
+            f"the runs share no class and group of {' x '.join(cell[1:])} ({examples}); compare runs of one "
             "benchmark, or tables whose labels and groups are written alike"
         )
     alone = table.join(shared, on=list(cell), how="anti")
     lost = dict(alone.group_by("model").agg(pl.col("n").sum()).iter_rows())
     reasons = [
-        (f"of classes and groups that not all models have, in {name}", int(lost[place]))
-        for place, name in enumerate(names)
-        if place in lost
+        (f"of classes and groups that not all models have, in {name}", int(lost[index]))
+        for index, name in enumerate(names)
+        if index in lost
     ]
     return table.join(shared, on=list(cell), how="semi", maintain_order="left"), reasons
 
 
-def _some(table: pl.DataFrame, place: int, cell: Sequence[str]) -> str:
+def _some(table: pl.DataFrame, model: int, cell: Sequence[str]) -> str:
     """A model's first classes and groups, for a message."""
-    rows = table.filter(pl.col("model") == place).select(cell).unique().sort(cell)
-    told = ", ".join("/".join(one_line(value) for value in row) for row in rows.head(3).iter_rows())
-    return told + (", ..." if rows.height > 3 else "")
+    rows = table.filter(pl.col("model") == model).select(cell).unique().sort(cell)
+    examples = ", ".join("/".join(one_line(value) for value in row) for row in rows.head(3).iter_rows())
+    return examples + (", ..." if rows.height > 3 else "")
 
 
 def _levels(table: pl.DataFrame, columns: Sequence[str]) -> list[object]:

@@ -64,16 +64,16 @@ def _candidates(word: str) -> list[str]:
     """What a word may be the plural of."""
     if word in _IRREGULAR:
         return [_IRREGULAR[word]]
-    found = [word[:-3] + "man"] if word.endswith("men") and len(word) > 4 else []
+    singulars = [word[:-3] + "man"] if word.endswith("men") and len(word) > 4 else []
     if word.endswith("ies") and len(word) > 4:
-        found.append(word[:-3] + "y")
+        singulars.append(word[:-3] + "y")
     if word.endswith("ves") and len(word) > 4:
-        found += [word[:-3] + "f", word[:-3] + "fe"]
+        singulars += [word[:-3] + "f", word[:-3] + "fe"]
     if word.endswith("es") and len(word) > 3:
-        found.append(word[:-2])
+        singulars.append(word[:-2])
     if word.endswith("s") and len(word) > 2 and not word.endswith("ss"):
-        found.append(word[:-1])
-    return found
+        singulars.append(word[:-1])
+    return singulars
 
 
 def _by_rule(word: str) -> str:
@@ -81,7 +81,7 @@ def _by_rule(word: str) -> str:
         return _IRREGULAR[word]
     if word in _STAYS or len(word) < 4 or not word.isascii() or _NO_PLURAL.search(word):
         return word
-    for ending, one in _ENDINGS:
+    for ending, replacement in _ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 1:
-            return word.removesuffix(ending) + one
+            return word.removesuffix(ending) + replacement
     return word

@@ -42,12 +42,12 @@ def wordnet_synonyms(
         raise InputError(
             f"WordNet {lexicon!r} is not on this machine; type: python -m wn download {lexicon}"
         ) from None
-    given = senses or {}
+    synset_ids = senses or {}
     labels = {plain_form(name): name for name in names}
-    found: dict[str, Synonym] = {}
+    synonyms: dict[str, Synonym] = {}
     shared: set[str] = set()
     for form, name in labels.items():
-        synsets = [words.synset(given[name])] if name in given else words.synsets(form, pos="n")
+        synsets = [words.synset(synset_ids[name])] if name in synset_ids else words.synsets(form, pos="n")
         if len(synsets) != 1:
             continue
         for lemma in synsets[0].lemmas():
@@ -56,6 +56,6 @@ def wordnet_synonyms(
                 continue
             meaning = one_line(synsets[0].definition() or "")
             line = Synonym(str(lemma), name, "same", f"WordNet {synsets[0].id}: {meaning}")
-            if found.setdefault(other, line).name != name:
+            if synonyms.setdefault(other, line).name != name:
                 shared.add(other)
-    return [line for form, line in found.items() if form not in shared]
+    return [line for form, line in synonyms.items() if form not in shared]

@@ -136,10 +136,10 @@ def _is_mute(text: str) -> bool:
 @lru_cache(maxsize=5_000)
 def _clauses(sentence: str) -> tuple[_Clause, ...]:
     """The clauses of a sentence, in their order."""
-    found: list[_Clause] = []
+    clauses: list[_Clause] = []
     start, joined, joint = 0, 0, "link"
     for cut in _JOINT.finditer(sentence):
-        if cut.start() > start or found:
-            found.append(_Clause(sentence[start : cut.start()], joined, start, joint))
+        if cut.start() > start or clauses:
+            clauses.append(_Clause(sentence[start : cut.start()], joined, start, joint))
         joined, start, joint = cut.start(), cut.end(), cut.lastgroup or "link"
-    return (*found, _Clause(sentence[start:], joined, start, joint))
+    return (*clauses, _Clause(sentence[start:], joined, start, joint))

@@ -155,22 +155,22 @@ class Decisions:
             prediction: What it was normalised to.
             is_open: Whether that is no label, refusal or empty answer.
         """
-        found = self.by_raw.get(raw)
-        if found is None:
-            found = self.by_prediction.get(prediction)
-        return self.by_open.get(prediction) if found is None and is_open else found
+        decision = self.by_raw.get(raw)
+        if decision is None:
+            decision = self.by_prediction.get(prediction)
+        return self.by_open.get(prediction) if decision is None and is_open else decision
 
-    def used(self, found: pl.DataFrame) -> pl.DataFrame:
+    def used(self, answers: pl.DataFrame) -> pl.DataFrame:
         """How many answers each decision was for; 0 where it met none.
 
         Args:
-            found: What ``normalised`` made with these decisions.
+            answers: What ``normalised`` made with these decisions.
 
         Returns:
             ``answer``, ``on`` (raw; prediction; same text: open answers normalised to the text of one that
             was decided on), ``decision``, ``n``; those that met none first.
         """
-        decided = found.filter(pl.col("matched") == "decision")
+        decided = answers.filter(pl.col("matched") == "decision")
         before = decided.columns[max(decided.columns.index("decision") - 1, 1)]
         by_raw = dict(decided["raw"].value_counts().iter_rows())
         rest = decided.filter(~pl.col("raw").is_in(list(self.by_raw)))
@@ -189,7 +189,7 @@ class Decisions:
 
 
 def review_table(
-    found: pl.DataFrame, truths: Collection[str] = (), spellings: Collection[str] = ()
+    answers: pl.DataFrame, truths: Collection[str] = (), spellings: Collection[str] = ()
 ) -> pl.DataFrame:
     """The different answers, for people to look at, those that need it most first.
 
@@ -197,7 +197,7 @@ def review_table(
     other refusals and the empty answers; the most frequent first.
 
     Args:
-        found: What ``normalised`` made.
+        answers: What ``normalised`` made.
         truths: Labels that can be right; an answer that came to none of them stands before those that did.
         spellings: Other words for labels, looked for in refusals.
 
@@ -206,7 +206,7 @@ def review_table(
         already, else empty: for a person to fill in).
     """
     known = {str(truth) for truth in truths if truth is not None}
-    grouped = found.group_by("raw", "prediction", "matched", "category", maintain_order=True).agg(
+    grouped = answers.group_by("raw", "prediction", "matched", "category", maintain_order=True).agg(
         n=pl.len().cast(pl.Int64), samples=pl.col("sample").sort().head(_EXAMPLES).str.join("; ")
     )
     words = {plain_form(text) for text in (*known, *spellings)} - {""}
@@ -273,8 +273,8 @@ def _names_any(raw: str, words: Collection[str]) -> bool:
     return any(part in words or singular(part) in words for part in parts)
 
 
-def _keep(found: dict[str, _Row], key: str, row: _Row, shown: str) -> None:
-    first = found.setdefault(key, row)
+def _keep(rows: dict[str, _Row], key: str, row: _Row, shown: str) -> None:
+    first = rows.setdefault(key, row)
     if first.label != row.label:
         raise InputError(
             f"{shown!r} lines {first.line} and {row.line} decide differently on {one_line(key)[:80]!r}: "
@@ -282,8 +282,8 @@ def _keep(found: dict[str, _Row], key: str, row: _Row, shown: str) -> None:
         )
 
 
-def _refuse_chains(found: Mapping[str, _Row], further_on: Mapping[str, _Row], shown: str) -> None:
-    for row in found.values():
+def _refuse_chains(rows: Mapping[str, _Row], further_on: Mapping[str, _Row], shown: str) -> None:
+    for row in rows.values():
         further = further_on.get(row.label)
         if further is not None and further.label != row.label:
             end = one_line(further.label)

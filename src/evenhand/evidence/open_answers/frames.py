@@ -144,8 +144,8 @@ class PromptFrame:
         before, after = set(), set()
         for start, end in pairs:
             opened = without_article(_opened(one_writing(f"{start}{_CLASS}{end}"), cls()))
-            left, found, right = opened.partition(_CLASS)
-            if not found:
+            left, separator, right = opened.partition(_CLASS)
+            if not separator:
                 continue
             words = re.sub(r"(?:^|\s+)(?:an?|the)$", "", left.strip()).split()
             if words and without_gender(f"{words[0]} x") == f"{words[0]} x":
@@ -177,11 +177,11 @@ def unframed(text: str, known: Known, own: PromptFrame = _NO_FRAME) -> str:
     """
     if known(text) or len(text) > _LONGEST:
         return text
-    found = _labelled(text, known, own)
-    if found is None:
-        found = _guessed(text, own)
-    if found is not None:
-        return found
+    part = _labelled(text, known, own)
+    if part is None:
+        part = _guessed(text, own)
+    if part is not None:
+        return part
     return text if refuses(text) else _opened(text, own)
 
 
@@ -208,11 +208,11 @@ def named_together(text: str, known: Known, own: PromptFrame = _NO_FRAME) -> int
     if known(text) or len(text) > _LONGEST:
         return 1
     labels: set[str] = set()
-    for place, sentence in enumerate(sentences(text)):
+    for index, sentence in enumerate(sentences(text)):
         for part in asserted(sentence):
-            items = [part] if place else _LISTED.split(_opened(part, own))
-            found = [known(_opened(item.strip(_EDGES), own)) for item in (*items, part) if item]
-            labels.update(label for label in found if label is not None)
+            items = [part] if index else _LISTED.split(_opened(part, own))
+            names = [known(_opened(item.strip(_EDGES), own)) for item in (*items, part) if item]
+            labels.update(label for label in names if label is not None)
     return max(1, len(labels))
 
 
@@ -293,7 +293,7 @@ def _sure_heads(text: str, known: Known, own: PromptFrame) -> Iterator[str]:
 
 def _cut(text: str, *patterns: re.Pattern[str]) -> Iterator[str]:
     """Beginnings of a text up to where a pattern is found, longest first."""
-    ends = {found.start() for pattern in patterns for found in pattern.finditer(text[:_LONGEST_HEAD])}
+    ends = {match.start() for pattern in patterns for match in pattern.finditer(text[:_LONGEST_HEAD])}
     for end in sorted(ends, reverse=True):
         if end:
             yield text[:end]

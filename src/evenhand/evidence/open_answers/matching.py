@@ -29,13 +29,13 @@ MATCHES = {
 _NOTHING = "none of them"
 
 
-def open_texts(found: pl.DataFrame) -> list[str]:
+def open_texts(answers: pl.DataFrame) -> list[str]:
     """The different answers that no step found a label for, sorted.
 
     Args:
-        found: What ``open_answers.normalised`` made.
+        answers: What ``open_answers.normalised`` made.
     """
-    left = found.filter((pl.col("matched") == "none") & (pl.col("category") == "answer"))
+    left = answers.filter((pl.col("matched") == "none") & (pl.col("category") == "answer"))
     return sorted(left["prediction"].unique().to_list())
 
 
@@ -67,10 +67,10 @@ def nearest_labels(
     similar = unit_length(np.where(there[:, None], left, 0.0)) @ right.T
     best = similar.argmax(axis=1)
     rows = [
-        ("embedding", model, text, names[place], min(max(float(row[place]), -1.0), 1.0), None)
+        ("embedding", model, text, names[index], min(max(float(row[index]), -1.0), 1.0), None)
         if usable
         else ("embedding", model, text, None, None, None)
-        for text, row, place, usable in zip(texts, similar, best, there, strict=True)
+        for text, row, index, usable in zip(texts, similar, best, there, strict=True)
     ]
     accepted = pl.Series([row[4] is not None and row[4] >= threshold for row in rows], dtype=pl.Boolean)
     schema = {name: kind for name, kind in MATCHES.items() if name != "accepted"}

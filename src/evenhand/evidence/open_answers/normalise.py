@@ -82,37 +82,37 @@ def normalised(
     ).collect()
     walker = PipelineRun(vocabulary, chosen, decisions, matches or {})
     different = table.select("raw", "_refused").unique(maintain_order=True)
-    walked = [walker.walk(raw, refused=told) for raw, told in different.iter_rows()]
+    walked = [walker.walk(raw, refused=is_refused) for raw, is_refused in different.iter_rows()]
     columns = {
-        name: pl.Series([said.columns[place] for said in walked], dtype=pl.String)
-        for place, name in enumerate(walker.columns)
+        name: pl.Series([said.columns[index] for said in walked], dtype=pl.String)
+        for index, name in enumerate(walker.columns)
     }
-    found = different.with_columns(
+    mapping = different.with_columns(
         **columns,
         prediction=pl.Series([said.prediction for said in walked], dtype=pl.String),
         category=pl.Series([said.category for said in walked], dtype=pl.String),
         matched=pl.Series([said.matched for said in walked], dtype=pl.String),
         several=pl.Series([said.several for said in walked], dtype=pl.Boolean),
     )
-    return table.join(found, on=["raw", "_refused"], how="left", maintain_order="left").drop("_refused")
+    return table.join(mapping, on=["raw", "_refused"], how="left", maintain_order="left").drop("_refused")
 
 
-def step_shares(found: pl.DataFrame) -> pl.DataFrame:
+def step_shares(answers: pl.DataFrame) -> pl.DataFrame:
     """How many answers each step changed.
 
     Args:
-        found: What ``normalised`` made.
+        answers: What ``normalised`` made.
 
     Returns:
         One row a step: ``step``, ``changed`` (answers), ``share`` (of all, in [0, 1]; null without answers),
         ``different`` (different texts after it).
     """
     skipped = ("sample", "prediction", "category", "matched", "several")
-    columns = [name for name in found.columns if name not in skipped]
+    columns = [name for name in answers.columns if name not in skipped]
     rows = []
-    for place, name in enumerate(columns):
-        changed = int((found[name] != found[columns[place - 1]]).sum()) if place else 0
-        share = changed / len(found) if len(found) else None
-        rows.append((name, changed, share, found[name].n_unique()))
+    for index, name in enumerate(columns):
+        changed = int((answers[name] != answers[columns[index - 1]]).sum()) if index else 0
+        share = changed / len(answers) if len(answers) else None
+        rows.append((name, changed, share, answers[name].n_unique()))
     schema = {"step": pl.String, "changed": pl.Int64, "share": pl.Float64, "different": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -93,8 +93,8 @@ class PipelineRun:
 
     def __post_init__(self) -> None:
         """Check that matches and decisions lead to labels."""
-        for found in self.matches.values():
-            for label in found.values():
+        for labels in self.matches.values():
+            for label in labels.values():
                 if label not in self.vocabulary.names:
                     raise UnknownName("label that an answer was matched with", label, self.vocabulary.names)
         for label in self.decisions.labels if self.decisions is not None else ():
@@ -151,25 +151,25 @@ class PipelineRun:
 
     def _walked(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
         text, columns, steps = raw, [], self.pipeline.steps
-        for place, step in enumerate(step for step in steps if step in STEPS):
+        for index, step in enumerate(step for step in steps if step in STEPS):
             if step != "synonym" and not self._settled(text):
-                text = self._stable(text, place + 1)
+                text = self._stable(text, index + 1)
             columns.append(text)
         before = text
         category = self._category(raw, columns, refused=refused)
         if category != "answer":
             label = REFUSAL if category == "refusal" else EMPTY
-            kept = int(steps[:1] == ("case",) and len(steps) > 1)
+            n_written = int(steps[:1] == ("case",) and len(steps) > 1)
             return NormalisedAnswer(
-                (*columns[:kept], *[label] * (len(steps) - kept)), label, category, "none", False
+                (*columns[:n_written], *[label] * (len(steps) - n_written)), label, category, "none", False
             )
         prediction, matched = self._matched(before, columns)
         if "synonym" in steps or (matched == "exact" and columns):
             columns[-1] = prediction
         for step in self.matchers:
-            found = self.matches.get(step, {}).get(prediction) if matched == "none" else None
-            if found is not None:
-                prediction, matched = found, step
+            match = self.matches.get(step, {}).get(prediction) if matched == "none" else None
+            if match is not None:
+                prediction, matched = match, step
             columns.append(prediction)
         return NormalisedAnswer(tuple(columns), prediction, "answer", matched, self._several(raw))
 
@@ -195,15 +195,15 @@ class PipelineRun:
         return "refusal" if any(map(refuses, texts)) else "answer"
 
     def _matched(self, text: str, columns: list[str]) -> tuple[str, str]:
-        found = self._find(text)
-        if found is None:
+        match = self._find(text)
+        if match is None:
             return text, "none"
-        name, how = found
+        name, how = match
         if name not in self.vocabulary.names:  # a group of a synonym file that these labels lack
             return name, "none"
         if how == "exact" and "lemma" in self.pipeline.steps:
-            place = self.pipeline.steps.index("lemma")
-            if place and columns[place] != columns[place - 1]:
+            index = self.pipeline.steps.index("lemma")
+            if index and columns[index] != columns[index - 1]:
                 how = "lemma"
         return name, how
 
@@ -225,26 +225,26 @@ class PipelineRun:
 
     def _named(self, text: str) -> tuple[str, str] | None:
         """The label of a text as it is spelled."""
-        found = self.vocabulary.forms.get(text)
-        if found is None or (found[1] == "synonym" and "synonym" not in self.pipeline.steps):
+        match = self.vocabulary.forms.get(text)
+        if match is None or (match[1] == "synonym" and "synonym" not in self.pipeline.steps):
             return None
-        return None if not self.pipeline.gendered and self.vocabulary.tells_gender(text) else found
+        return None if not self.pipeline.gendered and self.vocabulary.tells_gender(text) else match
 
     def _find(self, text: str) -> tuple[str, str] | None:
         """The label of a text without frame, article and punctuation, by the steps that are taken."""
         steps, gendered = self.pipeline.steps, self.pipeline.gendered
-        found = self._named(text)
-        if found is None and "lemma" in steps:
-            found = self.vocabulary.singulars.get(text)
-        if found is not None or "synonym" not in steps:
-            return found
+        match = self._named(text)
+        if match is None and "lemma" in steps:
+            match = self.vocabulary.singulars.get(text)
+        if match is not None or "synonym" not in steps:
+            return match
         folded = without_gender(text) if gendered else text
         if not gendered and self.vocabulary.tells_gender(text):
             return None
-        found = self.vocabulary.together.get(text.replace(" ", ""))
-        if found is None and folded != text and (inner := self._find(self._singular(folded))) is not None:
-            found = inner[0], "synonym"
-        return found
+        match = self.vocabulary.together.get(text.replace(" ", ""))
+        if match is None and folded != text and (inner := self._find(self._singular(folded))) is not None:
+            match = inner[0], "synonym"
+        return match
 
     def _label(self, text: str) -> str | None:
         """The label of a part of an answer: the later steps tried on it."""
@@ -257,8 +257,8 @@ class PipelineRun:
                 text = without_punctuation(text)
             elif step == "lemma":
                 text = self._lemma(text)
-        found = self._find(text) or self._by_adjective(text)
-        return found[0] if found is not None else None
+        match = self._find(text) or self._by_adjective(text)
+        return match[0] if match is not None else None
 
     @cached_property
     def _known(self) -> Callable[[str], str | None]:

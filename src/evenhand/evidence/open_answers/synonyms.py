@@ -48,7 +48,7 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
         )
     else:
         content = read_text(Path(file), f"give one of {', '.join(SHIPPED)}, or a file of yours")
-    found = []
+    synonyms = []
     for number, line in enumerate(content.splitlines(), 1):
         parts = [part.strip() for part in line.split("\t")]
         if not any(parts) or line.startswith("#") or tuple(parts[:2]) == HEADER[:2]:
@@ -59,8 +59,8 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
                 f"{shown!r} line {number} is {one_line(line)[:60]!r}; write spelling, name and, if you like, "
                 f"kind ({', '.join(KINDS)}) and reason, with tabs between them"
             )
-        found.append(Synonym(parts[0], parts[1], kind, parts[3] if len(parts) > 3 else "", number))
-    return found
+        synonyms.append(Synonym(parts[0], parts[1], kind, parts[3] if len(parts) > 3 else "", number))
+    return synonyms
 
 
 def read_text(path: Path, hint: str) -> str:
@@ -122,7 +122,7 @@ def fitted(lines: Sequence[Synonym], names: Sequence[str]) -> list[Synonym]:
     groups: dict[str, list[Synonym]] = {}
     for line in lines:
         groups.setdefault(line.name, []).append(line)
-    found = []
+    fitted_lines = []
     for name, group in groups.items():
         root = labels.get(plain_form(name))
         equal = [line for line in group if line.kind not in ("narrower", "gendered")]
@@ -130,11 +130,15 @@ def fitted(lines: Sequence[Synonym], names: Sequence[str]) -> list[Synonym]:
         members = list(group)
         if root is None and len(among) == 1:
             root = labels[plain_form(among[0].spelling)]
-            members = [*equal, Synonym(name, root), *(one for one in group if one.kind == "gendered")]
+            members = [
+                *equal,
+                Synonym(name, root),
+                *(synonym for synonym in group if synonym.kind == "gendered"),
+            ]
         target = root or name
-        found += [
+        fitted_lines += [
             Synonym(line.spelling, target, line.kind, line.reason, line.line)
             for line in members
             if plain_form(line.spelling) not in labels and plain_form(line.spelling) != plain_form(target)
         ]
-    return found
+    return fitted_lines

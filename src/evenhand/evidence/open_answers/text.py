@@ -64,8 +64,8 @@ def _written_once(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _sentence_end(found: re.Match[str]) -> str:
-    before = found.string[: found.start()].rstrip("*_` ")[-1:]
+def _sentence_end(match: re.Match[str]) -> str:
+    before = match.string[: match.start()].rstrip("*_` ")[-1:]
     return " " if before in ".:;,!?" else ". "
 
 

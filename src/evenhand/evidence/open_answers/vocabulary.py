@@ -81,13 +81,15 @@ class Vocabulary:
             lines = wordnet_synonyms(labels, lexicon=shown.partition(":")[2] or LEXICON)
         else:
             lines = read_synonyms(file)
-        kept = [line for line in lines if gendered or line.kind != "gendered"]
+        selected = [line for line in lines if gendered or line.kind != "gendered"]
         if shown in SHIPPED:
-            kept = fitted(kept, labels)
+            selected = fitted(selected, labels)
         else:
-            check_lines(kept, labels, shown)
-        told = frozenset(line.spelling for line in kept if line.kind == "gendered")
-        return cls(labels, {line.spelling: line.name for line in kept}, told, tuple(kept))
+            check_lines(selected, labels, shown)
+        gendered_spellings = frozenset(line.spelling for line in selected if line.kind == "gendered")
+        return cls(
+            labels, {line.spelling: line.name for line in selected}, gendered_spellings, tuple(selected)
+        )
 
     def with_texts(self, texts: Mapping[str, str]) -> Vocabulary:
         """Also other ways to say the labels, such as those of prompts; what is known already stays.
@@ -114,14 +116,14 @@ class Vocabulary:
     @cached_property
     def forms(self) -> dict[str, tuple[str, str]]:
         """Every plain form to its name and how it got there: ``exact`` or ``synonym``."""
-        found: dict[str, tuple[str, str]] = {}
+        by_form: dict[str, tuple[str, str]] = {}
         for name in self.names:
             if not isinstance(name, str) or not plain_form(name) or name in SPECIAL:
                 raise ParameterError(
                     f"label {name!r} cannot be found in an answer; give it a letter or digit"
                 )
             for form in (one_writing(name), plain_form(name)):
-                other = found.setdefault(form, (name, "exact"))[0]
+                other = by_form.setdefault(form, (name, "exact"))[0]
                 if other != name or self.names.count(name) > 1:
                     raise ParameterError(
                         f"labels {one_line(other)!r} and {one_line(name)!r} are both {form!r} in an answer; "
@@ -131,15 +133,15 @@ class Vocabulary:
         for spelling, name in self.synonyms.items():
             self._check_end(spelling, name, keys)
             for form in (one_writing(spelling), plain_form(spelling)):
-                other, how = found.setdefault(form, (name, "synonym"))
+                other, how = by_form.setdefault(form, (name, "synonym"))
                 if other != name:
                     raise ParameterError(
                         _TWICE[how].format(one_line(spelling), one_line(name), one_line(other))
                     )
         for name in dict.fromkeys(self.synonyms.values()):
             for form in (one_writing(name), plain_form(name)):
-                found.setdefault(form, (name, "exact"))
-        return found
+                by_form.setdefault(form, (name, "exact"))
+        return by_form
 
     def _check_end(self, spelling: str, name: str, keys: Mapping[str, str]) -> None:
         if not plain_form(spelling) or not plain_form(name):
@@ -154,31 +156,31 @@ class Vocabulary:
     @cached_property
     def together(self) -> dict[str, tuple[str, str]]:
         """Forms written without spaces to their name; those of two names are left out."""
-        found: dict[str, set[str]] = {}
+        names_by_form: dict[str, set[str]] = {}
         for form, (name, _) in self.forms.items():
-            found.setdefault(form.replace(" ", ""), set()).add(name)
+            names_by_form.setdefault(form.replace(" ", ""), set()).add(name)
         return {
             form: (names.pop(), "synonym")
-            for form, names in found.items()
+            for form, names in names_by_form.items()
             if len(names) == 1 and len(form) >= _SHORTEST_COMPACT
         }
 
     @cached_property
     def singulars(self) -> dict[str, tuple[str, str]]:
         """The singular of forms in the plural to their name, where no form is spelled so."""
-        found: dict[str, set[str]] = {}
+        names_by_form: dict[str, set[str]] = {}
         for form, (name, _) in self.forms.items():
-            found.setdefault(singular(form), set()).add(name)
+            names_by_form.setdefault(singular(form), set()).add(name)
         return {
             form: (names.pop(), "lemma")
-            for form, names in found.items()
+            for form, names in names_by_form.items()
             if len(names) == 1 and form not in self.forms
         }
 
     def find(self, text: str) -> tuple[str, str] | None:
         """The name that a text, in plain form, stands for, and how: exact, synonym or lemma."""
-        found = self.forms.get(text) or self.singulars.get(text)
-        return found or self.together.get(text.replace(" ", ""))
+        match = self.forms.get(text) or self.singulars.get(text)
+        return match or self.together.get(text.replace(" ", ""))
 
     def tells_gender(self, text: str) -> bool:
         """Whether a text is a spelling that tells the gender of who is named."""

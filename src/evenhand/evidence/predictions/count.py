@@ -97,7 +97,7 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
     Raises:
         InputError: A column that holds several kinds.
     """
-    made = {}
+    series = {}
     for name, column in columns.items():
         values = present(frame[name].to_list())
         if len({type(value) for value in values if value is not None}) > 1:
@@ -105,5 +105,5 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
                 f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one "
                 "kind in a column: convert it first"
             )
-        made[name] = pl.Series(values)
-    return pl.DataFrame(made)
+        series[name] = pl.Series(values)
+    return pl.DataFrame(series)

@@ -172,9 +172,9 @@ class Counts:
         return self._of_one("prediction_b")
 
     def _of_one(self, which: str) -> Counts:
-        kept = [axis for axis in self.axes if axis.name == which or axis.name not in PREDICTIONS]
-        axes = tuple(replace(axis, name="prediction") if axis.name == which else axis for axis in kept)
-        return _canonical(axes, [self.codes_of(axis.name) for axis in kept], self.n, self.moments)
+        selected = [axis for axis in self.axes if axis.name == which or axis.name not in PREDICTIONS]
+        axes = tuple(replace(axis, name="prediction") if axis.name == which else axis for axis in selected)
+        return _canonical(axes, [self.codes_of(axis.name) for axis in selected], self.n, self.moments)
 
     def where(self, name: str, level: object) -> Counts:
         """Only the rows with one value on one axis, the axis removed.
@@ -185,8 +185,8 @@ class Counts:
         levels = self.axis(name).levels
         if level not in levels:
             raise UnknownName(f"value of {name!r}", str(level), map(str, levels))
-        kept = self.only(self.codes_of(name) == levels.index(level))
-        return kept.project([a for a in self.attributes if a != name])
+        selected = self.only(self.codes_of(name) == levels.index(level))
+        return selected.project([a for a in self.attributes if a != name])
 
     def with_plain_numbers(self, truth: str, prediction: str) -> Counts:
         """Labels of a text file that are numbers: 97.0 becomes 97, as frames write integers with a gap.
@@ -327,7 +327,7 @@ def _same_numbers(first: Counts, second: Counts) -> bool:
     if first.moments is None or second.moments is None:
         return first.weighted == second.weighted and np.array_equal(first.n, second.n)
     pairs = ((first.n, second.n), (first.moments, second.moments))
-    return all(np.allclose(one, other, rtol=1e-12, atol=0) for one, other in pairs)
+    return all(np.allclose(left, right, rtol=1e-12, atol=0) for left, right in pairs)
 
 
 def _union(mine: Axis, other: Counts) -> Axis:

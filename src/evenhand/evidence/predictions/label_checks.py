@@ -47,13 +47,13 @@ def check_labels(
     }
     called = {name: columns.get(name, name) for name in rows}
     labels = [name for name in LABEL_AXES if name in rows]
-    found = [*_missing_words(counts, rows, called)]
+    warnings = [*_missing_words(counts, rows, called)]
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
-        found += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
-    found += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
-    advised = [*found, *_unused(unused)]
-    said = [(one, {"message": f"{one.message}. {instead or advice}"}) for one, advice in advised]
-    return [one.model_copy(update=text | ({"option": None} if instead else {})) for one, text in said]
+        warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
+    warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
+    advised = [*warnings, *_unused(unused)]
+    said = [(warning, {"message": f"{warning.message}. {instead or advice}"}) for warning, advice in advised]
+    return [warning.model_copy(update=text | ({"option": None} if instead else {})) for warning, text in said]
 
 
 def shown(text: str) -> str:
@@ -64,7 +64,9 @@ def shown(text: str) -> str:
 
 def listed(values: Sequence[ValueCount]) -> str:
     """Values with their counts, the first few."""
-    some = ", ".join(f"{shown(one.value)} ({one.count:,.0f} rows)" for one in values[:_SHOWN])
+    some = ", ".join(
+        f"{shown(value_count.value)} ({value_count.count:,.0f} rows)" for value_count in values[:_SHOWN]
+    )
     return some + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")
 
 
@@ -83,13 +85,13 @@ def _missing_words(
         for name in rows
         if counts.axis(name).kind == "text"
     }
-    words = {name: found for name, found in words.items() if found}
+    words = {name: texts for name, texts in words.items() if texts}
     if not words:
         return
     now, then = _usable(counts, {}), _usable(counts, words)
-    for name, found in words.items():
-        values = counted(rows[name], found)
-        option = " ".join(f"--missing {shlex.quote(one.value)}" for one in values)
+    for name, texts in words.items():
+        values = counted(rows[name], texts)
+        option = " ".join(f"--missing {shlex.quote(value_count.value)}" for value_count in values)
         kind = "labels" if name in LABEL_AXES else "groups"
         warning = TableWarning(
             code="missing_words",
@@ -127,11 +129,13 @@ def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Adv
     several = [counted(total, texts) for form, texts in forms.items() if len(texts) > 1 and form]
     if not several:
         return
-    several.sort(key=lambda values: -sum(one.count for one in values))
+    several.sort(key=lambda values: -sum(value_count.count for value_count in values))
     columns = [
-        column for column, rows in sides.items() if any(one.value in rows for g in several for one in g)
+        column
+        for column, rows in sides.items()
+        if any(value_count.value in rows for g in several for value_count in g)
     ]
-    told = "; ".join(listed(values) for values in several[:_SHOWN])
+    examples = "; ".join(listed(values) for values in several[:_SHOWN])
     more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
     many = f"{len(several)} labels are" if len(several) > 1 else "one label is"
     apart = "a prediction in another spelling than its truth is wrong" if labels else "each is its own group"
@@ -139,10 +143,10 @@ def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Adv
         code="spelled_alike",
         columns=columns,
         message=(
-            f"in {_called(columns)} {many} written in several ways: {told}{more}. They count as different "
-            f"labels, and {apart}"
+            f"in {_called(columns)} {many} written in several ways: {examples}{more}. They count as "
+            f"different labels, and {apart}"
         ),
-        values=[one for values in several for one in values],
+        values=[value_count for values in several for value_count in values],
         option="--normalize",
     )
     yield warning, "To merge them, type: --normalize"
@@ -151,8 +155,8 @@ def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Adv
 def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: str) -> Iterable[_Advised]:
     """True labels that are never predicted beside predicted ones that are never true, and likely matches."""
     forms = [{folded(label) for label in side} for side in (prediction, truth)]
-    unsaid = counted(truth, (one for one in truth if _stands_alone(one, forms[0])))
-    untrue = counted(prediction, (one for one in prediction if _stands_alone(one, forms[1])))
+    unsaid = counted(truth, (label for label in truth if _stands_alone(label, forms[0])))
+    untrue = counted(prediction, (label for label in prediction if _stands_alone(label, forms[1])))
     if not unsaid or not untrue:
         return
     pairs = _matches(unsaid, untrue)
@@ -187,7 +191,7 @@ def _stands_alone(label: str, others: set[str]) -> bool:
 
 
 def _many(values: Sequence[ValueCount]) -> bool:
-    return all(one.count >= _SURPRISING for one in values)
+    return all(value_count.count >= _SURPRISING for value_count in values)
 
 
 def _matches(
@@ -201,18 +205,18 @@ def _matches(
         if (score := _resemblance(folded(true.value), folded(said.value))) >= _ALIKE
     ]
     pairs: list[tuple[ValueCount, ValueCount]] = []
-    for _, true, said in sorted(scored, key=lambda one: (-one[0], one[1].value, one[2].value)):
+    for _, true, said in sorted(scored, key=lambda match: (-match[0], match[1].value, match[2].value)):
         if all(true is not left and said is not right for left, right in pairs):
             pairs.append((true, said))
     return pairs
 
 
-def _resemblance(one: str, other: str) -> float:
+def _resemblance(left: str, right: str) -> float:
     """1 where the words of one are all among those of the other, else the share of equal letters."""
-    words = [set("".join(c if c.isalnum() else " " for c in text).split()) for text in (one, other)]
+    words = [set("".join(c if c.isalnum() else " " for c in text).split()) for text in (left, right)]
     if all(words) and (words[0] <= words[1] or words[1] <= words[0]):
         return 1.0
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
     quick = matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE
     return matcher.ratio() if quick else 0.0
 
@@ -233,13 +237,13 @@ def _called(columns: Sequence[str]) -> str:
 def _unused(unused: Sequence[Renaming]) -> Iterable[_Advised]:
     """Lines of the user's map that change nothing."""
     if unused:
-        names = ", ".join(shown(one.old) for one in unused[:_SHOWN])
+        names = ", ".join(shown(renaming.old) for renaming in unused[:_SHOWN])
         more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
         warning = TableWarning(
             code="unused_map",
-            columns=list(dict.fromkeys(one.column for one in unused if one.column)),
+            columns=list(dict.fromkeys(renaming.column for renaming in unused if renaming.column)),
             message=f"the map renames {names}{more}, which no row holds",
-            values=[ValueCount(value=one.old, count=0) for one in unused],
+            values=[ValueCount(value=renaming.old, count=0) for renaming in unused],
             option="--map",
         )
         yield warning, "Check the spelling in the table"

@@ -102,11 +102,11 @@ class LabelRules:
             renamings = [Renaming(str(old), str(new)) for old, new in map.items()]
         else:
             entries = [map] if isinstance(map, str | Path) else list(map or ())
-            renamings = [one for entry in entries for one in _read(entry)]
+            renamings = [renaming for entry in entries for renaming in _read(entry)]
         seen: dict[tuple[str, str | None], str | None] = {}
-        for one in renamings:
-            if seen.setdefault((one.old, one.column), one.new) != one.new:
-                raise ParameterError(f"the map renames {one.old!r} twice; keep one of the two")
+        for renaming in renamings:
+            if seen.setdefault((renaming.old, renaming.column), renaming.new) != renaming.new:
+                raise ParameterError(f"the map renames {renaming.old!r} twice; keep one of the two")
         texts = [missing] if isinstance(missing, str) else list(missing)
         return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)))
 
@@ -115,7 +115,10 @@ class LabelRules:
 
     def settings(self) -> dict[str, Any]:
         """The rules for a manifest; empty where there are none."""
-        renamed = [[one.old, one.new, *([one.column] if one.column else [])] for one in self.renamings]
+        renamed = [
+            [renaming.old, renaming.new, *([renaming.column] if renaming.column else [])]
+            for renaming in self.renamings
+        ]
         every = {"map": renamed, "normalize": self.normalize, "missing": list(self.missing)}
         return {name: value for name, value in every.items() if value}
 
@@ -139,17 +142,20 @@ class LabelRules:
             self._merge(counts, new)
         _one_kind(axes, new)
         changes = {axis.name: _changed(axis, new[axis.name]) for axis in axes}
-        unused = tuple(one for one in self.renamings if one not in used)
+        unused = tuple(renaming for renaming in self.renamings if renaming not in used)
         return NormalizedCounts(
-            counts.relabelled(new), {name: one for name, one in changes.items() if one}, unused
+            counts.relabelled(new),
+            {name: axis_changes for name, axis_changes in changes.items() if axis_changes},
+            unused,
         )
 
     def _check_columns(self, columns: Mapping[str, str], axes: Sequence[Axis]) -> None:
         known = list(dict.fromkeys(columns.get(axis.name, axis.name) for axis in axes))
-        for one in self.renamings:
-            if one.column is not None and one.column not in known:
+        for renaming in self.renamings:
+            if renaming.column is not None and renaming.column not in known:
                 raise ParameterError(
-                    f"the map names the column {one.column!r}; possible here: {', '.join(map(repr, known))}"
+                    f"the map names the column {renaming.column!r}; possible here: "
+                    f"{', '.join(map(repr, known))}"
                 )
 
     def _renamed(self, axis: Axis, columns: Mapping[str, str], used: set[Renaming]) -> list[Label | None]:
@@ -157,11 +163,11 @@ class LabelRules:
         column = columns.get(axis.name, axis.name)
         form = folded if self.normalize else str
         here = [
-            one
-            for one in self.renamings
-            if one.column == column or (one.column is None and axis.name in LABEL_AXES)
+            rule
+            for rule in self.renamings
+            if rule.column == column or (rule.column is None and axis.name in LABEL_AXES)
         ]
-        by_form = {form(one.old): one for one in here}
+        by_form = {form(rule.old): rule for rule in here}
         gone = {form(text) for text in self.missing}
         new: list[Label | None] = []
         for level in axis.levels:
@@ -187,7 +193,7 @@ class LabelRules:
                         spellings[str(label)] = spellings.get(str(label), 0) + n
             shown = {form: _most_frequent(texts) for form, texts in rows.items()}
             for name in names:
-                new[name] = [None if one is None else shown[folded(str(one))] for one in new[name]]
+                new[name] = [None if level is None else shown[folded(str(level))] for level in new[name]]
 
 
 NO_RULES = LabelRules()

@@ -116,9 +116,9 @@ class Predictions:
         try:
             wrapped: Frame = nw.from_native(frame)
         except TypeError:
-            given = f"{type(frame).__module__}.{type(frame).__name__}"
+            type_name = f"{type(frame).__module__}.{type(frame).__name__}"
             raise InputError(
-                f"{given} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
+                f"{type_name} is not a frame; give one of pandas, Polars, pyarrow, DuckDB, PySpark or Dask"
             ) from None
         except nw.exceptions.DuplicateError as problem:
             raise InputError(
@@ -246,19 +246,19 @@ class Predictions:
                 frame = self._first_ranks()
             sources.check_one_kind(self.origin.files if self.origin else (), [*columns.values()])
             counts = counting.count(frame, columns, self.weight)
-        made = self.rules.apply(counts, columns)
-        counts = made.counts
+        normalized = self.rules.apply(counts, columns)
+        counts = normalized.counts
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
-        return replace(made, counts=counts)
+        return replace(normalized, counts=counts)
 
     def repeated_values(self, column: str) -> int:
         """How many rows repeat a value of a column that stands on an earlier row."""
         ids = self.frame.select(nw.col(column).alias("id")).filter(~nw.col("id").is_null())
         counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
-        found = to_polars(counts).row(0, named=True)
-        return int(found["rows"]) - int(found["ids"])
+        totals = to_polars(counts).row(0, named=True)
+        return int(totals["rows"]) - int(totals["ids"])
 
     def _check_apart(self, attribute: str) -> None:
         for what, column in (("truth", self.truth), ("prediction", self.prediction)):
@@ -279,9 +279,9 @@ class Predictions:
         """
         rank = nw.col(str(self.rank)).cast(nw.Int64)
         lowest = self.frame.select(rank.min().alias("lowest"))
-        found = to_polars(lowest)["lowest"][0]
-        if found != 1:
-            raise InputError(f"ranks in column {self.rank!r} start at {found}; number the best prediction 1")
+        first = to_polars(lowest)["lowest"][0]
+        if first != 1:
+            raise InputError(f"ranks in column {self.rank!r} start at {first}; number the best prediction 1")
         return self.frame.filter(rank == 1)
 
     def _name(self) -> str:

@@ -39,16 +39,17 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
     """
     named = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
     used = {*counts.attributes, *(column for column in named if column is not None)}
-    found = [*_unused_weights(predictions, used)]
+    warnings = [*_unused_weights(predictions, used)]
     if predictions.rank is not None:
-        return found, None
+        return warnings, None
     with sources.reading("the table"):
         if predictions.id is not None:
             repeated = predictions.repeated_values(predictions.id)
-            return [*found, *_repeated_ids(predictions, predictions.id, repeated, counts.n_total)], repeated
+            warnings += _repeated_ids(predictions, predictions.id, repeated, counts.n_total)
+            return warnings, repeated
         if _is_small(predictions, counts):
-            found += _repetitions(predictions, used, counts.n_total)
-    return found, None
+            warnings += _repetitions(predictions, used, counts.n_total)
+    return warnings, None
 
 
 def _unused_weights(predictions: Predictions, used: set[str]) -> Iterable[TableWarning]:
@@ -100,7 +101,7 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
     of_ids = grouped.agg(nw.len().alias("rows"), nw.col("truth").n_unique().alias("truths"))
     unlike = to_polars(of_ids.filter(nw.col("truths") > 1))
     if unlike.height:
-        sizes = {str(one): float(n) for one, n in unlike.select("id", "rows").iter_rows()}
+        sizes = {str(value): float(n) for value, n in unlike.select("id", "rows").iter_rows()}
         values = counted(sizes, sizes)
         many = "1 value" if len(values) == 1 else f"{len(values):,} values"
         have = "has" if len(values) == 1 else "have"

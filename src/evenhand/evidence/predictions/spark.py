@@ -57,10 +57,10 @@ def read_spark(
         session = _session()
         frame = session.table(path) if _is_table(session, path) else _scan(session, path)
         frame.schema  # noqa: B018  # Spark looks at the files now, so that a wrong path is told here
-    made = Predictions.from_frame(
+    predictions = Predictions.from_frame(
         frame, truth=truth, prediction=prediction, id=id, rank=rank, cluster=cluster, weight=weight
     )
-    return replace(made, origin=Origin(path, None, None))
+    return replace(predictions, origin=Origin(path, None, None))
 
 
 @contextmanager

@@ -29,8 +29,8 @@ def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
     numbers = _numbers(cells[WEIGHT], column)
     weight, rows = pl.col(WEIGHT), pl.col("n")
     counting = pl.when(weight > 0).then(rows).otherwise(0)
-    made = dict(zip(MOMENTS, (counting, rows * weight**2, rows - counting), strict=True))
-    return cells.with_columns(numbers).sort(WEIGHT).with_columns(n=rows * weight, **made).drop(WEIGHT)
+    moments = dict(zip(MOMENTS, (counting, rows * weight**2, rows - counting), strict=True))
+    return cells.with_columns(numbers).sort(WEIGHT).with_columns(n=rows * weight, **moments).drop(WEIGHT)
 
 
 def _numbers(values: pl.Series, column: str) -> pl.Series:

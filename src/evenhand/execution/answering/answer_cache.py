@@ -78,11 +78,11 @@ class AnswerStore:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
         """What is known."""
-        found: dict[bytes, Answer] = {}
+        answers: dict[bytes, Answer] = {}
         for start in range(0, len(keys), _AT_ONCE):
             for key, kind, value in self._select("key, kind, value", keys[start : start + _AT_ONCE]):
-                found[key] = _decode(kind, value)
-        return found
+                answers[key] = _decode(kind, value)
+        return answers
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
         """Those of the keys that have an answer.
@@ -91,11 +91,11 @@ class AnswerStore:
             Key to the day on which it was answered, in UTC as YYYY-MM-DD, empty where that was not kept; None
             for answers that were put through this object.
         """
-        found: dict[bytes, str | None] = {}
+        days: dict[bytes, str | None] = {}
         for start in range(0, len(keys), _AT_ONCE):
             for key, day, run in self._select("key, day, run", keys[start : start + _AT_ONCE]):
-                found[key] = None if run == self._run else day
-        return found
+                days[key] = None if run == self._run else day
+        return days
 
     def put(self, answers: Mapping[bytes, Answer]) -> None:
         """Keep answers, all or none; a temporary failure is no answer and is not kept."""

@@ -85,23 +85,23 @@ class BatchCaller:
         if "torch" in sys.modules and sys.modules["torch"].cuda.is_available():
             sys.modules["torch"].cuda.empty_cache()
 
-    def _rows(self, given: Any, piece: Batch) -> list[Answer]:
+    def _rows(self, reply: Any, piece: Batch) -> list[Answer]:
         wanted, capability = len(piece.rows), self.question.capability
         texts = capability == "answers_questions"
-        told = self.question.method or _METHODS[capability]
-        if isinstance(given, np.ndarray) and not texts and given.dtype != object:
-            given = _numbers(given, told)
-            if given.ndim not in (1, 2) or len(given) != wanted:
+        method = self.question.method or _METHODS[capability]
+        if isinstance(reply, np.ndarray) and not texts and reply.dtype != object:
+            reply = _numbers(reply, method)
+            if reply.ndim not in (1, 2) or len(reply) != wanted:
                 raise UserError(
-                    f"the model answered {capability} with shape {one_line(given.shape)}; "
+                    f"the model answered {capability} with shape {one_line(reply.shape)}; "
                     f"it was asked about {wanted} samples"
                 )
-            rows: list[Answer] = list(given.reshape(wanted, -1))
+            rows: list[Answer] = list(reply.reshape(wanted, -1))
         else:
-            if isinstance(given, str | bytes | Mapping | Set) or not hasattr(given, "__iter__"):
+            if isinstance(reply, str | bytes | Mapping | Set) or not hasattr(reply, "__iter__"):
                 kind = "texts" if texts else "rows of numbers"
-                raise UserError(f"{told}() of the model gave {_shown(given)}; it must give {wanted} {kind}")
-            rows = [_answer(one, told, texts=texts) for one in given]
+                raise UserError(f"{method}() of the model gave {_shown(reply)}; it must give {wanted} {kind}")
+            rows = [_answer(answer, method, texts=texts) for answer in reply]
             if len(rows) != wanted:
                 raise UserError(f"the model gave {len(rows)} answers to {wanted} samples")
         self._check_width(rows)
@@ -130,25 +130,25 @@ class BatchCaller:
                 raise UserError(f"match() of the model gave {row.size} numbers for a pair; it must give one")
 
 
-def _answer(given: Any, told: str, *, texts: bool) -> Answer:
+def _answer(reply: Any, method: str, *, texts: bool) -> Answer:
     """One sample's answer, of the kind that was asked for."""
-    if isinstance(given, NotAnswered):
-        return replace(given, reason=_encodable(str(given.reason)), detail=_encodable(str(given.detail)))
+    if isinstance(reply, NotAnswered):
+        return replace(reply, reason=_encodable(str(reply.reason)), detail=_encodable(str(reply.detail)))
     if not texts:
-        return _numbers(given, told).reshape(-1)
-    if isinstance(given, str):
-        return _encodable(str(given))
-    raise UserError(f"{told}() of the model gave {_shown(given)}; it must give a text for each sample")
+        return _numbers(reply, method).reshape(-1)
+    if isinstance(reply, str):
+        return _encodable(str(reply))
+    raise UserError(f"{method}() of the model gave {_shown(reply)}; it must give a text for each sample")
 
 
-def _numbers(given: Any, told: str) -> Floats:
+def _numbers(values: Any, method: str) -> Floats:
     """Real numbers as float32; a dtype of another library, such as bfloat16, is taken by its name."""
     try:
-        array = np.asarray(given)
+        array = np.asarray(values)
     except ValueError:  # rows of several lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf" and not array.dtype.name.startswith(("bfloat", "float")):
-        raise UserError(f"{told}() of the model gave {_shown(given)}; it must give real numbers")
+        raise UserError(f"{method}() of the model gave {_shown(values)}; it must give real numbers")
     return np.asarray(array, dtype=np.float32)
 
 
@@ -157,11 +157,11 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _shown(given: Any) -> str:
+def _shown(value: Any) -> str:
     """What came back, in a few words."""
-    dtype = getattr(given, "dtype", None)
-    kind = type(given).__name__ + (f" of {dtype}" if dtype is not None else "")
-    return _encodable(f"{kind} {one_line(repr(given))[:60]}")
+    dtype = getattr(value, "dtype", None)
+    kind = type(value).__name__ + (f" of {dtype}" if dtype is not None else "")
+    return _encodable(f"{kind} {one_line(repr(value))[:60]}")
 
 
 def is_out_of_memory(problem: Exception) -> bool:

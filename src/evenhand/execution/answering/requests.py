@@ -196,8 +196,8 @@ def digests_of(question: Question, start: int, stop: int) -> list[str | Unreadab
     if images is None:
         return [""] * (stop - start)
     if hasattr(images, "digests"):
-        found: list[str | UnreadableImage] = images.digests(start, stop)
-        return found
+        digests: list[str | UnreadableImage] = images.digests(start, stop)
+        return digests
     return [_digest(images, row) for row in range(start, stop)]
 
 

@@ -85,5 +85,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value
     if hasattr(value, "__len__"):
-        return [str(one) for one in value]
+        return [str(part) for part in value]
     return float(value)

@@ -42,9 +42,9 @@ class LocalEngine:
         answering = BatchCaller(model, question)
         marked = ((to_ask, list(to_ask.readable)) for to_ask in _chain(first, coming))
         with closing(with_images(question, model, marked, self.workers)) as ready:
-            for place, (to_ask, batch, failed) in enumerate(ready):
+            for index, (to_ask, batch, failed) in enumerate(ready):
                 answers: dict[int, Answer] = dict(failed)
-                with nullcontext() if place else watched(self.model.source, self.model.note_changes):
+                with nullcontext() if index else watched(self.model.source, self.model.note_changes):
                     answers.update(zip(batch.rows, answering.ask(batch), strict=True))
                 if answering.halved:
                     self.halved[question.name] = answering.piece

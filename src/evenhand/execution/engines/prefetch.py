@@ -52,12 +52,12 @@ class _Once:
             known = self._made.get(id(pixels))
         if known is not None:
             return known[1]
-        made = self._prepare(pixels)
+        prepared = self._prepare(pixels)
         with self._lock:
-            self._made[id(pixels)] = (pixels, made)
+            self._made[id(pixels)] = (pixels, prepared)
             while len(self._made) > _PREPARED:
                 self._made.popitem(last=False)
-        return made
+        return prepared
 
 
 def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
@@ -69,10 +69,10 @@ def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
         if is_out_of_memory(problem):
             raise MemoryError from problem
         shape = "x".join(map(str, pixels.shape))
-        told = one_line(f"{shape}: {type(problem).__name__}: {problem}")
+        detail = one_line(f"{shape}: {type(problem).__name__}: {problem}")
         # a missing file or library may be there next time; a size that does not fit stays what it is
         elsewhere = isinstance(problem, OSError | ImportError | NameError | AttributeError)
-        return NotAnswered("could not be prepared", told, temporary=elsewhere)
+        return NotAnswered("could not be prepared", detail, temporary=elsewhere)
 
 
 def _unreadable(images: ImageSource, row: int, problem: UnreadableImage) -> NotAnswered:
@@ -124,6 +124,6 @@ def with_images(
 def _ready(mark: T, rows: list[int], futures: list[Future[Any]]) -> tuple[T, Batch, dict[int, NotAnswered]]:
     wait(futures)  # woken once for a batch, not once for each of its images
     loaded = [future.result() for future in futures]
-    failed = {row: one for row, one in zip(rows, loaded, strict=True) if isinstance(one, NotAnswered)}
-    kept = [(row, one) for row, one in zip(rows, loaded, strict=True) if row not in failed]
-    return mark, Batch([row for row, _ in kept], [one for _, one in kept]), failed
+    failed = {row: image for row, image in zip(rows, loaded, strict=True) if isinstance(image, NotAnswered)}
+    readable = [(row, image) for row, image in zip(rows, loaded, strict=True) if row not in failed]
+    return mark, Batch([row for row, _ in readable], [image for _, image in readable]), failed

@@ -52,7 +52,7 @@ class Asker:
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one batch of the grid; a message for the user comes back as ``problem``."""
-        rows = [int(one) for one in row["rows"]]
+        rows = [int(position) for position in row["rows"]]
         try:
             if rows:
                 self._check_died(row["index"], rows)
@@ -172,7 +172,7 @@ class RayEngine:
         if not planned:
             return
         ray = _started(self.address)
-        items = [{"index": index, "rows": list(one.readable)} for index, one in enumerate(planned)]
+        items = [{"index": index, "rows": list(batch.readable)} for index, batch in enumerate(planned)]
         parts = min(len(items), 4 * self.workers)
         source = _sendable(self.model.source, self.options)
         begun = ray.remote(num_cpus=0)(StartedWorker).remote()
@@ -210,7 +210,7 @@ class RayEngine:
             self.model.note_changes(row["changes"])
         if row["piece"]:
             self.halved[question.name] = min(row["piece"], self.halved.get(question.name, row["piece"]))
-        return planned[row["index"]], dict(_unpacked(one) for one in row["answers"])
+        return planned[row["index"]], dict(_unpacked(packed) for packed in row["answers"])
 
 
 def _knock(address: str | None) -> None:
@@ -238,8 +238,8 @@ def _sendable(source: ModelSource, options: LoadOptions) -> ModelSource:
 def _cause(problem: Exception) -> str:
     """What happened, without the worker's traceback."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    told = next((line for line in lines if "died" in line.lower()), lines[-1] if lines else "")
-    return one_line(told)[:300] or type(problem).__name__
+    cause = next((line for line in lines if "died" in line.lower()), lines[-1] if lines else "")
+    return one_line(cause)[:300] or type(problem).__name__
 
 
 def _started(address: str | None) -> Any:

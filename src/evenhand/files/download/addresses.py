@@ -80,13 +80,13 @@ def _inner(address: ipaddress.IPv6Address) -> Sequence[ipaddress.IPv4Address] | 
     return None
 
 
-async def addresses_of(place: Host, allowed: Sequence[str] = ()) -> list[str]:
+async def addresses_of(host: Host, allowed: Sequence[str] = ()) -> list[str]:
     """Look a host up and keep the addresses that may be asked.
 
     The request must go to one of these, not to the name: looked up again, it could lead elsewhere.
 
     Args:
-        place: The host and port.
+        host: The host and port.
         allowed: Networks that may be asked although they are not public, such as ``127.0.0.1/32``.
 
     Returns:
@@ -96,15 +96,15 @@ async def addresses_of(place: Host, allowed: Sequence[str] = ()) -> list[str]:
         Failed: There is no such host, or none of its addresses is public.
     """
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        records = await asyncio.get_running_loop().getaddrinfo(host.host, host.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
-        raise Failed("no such host", f"{place.host}: {problem}", temporary=_may_pass(problem)) from problem
-    addresses = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+        raise Failed("no such host", f"{host.host}: {problem}", temporary=_may_pass(problem)) from problem
+    addresses = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in records]
     networks = [ipaddress.ip_network(network) for network in allowed]
-    kept = [each for each in dict.fromkeys(addresses) if is_public(each) or _within(each, networks)]
-    if not kept:
-        raise Failed("private address", f"{place.host} leads to {addresses[0] if addresses else 'nothing'}")
-    return [str(each) for each in sorted(kept, key=lambda each: each.version)]
+    permitted = [each for each in dict.fromkeys(addresses) if is_public(each) or _within(each, networks)]
+    if not permitted:
+        raise Failed("private address", f"{host.host} leads to {addresses[0] if addresses else 'nothing'}")
+    return [str(each) for each in sorted(permitted, key=lambda each: each.version)]
 
 
 def _within(address: Address, networks: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:

@@ -157,10 +157,10 @@ def fetch_file(urls: Sequence[str], target: Path, sha256: str, *, limits: Limits
             f"{urls[0]} cannot be fetched: {one_line(problem)}; check the network and type it again, "
             "or give a folder that has the files with --data DIR"
         ) from problem
-    found = hashlib.sha256(reply.content).hexdigest()
-    if found != sha256:
+    digest = hashlib.sha256(reply.content).hexdigest()
+    if digest != sha256:
         raise InputError(
-            f"{reply.url} gives another file than expected (sha256 {found[:12]}..., not {sha256[:12]}...); "
+            f"{reply.url} gives another file than expected (sha256 {digest[:12]}..., not {sha256[:12]}...); "
             "nothing was written; get the file elsewhere and give its folder with --data DIR"
         )
     write_bytes(target, reply.content)
@@ -200,12 +200,12 @@ def remove_images(folder: Path, ids: Sequence[str], known: Iterable[str] = ()) -
 
 def files_by_id(folder: Path) -> dict[str, list[str]]:
     """Image files of a folder by their name without the ending; several where the endings differ."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    names_by_id: defaultdict[str, list[str]] = defaultdict(list)
     if folder.is_dir():
         for path in sorted(folder.iterdir()):
             if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith("."):
-                found[path.stem].append(path.name)
-    return dict(found)
+                names_by_id[path.stem].append(path.name)
+    return dict(names_by_id)
 
 
 class _DownloadJob:
@@ -234,9 +234,10 @@ class _DownloadJob:
     def _hashes(self, ids: Sequence[str]) -> dict[str, str]:
         """The sha256 of the files that are there; empty where one cannot be read."""
         there = [each for each in ids if each in self.files]
-        found = sha256_each([self.folder / self.files[each] for each in there])
+        results = sha256_each([self.folder / self.files[each] for each in there])
         return {
-            each: "" if isinstance(one, OSError) else one[0] for each, one in zip(there, found, strict=True)
+            each: "" if isinstance(result, OSError) else result[0]
+            for each, result in zip(there, results, strict=True)
         }
 
     def _settled(self, link: Link, sha256: str) -> DownloadStep | None:

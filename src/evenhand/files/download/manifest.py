@@ -166,17 +166,17 @@ def stand_ins(records: Iterable[Record]) -> dict[str, str]:
     urls: defaultdict[str, set[str]] = defaultdict(set)
     for sha256, record in images:
         urls[sha256].add(record.url)
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for sha256, record in images:
         if len(urls[sha256] - {""}) > 1:
-            found[record.id] = "same image from several URLs"
+            reasons[record.id] = "same image from several URLs"
         elif record.plain:
-            found[record.id] = "one colour only"
+            reasons[record.id] = "one colour only"
         elif 0 < min(record.width, record.height) < _TINY:
-            found[record.id] = "tiny image"
+            reasons[record.id] = "tiny image"
         elif record.final_url not in ("", record.url) and _STAND_IN.search(record.final_url):
-            found[record.id] = "redirected to a placeholder"
-    return found
+            reasons[record.id] = "redirected to a placeholder"
+    return reasons
 
 
 def _line(record: Record) -> bytes:
@@ -187,12 +187,14 @@ def _line(record: Record) -> bytes:
 def _record(line: bytes) -> Record | None:
     """The record of a line, None where the line is damaged; fields of newer versions are passed over."""
     try:
-        found = json.loads(line)
+        content = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(found, Mapping) or not isinstance(found.get("id"), str) or "status" not in found:
+    if not isinstance(content, Mapping) or not isinstance(content.get("id"), str) or "status" not in content:
         return None
-    known: dict[str, Any] = {name: value for name, value in found.items() if type(value) is _TYPES.get(name)}
+    known: dict[str, Any] = {
+        name: value for name, value in content.items() if type(value) is _TYPES.get(name)
+    }
     return Record(**known) if {"id", "status"} <= set(known) else None
 
 

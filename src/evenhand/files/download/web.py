@@ -130,11 +130,11 @@ class Web:
         """One attempt, through its redirects."""
         left, seen = self.limits.total, {url}
         for _ in range(self.limits.redirects + 1):
-            place, parsed = _parse(url)
+            host, parsed = _parse(url)
             clock = asyncio.get_running_loop().time
-            async with self._hosts[place.host], self._all:
+            async with self._hosts[host.host], self._all:
                 began = clock()
-                reply = await self._guarded(self._hop(parsed, place), left)
+                reply = await self._guarded(self._hop(parsed, host), left)
                 left -= clock() - began
             if isinstance(reply, Reply):
                 return reply
@@ -154,45 +154,45 @@ class Web:
             detail = one_line(problem) or type(problem).__name__
             raise Failed("cannot be asked", detail, temporary=isinstance(problem, OSError)) from problem
 
-    async def _hop(self, url: httpx.URL, place: Host) -> Reply | str:
-        """Ask one place at the addresses that were checked; the next URL, if it sends us on."""
+    async def _hop(self, url: httpx.URL, host: Host) -> Reply | str:
+        """Ask a host at the addresses that were checked; the next URL, if it sends us on."""
         import httpx
 
-        addresses = await self._addresses(place)
+        addresses = await self._addresses(host)
         for address in addresses[:_ADDRESSES_TRIED]:
             try:
-                return await self._ask(url, place, address)
+                return await self._ask(url, host, address)
             except (httpx.ConnectError, httpx.ConnectTimeout) as problem:
                 trouble: httpx.TransportError = problem
             except httpx.TransportError as problem:
                 raise _transport(problem) from problem
-        self._looked_up.pop(place, None)  # it may have moved
+        self._looked_up.pop(host, None)  # it may have moved
         raise _transport(trouble) from trouble
 
-    async def _addresses(self, place: Host) -> list[str]:
+    async def _addresses(self, host: Host) -> list[str]:
         """Where a host is, looked up once for all its files; who waits may give up without the others."""
-        if place not in self._looked_up:
-            self._looked_up[place] = asyncio.create_task(self._look_up(place))
-        found = await asyncio.shield(self._looked_up[place])
-        if isinstance(found, Failed):
-            if found.temporary:
-                self._looked_up.pop(place, None)
-            raise Failed(found.reason, found.detail, temporary=found.temporary)
-        return found
+        if host not in self._looked_up:
+            self._looked_up[host] = asyncio.create_task(self._look_up(host))
+        addresses = await asyncio.shield(self._looked_up[host])
+        if isinstance(addresses, Failed):
+            if addresses.temporary:
+                self._looked_up.pop(host, None)
+            raise Failed(addresses.reason, addresses.detail, temporary=addresses.temporary)
+        return addresses
 
-    async def _look_up(self, place: Host) -> list[str] | Failed:
+    async def _look_up(self, host: Host) -> list[str] | Failed:
         try:
-            return await addresses_of(place, self.limits.allowed)
+            return await addresses_of(host, self.limits.allowed)
         except Failed as problem:
             return problem
 
-    async def _ask(self, url: httpx.URL, place: Host, address: str) -> Reply | str:
+    async def _ask(self, url: httpx.URL, host: Host, address: str) -> Reply | str:
         """Send the request to an address, with the name where a server looks for it."""
         async with self._client.stream(
             "GET",
             url.copy_with(host=address, fragment=None),
             headers={"Host": url.netloc.decode("ascii")},
-            extensions={"sni_hostname": place.host},
+            extensions={"sni_hostname": host.host},
         ) as response:
             location = response.headers.get("location")
             if response.status_code in _MOVED and location:
@@ -234,10 +234,10 @@ def _parse(url: str) -> tuple[Host, httpx.URL]:
 
     try:
         parsed = httpx.URL(url)
-        place = place_of(parsed.scheme, parsed.raw_host.decode("ascii"), parsed.port, parsed.userinfo)
+        host = place_of(parsed.scheme, parsed.raw_host.decode("ascii"), parsed.port, parsed.userinfo)
     except (httpx.InvalidURL, UnicodeError, ValueError) as problem:
         raise Failed("not an http or https address", one_line(problem)) from problem
-    return place, parsed
+    return host, parsed
 
 
 def _moved(url: httpx.URL, location: str) -> str:

@@ -27,23 +27,23 @@ class ChainedImages:
 
     def digest(self, index: int) -> str:
         """As of the source that has the image."""
-        source, place = self._place(index)
-        return str(source.digest(place))
+        source, position = self._place(index)
+        return str(source.digest(position))
 
     def digests(self, start: int, stop: int) -> Digests:
         """As of the sources that have the images."""
-        found: Digests = []
+        result: Digests = []
         for source, end in zip(self.sources, self.ends, strict=True):
             first = end - len(source)
             low, high = max(start, first), min(stop, end)
             if low < high:
-                found += source.digests(low - first, high - first)
-        return found
+                result += source.digests(low - first, high - first)
+        return result
 
     def load(self, index: int) -> Pixels:
         """As of the source that has the image."""
-        source, place = self._place(index)
-        pixels: Pixels = source.load(place)
+        source, position = self._place(index)
+        pixels: Pixels = source.load(position)
         return pixels
 
     def _place(self, index: int) -> tuple[Any, int]:

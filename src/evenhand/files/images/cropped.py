@@ -110,15 +110,15 @@ class ChosenImages:
             return []
         places, inverse = np.unique(wanted, return_inverse=True)
         breaks = [0, *(np.flatnonzero(np.diff(places) > 1) + 1).tolist(), len(places)]
-        found: Digests = []
+        unique_digests: Digests = []
         for first, last in pairwise(breaks):
-            found += self._of_source(int(places[first]), int(places[last - 1]) + 1)
-        return [found[each] for each in inverse.tolist()]
+            unique_digests += self._of_source(int(places[first]), int(places[last - 1]) + 1)
+        return [unique_digests[each] for each in inverse.tolist()]
 
     def absent(self) -> dict[int, str]:
         """As of the source; none where it does not lie in files."""
-        found: dict[int, str] = getattr(self.source, "absent", dict)()
-        return {index: found[each] for index, each in enumerate(self.chosen.tolist()) if each in found}
+        paths: dict[int, str] = getattr(self.source, "absent", dict)()
+        return {index: paths[each] for index, each in enumerate(self.chosen.tolist()) if each in paths}
 
     def load(self, index: int) -> Pixels:
         """As of the source."""
@@ -127,8 +127,8 @@ class ChosenImages:
 
     def _of_source(self, start: int, stop: int) -> Digests:
         if hasattr(self.source, "digests"):
-            found: Digests = self.source.digests(start, stop)
-            return found
+            digests: Digests = self.source.digests(start, stop)
+            return digests
         return [_digest(self.source, index) for index in range(start, stop)]
 
 
@@ -177,10 +177,10 @@ class CroppedImages(ChosenImages):
 
     def digests(self, start: int, stop: int) -> Digests:
         """Of images and boxes; in place of one, what is wrong with the image."""
-        found = super().digests(start, stop)
+        source_digests = super().digests(start, stop)
         return [
             each if isinstance(each, UnreadableImage) else self._with_box(each, index)
-            for index, each in enumerate(found, start)
+            for index, each in enumerate(source_digests, start)
         ]
 
     def load(self, index: int) -> Pixels:
@@ -196,14 +196,14 @@ class CroppedImages(ChosenImages):
             raise UnreadableImage("box of less than a pixel", f"{self.boxes[index].tolist()}")
         return np.ascontiguousarray(image[top:bottom, left:right])
 
-    def _image(self, place: int) -> Pixels:
+    def _image(self, index: int) -> Pixels:
         with self._lock:
-            known = self._decoded.get(place)
+            known = self._decoded.get(index)
         if known is not None:
             return known
-        pixels: Pixels = self.source.load(place)
+        pixels: Pixels = self.source.load(index)
         with self._lock:
-            self._decoded[place] = pixels
+            self._decoded[index] = pixels
             while len(self._decoded) > _KEPT:
                 self._decoded.popitem(last=False)
         return pixels

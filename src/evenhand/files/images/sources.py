@@ -67,10 +67,10 @@ class ImageFiles:
 
     def digests(self, start: int, stop: int) -> Digests:
         """Digests of images start to stop; in place of one, what is wrong with its file."""
-        found = sha256_each(self.paths[start:stop])
-        for index, each in enumerate(found, start):
+        hashed = sha256_each(self.paths[start:stop])
+        for index, each in enumerate(hashed, start):
             self._stamps[index] = 0 if isinstance(each, OSError) else hash(each[1])
-        return [_unreadable(each) if isinstance(each, OSError) else each[0] for each in found]
+        return [_unreadable(each) if isinstance(each, OSError) else each[0] for each in hashed]
 
     def absent(self) -> dict[int, str]:
         """Positions without a file, and where it should be."""
@@ -256,10 +256,10 @@ class HFImages(EncodedImages):
             return self._rows
 
     def _read(self, index: int) -> bytes:
-        found = self._column()[index][self.column]
-        if isinstance(found, dict) and found.get("bytes") is None and found.get("path"):
-            return _read_file(os.path.join(os.path.dirname(self.path), found["path"]))
-        content = found.get("bytes") if isinstance(found, dict) else found
+        cell = self._column()[index][self.column]
+        if isinstance(cell, dict) and cell.get("bytes") is None and cell.get("path"):
+            return _read_file(os.path.join(os.path.dirname(self.path), cell["path"]))
+        content = cell.get("bytes") if isinstance(cell, dict) else cell
         if not isinstance(content, bytes):
             raise UnreadableImage("no image in the row")
         return content
@@ -285,13 +285,13 @@ class FirstImages:
 
     def digests(self, start: int, stop: int) -> Digests:
         """As of the source."""
-        found: Digests = self.source.digests(start, min(stop, self.count))
-        return found
+        result: Digests = self.source.digests(start, min(stop, self.count))
+        return result
 
     def absent(self) -> dict[int, str]:
         """As of the source; none where it does not lie in files."""
-        found: dict[int, str] = getattr(self.source, "absent", dict)()
-        return {index: path for index, path in found.items() if index < self.count}
+        paths: dict[int, str] = getattr(self.source, "absent", dict)()
+        return {index: path for index, path in paths.items() if index < self.count}
 
     def load(self, index: int) -> Pixels:
         """As of the source."""
@@ -313,21 +313,21 @@ def load_saved(path: str | Path) -> Any:
         import datasets
     except ImportError:
         raise MissingExtra("datasets", "datasets") from None
-    place = Path(path)
-    read = datasets.Dataset.from_file if place.is_file() else datasets.load_from_disk
+    source = Path(path)
+    read = datasets.Dataset.from_file if source.is_file() else datasets.load_from_disk
     try:
-        found = read(str(place))
+        table = read(str(source))
     except Exception as problem:
         raise InputError(
             f"{str(path)!r} cannot be read by the library datasets: {one_line(problem)[:200]}; "
             "save it again with save_to_disk"
         ) from problem
-    if isinstance(found, datasets.DatasetDict):
-        if len(found) != 1:
-            folders = ", ".join(repr(str(place / name)) for name in found)
+    if isinstance(table, datasets.DatasetDict):
+        if len(table) != 1:
+            folders = ", ".join(repr(str(source / name)) for name in table)
             raise InputError(f"{str(path)!r} holds several splits; give one of {folders}")
-        found = next(iter(found.values()))
-    return found
+        table = next(iter(table.values()))
+    return table
 
 
 def undecoded(table: Any, column: str) -> Any:
@@ -356,11 +356,11 @@ def _read_stamped(path: str) -> tuple[bytes, str]:
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would be waited for
         with open(handle, "rb", buffering=0) as stream:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
                 raise UnreadableImage("not a file", path)
-            if found.st_size > MAX_BYTES:
-                raise UnreadableImage("too many bytes", f"{found.st_size:,}, more than {MAX_BYTES:,}")
+            if status.st_size > MAX_BYTES:
+                raise UnreadableImage("too many bytes", f"{status.st_size:,}, more than {MAX_BYTES:,}")
             content = stream.readall()
             return content, stamp_of(os.fstat(handle))
     except OSError as problem:
@@ -382,7 +382,7 @@ def _unreadable(problem: OSError) -> UnreadableImage:
 
 
 def _one(digests: Digests) -> str:
-    found = digests[0]
-    if isinstance(found, UnreadableImage):
-        raise found
-    return found
+    digest = digests[0]
+    if isinstance(digest, UnreadableImage):
+        raise digest
+    return digest

@@ -34,19 +34,19 @@ def members(path: str | Path) -> Iterator[Member]:
     Raises:
         InputError: No such file, not a tar file, a compressed one, or one that ends too early.
     """
-    place = Path(path)
+    file = Path(path)
     try:
-        with tarfile.open(place, "r:") as archive:
+        with tarfile.open(file, "r:") as archive:
             while (info := archive.next()) is not None:
                 if info.isreg() and not info.issparse():
                     yield Member(info.name, info.offset_data, info.size)
-            _check_end(place, archive.offset)
+            _check_end(file, archive.offset)
     except FileNotFoundError:
         raise InputError(
-            f"there is no file {str(place)!r}; check the path, or give a glob in quotes"
+            f"there is no file {str(file)!r}; check the path, or give a glob in quotes"
         ) from None
     except (tarfile.TarError, OSError, EOFError, ValueError) as problem:
-        raise _broken(place, one_line(problem)) from problem
+        raise _broken(file, one_line(problem)) from problem
 
 
 def read_member(path: str | Path, offset: int, size: int) -> bytes:
@@ -60,21 +60,21 @@ def read_member(path: str | Path, offset: int, size: int) -> bytes:
         return stream.read(size)
 
 
-def _check_end(place: Path, end: int) -> None:
+def _check_end(path: Path, end: int) -> None:
     """Refuse what tarfile takes for the end: a header that is no header, or a last member cut short."""
-    size = place.stat().st_size
+    size = path.stat().st_size
     if size < end:
-        raise _broken(place, f"it ends at byte {size:,}, its last member at {end:,}")
-    if read_member(place, end, _BLOCK).strip(b"\x00"):
-        raise _broken(place, f"no member starts at byte {end:,}, where one must")
+        raise _broken(path, f"it ends at byte {size:,}, its last member at {end:,}")
+    if read_member(path, end, _BLOCK).strip(b"\x00"):
+        raise _broken(path, f"no member starts at byte {end:,}, where one must")
 
 
-def _broken(place: Path, cause: str) -> InputError:
-    start = read_member(place, 0, 8) if place.is_file() else b""
+def _broken(path: Path, cause: str) -> InputError:
+    start = read_member(path, 0, 8) if path.is_file() else b""
     tool = next((tool for magic, tool in _COMPRESSED.items() if start.startswith(magic)), "")
     if tool:
         return InputError(
-            f"{str(place)!r} is compressed, so that no member can be read without all before it; "
-            f"type: {tool} {place}"
+            f"{str(path)!r} is compressed, so that no member can be read without all before it; "
+            f"type: {tool} {path}"
         )
-    return InputError(f"{str(place)!r} is not a whole tar file: {cause}; fetch or write it again")
+    return InputError(f"{str(path)!r} is not a whole tar file: {cause}; fetch or write it again")

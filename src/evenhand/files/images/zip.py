@@ -64,29 +64,29 @@ def zip_members(path: str | Path) -> list[ZipMember]:
         InputError: No such file, not a whole zip file, a name that leads outside (``../``, absolute), a
             link, an encrypted member, a compression other than deflate, more than can be honest.
     """
-    place = Path(path)
+    file = Path(path)
     try:
-        with zipfile.ZipFile(place) as archive:
+        with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-        size = place.stat().st_size
+        size = file.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"there is no file {str(place)!r}; check the path") from None
+        raise InputError(f"there is no file {str(file)!r}; check the path") from None
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as problem:
         raise InputError(
-            f"{str(place)!r} is not a whole zip file: {one_line(problem)}; fetch it again"
+            f"{str(file)!r} is not a whole zip file: {one_line(problem)}; fetch it again"
         ) from problem
     if any(not 0 <= entry.header_offset < size for entry in entries):
         raise InputError(
-            f"{str(place)!r} is not a whole zip file: it lacks members that it lists; fetch it again"
+            f"{str(file)!r} is not a whole zip file: it lacks members that it lists; fetch it again"
         )
     if len(entries) > MAX_MEMBERS:
-        raise _unsafe(place, f"it has {len(entries):,} members, more than {MAX_MEMBERS:,}")
+        raise _unsafe(file, f"it has {len(entries):,} members, more than {MAX_MEMBERS:,}")
     for entry in entries:
         fault = _fault(entry)
         if fault:
-            raise _unsafe(place, f"its member {one_line(entry.orig_filename)[:100]!r} {fault}")
+            raise _unsafe(file, f"its member {one_line(entry.orig_filename)[:100]!r} {fault}")
     if sum(entry.compress_size for entry in entries) > size:
-        raise _unsafe(place, "its members lie over each other")
+        raise _unsafe(file, "its members lie over each other")
     return [_member(entry) for entry in entries if not entry.is_dir()]
 
 
@@ -157,8 +157,8 @@ def _fault(entry: zipfile.ZipInfo) -> str:
     return f"claims {entry.file_size:,} bytes out of {entry.compress_size:,}" if bomb else ""
 
 
-def _unsafe(place: Path, cause: str) -> InputError:
-    return InputError(f"{str(place)!r} is refused: {cause}; nothing of it was read")
+def _unsafe(path: Path, cause: str) -> InputError:
+    return InputError(f"{str(path)!r} is refused: {cause}; nothing of it was read")
 
 
 def _member(entry: zipfile.ZipInfo) -> ZipMember:

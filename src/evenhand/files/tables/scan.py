@@ -141,7 +141,7 @@ def _check_separator(file: Path) -> None:
     if own is None:
         return
     header = _header(file)
-    written = next((one for one in (";", "\t", ",") if one in header), None)
+    written = next((separator for separator in (";", "\t", ",") if separator in header), None)
     if own in header or written is None or "\0" in header or "\ufffd" in header:
         return
     raise InputError(
@@ -189,14 +189,14 @@ def check_one_kind(files: Sequence[Path], columns: Sequence[str]) -> None:
         new_columns=["line"],
         infer_schema=False,
     )
-    asked = []
+    expressions = []
     for index, column in enumerate(columns):
         key = re.escape(json.dumps(column, ensure_ascii=False)) + r"\s*:\s*"
-        asked.append(pl.col("line").str.contains(key + '"').any().alias(f"text{index}"))
-        asked.append(pl.col("line").str.contains(key + "[-0-9tf]").any().alias(f"other{index}"))
-    found = lines.select(asked).collect(engine="streaming").row(0, named=True)
+        expressions.append(pl.col("line").str.contains(key + '"').any().alias(f"text{index}"))
+        expressions.append(pl.col("line").str.contains(key + "[-0-9tf]").any().alias(f"other{index}"))
+    kinds = lines.select(expressions).collect(engine="streaming").row(0, named=True)
     for index, column in enumerate(columns):
-        if found[f"text{index}"] and found[f"other{index}"]:
+        if kinds[f"text{index}"] and kinds[f"other{index}"]:
             raise InputError(
                 f"column {column!r} mixes text with numbers or booleans; labels and attributes are one kind "
                 "in a column: convert it first"

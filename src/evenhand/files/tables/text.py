@@ -117,8 +117,8 @@ def _line_of_nul(file: Path, head: bytes) -> int | None:
         if opened.read(2) == _GZIP or len(head) < _HEAD:
             return None
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            place = content.find(b"\0")
-            return None if place < 0 else content[:place].count(b"\n") + 1
+            position = content.find(b"\0")
+            return None if position < 0 else content[:position].count(b"\n") + 1
 
 
 def _to_new(file: Path) -> str:

@@ -71,8 +71,8 @@ class Head:
         if self.unit:
             length = np.linalg.norm(array, axis=1, keepdims=True)
             array = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
-        made = (array - self.centre) @ self.weight.T.astype(np.float64) + self.offset
-        return np.asarray(made, dtype=np.float32)
+        result = (array - self.centre) @ self.weight.T.astype(np.float64) + self.offset
+        return np.asarray(result, dtype=np.float32)
 
     def save(self, path: Path) -> None:
         """Write a safetensors file, whole or not at all."""
@@ -143,8 +143,10 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 def _check_classes(path: Path, classes: Any) -> None:
     whole = isinstance(classes, list) and all(
-        isinstance(one, dict) and isinstance(one.get("label"), str) and isinstance(one.get("wordnet_id"), str)
-        for one in classes
+        isinstance(entry, dict)
+        and isinstance(entry.get("label"), str)
+        and isinstance(entry.get("wordnet_id"), str)
+        for entry in classes
     )
     if not whole or not classes:
         raise InputError(f"{str(path)!r} does not say label and wordnet_id of every class; {_MAKE}")
@@ -184,4 +186,6 @@ def hash_of_hashes(hashes: Iterable[str]) -> str:
 
 def hash_of_classes(classes: Sequence[Mapping[str, Any]]) -> str:
     """One hash for what the logits stand for: labels and WordNet ids in their order."""
-    return sha256_text(json.dumps([[one["label"], one["wordnet_id"]] for one in classes], ensure_ascii=False))
+    return sha256_text(
+        json.dumps([[entry["label"], entry["wordnet_id"]] for entry in classes], ensure_ascii=False)
+    )

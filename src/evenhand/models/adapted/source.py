@@ -55,12 +55,12 @@ class AdaptedSource:
 
         Recipe, classes and images stand apart, so that two models can be told to be adapted alike.
         """
-        made = {f"extractor {name}": value for name, value in self.extractor.identity().items()}
+        facts = {f"extractor {name}": value for name, value in self.extractor.identity().items()}
         head = self._folder / HEAD
         if self.card["method"] != FINE_TUNED:
-            made["sha256 of head"] = self._hash(head)
+            facts["sha256 of head"] = self._hash(head)
         training = self.card.get("training") or {}
-        return made | {
+        return facts | {
             "adaptation": str(self.card["method"]),
             "adaptation recipe": json.dumps(self.card["recipe"], sort_keys=True),
             "adaptation classes": hash_of_classes(self.card["classes"]),
@@ -83,14 +83,14 @@ class AdaptedSource:
     def labels(self) -> tuple[list[str], list[str]]:
         """Names of the classes in the order of the logits, and their WordNet ids or empty texts."""
         classes = self.card["classes"]
-        return [one["label"] for one in classes], [one["wordnet_id"] for one in classes]
+        return [entry["label"] for entry in classes], [entry["wordnet_id"] for entry in classes]
 
     def embedder(self) -> ModelSource:
         """Who makes the vectors: the extractor, or that of the extractor, if it has but a head of its own."""
-        found = self.extractor
-        while isinstance(found, AdaptedSource) and found.card["method"] != FINE_TUNED:
-            found = found.extractor
-        return found
+        source = self.extractor
+        while isinstance(source, AdaptedSource) and source.card["method"] != FINE_TUNED:
+            source = source.extractor
+        return source
 
     def head(self) -> Head | None:
         """The head; None of a fine-tuned model, which has its own.
@@ -129,8 +129,8 @@ class AdaptedSource:
         then = {str(name): str(value) for name, value in self.card["extractor"]["identity"].items()}
         now = dict(self.extractor.identity())
         # what an older evenhand did not know of a model cannot be compared
-        kept = {name for name in then if "sha256" in name or name.startswith("version")}
-        other = sorted(name for name in kept if then.get(name) != now.get(name))
+        comparable = {name for name in then if "sha256" in name or name.startswith("version")}
+        other = sorted(name for name in comparable if then.get(name) != now.get(name))
         if other:
             raise InputError(
                 f"{self.extractor.uri!r} is no longer the model that the head of {self.uri!r} was fitted on "
@@ -165,8 +165,8 @@ class AdaptedModel:
         if isinstance(vectors, np.ndarray):
             return self._head.logits(vectors)
         return [
-            one if isinstance(one, NotAnswered) else self._head.logits(np.asarray(one)[None])[0]
-            for one in vectors
+            vector if isinstance(vector, NotAnswered) else self._head.logits(np.asarray(vector)[None])[0]
+            for vector in vectors
         ]
 
     def embed_images(self, images: Images) -> Any:

@@ -78,24 +78,24 @@ class OpenClipSource:
     Args:
         rest: What stands after ``openclip:``.
         options: How it will be loaded.
-        found: Its files.
+        checkpoint: Its files.
     """
 
-    def __init__(self, rest: str, options: LoadOptions, found: _OpenClipSource) -> None:
-        self.uri, self._options, self._found = f"openclip:{rest}", options, found
+    def __init__(self, rest: str, options: LoadOptions, checkpoint: _OpenClipSource) -> None:
+        self.uri, self._options, self._checkpoint = f"openclip:{rest}", options, checkpoint
 
     def identity(self) -> dict[str, str]:
         """Architecture, hashes of weights, configuration and tokenizer, version of open_clip, dtype."""
-        found = self._found
-        hashes = sha256_files([found.weights, *found.files])
+        checkpoint = self._checkpoint
+        hashes = sha256_files([checkpoint.weights, *checkpoint.files])
         parts = {
-            "name": found.title,
-            "sha256 of weights": hashes[found.weights],
-            "sha256 of configuration": sha256_text(json.dumps(found.record, sort_keys=True)),
-            "open_clip": found.release,
+            "name": checkpoint.title,
+            "sha256 of weights": hashes[checkpoint.weights],
+            "sha256 of configuration": sha256_text(json.dumps(checkpoint.record, sort_keys=True)),
+            "open_clip": checkpoint.release,
             "dtype": self._options.dtype,
         }
-        return parts | {f"sha256 of {file.name}": hashes[file] for file in found.files}
+        return parts | {f"sha256 of {file.name}": hashes[file] for file in checkpoint.files}
 
     def capabilities(self) -> Sequence[str]:
         """``embeds_images`` and ``embeds_texts``."""
@@ -107,13 +107,13 @@ class OpenClipSource:
         Raises:
             InputError: The weights do not fit the architecture.
         """
-        open_clip, found = _import_open_clip(), self._found
-        trained = found.training
+        open_clip, checkpoint = _import_open_clip(), self._checkpoint
+        trained = checkpoint.training
         device, dtype = choose_device(self._options), choose_dtype(self._options)
         try:
             network = open_clip.create_model(
-                found.name,
-                pretrained=None if found.name.startswith("local-dir:") else str(found.weights),
+                checkpoint.name,
+                pretrained=None if checkpoint.name.startswith("local-dir:") else str(checkpoint.weights),
                 require_pretrained=True,
                 force_quick_gelu=bool(trained.get("quick_gelu")),  # the tag knows, the architecture may not
                 force_preprocess_cfg={key: trained[key] for key in _PREPROCESSING if key in trained},
@@ -121,13 +121,13 @@ class OpenClipSource:
         except (RuntimeError, KeyError, TypeError, ValueError) as problem:
             cause = one_line(problem)[:300]
             raise InputError(
-                f"{self.uri!r}: {str(found.weights)!r} does not fit: {cause}; "
+                f"{self.uri!r}: {str(checkpoint.weights)!r} does not fit: {cause}; "
                 "give the weights' own architecture"
             ) from None
         preprocessing = open_clip.transform.PreprocessCfg(**network.visual.preprocess_cfg)
         transform = open_clip.transform.image_transform_v2(preprocessing, is_train=False)
         try:
-            tokenizer = open_clip.get_tokenizer(found.name)
+            tokenizer = open_clip.get_tokenizer(checkpoint.name)
         except (OSError, ValueError, ImportError) as problem:  # some are transformers' own, from the hub
             cause = one_line(problem)[:300]
             raise InputError(
@@ -227,12 +227,12 @@ def _by_tag(architecture: str, tag: str, release: str, record: dict[str, Any]) -
     return _OpenClipSource(architecture, architecture, weights, release, record, training)
 
 
-def _in_folder(folder: Path, given: str, release: str) -> _OpenClipSource:
-    config = read_config(folder / _CONFIG, f"openclip:{given}", ["model_cfg"])
+def _in_folder(folder: Path, rest: str, release: str) -> _OpenClipSource:
+    config = read_config(folder / _CONFIG, f"openclip:{rest}", ["model_cfg"])
     present = [folder / name for name in _FOLDER_WEIGHTS if (folder / name).is_file()]
     if not present:
         raise InputError(
-            f"openclip:{given} holds none of {', '.join(_FOLDER_WEIGHTS)}; "
+            f"openclip:{rest} holds none of {', '.join(_FOLDER_WEIGHTS)}; "
             "type: evenhand convert FILE.bin FOLDER/open_clip_model.safetensors"
         )
     small = tuple(sorted(file for file in folder.iterdir() if file.suffix in (".json", ".txt", ".model")))

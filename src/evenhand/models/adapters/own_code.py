@@ -60,18 +60,18 @@ class ObjectSource:
     Args:
         model: The object.
         uri: How the user named it.
-        made: Whether it was made here from its class, so that its code says all about it.
+        from_class: Whether the model was made here from its class, so that its code says all about it.
         read: Files that were read while it was imported and made.
     """
 
-    def __init__(self, model: Any, uri: str, *, made: bool = False, read: Sequence[Path] = ()) -> None:
+    def __init__(self, model: Any, uri: str, *, from_class: bool = False, read: Sequence[Path] = ()) -> None:
         self._model, self.uri = model, uri
         where, colon, name = uri.removeprefix("py:").rpartition(":")
         self._name = name if colon else ""
         self._sources = _sources(model, where)  # now: a file of the same name would take the module's place
         self._module = _module(where) if colon else None
         self._place = where if where and not where.endswith(".py") else _place(self._sources, model)
-        self._attributes = {} if made or isinstance(model, HasIdentity) else self._compared(model)
+        self._attributes = {} if from_class or isinstance(model, HasIdentity) else self._compared(model)
         self._read = list(read)
         self._held = ""  # the arrays when it was last asked
         self._stamps: dict[Path, str] = {}  # of files that it read before
@@ -193,8 +193,8 @@ def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:
         wrong = "are empty"
     else:
         named = list(labels)
-        odd = [one for one in named if not isinstance(one, str) or not one.strip()]
-        twice = next((one for one, count in Counter(map(str, named)).items() if count > 1), None)
+        odd = [label for label in named if not isinstance(label, str) or not label.strip()]
+        twice = next((label for label, count in Counter(map(str, named)).items() if count > 1), None)
         if odd:
             wrong = f"hold {one_line(repr(odd[0]))[:80]}"
         elif distinct and twice is not None:
@@ -235,7 +235,7 @@ def _written(value: Any) -> str | None:
     if isinstance(value, np.ndarray | np.generic):
         return None if value.dtype.hasobject else f"array:{array_text(value)}"
     if type(value) in (dict, list, tuple):
-        parts = [_written(one) for one in (value.items() if isinstance(value, dict) else value)]
+        parts = [_written(part) for part in (value.items() if isinstance(value, dict) else value)]
         return None if None in parts else f"{type(value).__name__}:[{','.join(map(str, parts))}]"
     return None
 
@@ -261,16 +261,16 @@ def _module(where: str) -> ModuleType | None:
 
 def _sources(model: Any, where: str) -> list[Path]:
     """The URI's file and those that define the object's class and the classes it is derived from."""
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     with contextlib.suppress(TypeError, OSError):
         if where.endswith(".py"):
-            found[Path(where).resolve()] = None
+            files[Path(where).resolve()] = None
         elif where:
-            found[Path(inspect.getfile(sys.modules[where])).resolve()] = None
+            files[Path(inspect.getfile(sys.modules[where])).resolve()] = None
     for kind in type(model).__mro__[:-1]:
         with contextlib.suppress(TypeError, OSError):  # built in, or typed into a shell
-            found[Path(inspect.getfile(kind)).resolve()] = None
-    return [file for file in found if file.is_file()]
+            files[Path(inspect.getfile(kind)).resolve()] = None
+    return [file for file in files if file.is_file()]
 
 
 def _place(sources: Sequence[Path], model: Any) -> str:
@@ -312,13 +312,13 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
     """
     del options  # the user's code decides on its own device and precision
     with OpenedFiles() as opened:
-        found = load_object(uri.removeprefix("py:"))
-        made = isinstance(found, type)
-        if made:
-            found = _made(found, uri)
+        model = load_object(uri.removeprefix("py:"))
+        is_class = isinstance(model, type)
+        if is_class:
+            model = _made(model, uri)
     read = _READ.setdefault(uri, set())
     read.update(opened.data())
-    source = ObjectSource(found, uri, made=made, read=sorted(read))
+    source = ObjectSource(model, uri, from_class=is_class, read=sorted(read))
     if not source.capabilities():
         halves = list(source.half_met().values())
         if halves:

@@ -131,11 +131,11 @@ class _Walk:
             self.arrays.append((where, f"{value.dtype.str}{value.shape} at {value.offset}"))
             self.numbers = True
             return True
-        found = _described(value)
-        if found is None:
+        description = _described(value)
+        if description is None:
             return False
-        self.arrays.append((where, found[0]))
-        self.numbers = self.numbers or found[1]
+        self.arrays.append((where, description[0]))
+        self.numbers = self.numbers or description[1]
         return True
 
     def _parts(self, value: Any) -> Iterator[tuple[str, Any]]:
@@ -146,7 +146,7 @@ class _Walk:
             yield from ((_name(key), part) for key, part in value.items())
         elif isinstance(value, list | tuple | deque | np.ndarray):
             parts = value.flat if isinstance(value, np.ndarray) else value
-            yield from ((str(place), part) for place, part in enumerate(parts))
+            yield from ((str(index), part) for index, part in enumerate(parts))
         elif isinstance(value, set | frozenset):
             yield from (("", part) for part in value)
         else:
@@ -195,8 +195,8 @@ class _Walk:
 def attributes_of(value: Any) -> dict[str, Any]:
     """Slots and attributes of an instance, by name."""
     slots = [slot for kind in type(value).__mro__ for slot in _slots(kind)]
-    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return found | dict(getattr(value, "__dict__", {}))
+    attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return attributes | dict(getattr(value, "__dict__", {}))
 
 
 def _slots(kind: type) -> list[str]:

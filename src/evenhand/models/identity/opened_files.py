@@ -58,9 +58,9 @@ class OpenedFiles:
 
     def data(self) -> list[Path]:
         """The files that may hold what a model learnt: no code, nothing of libraries and the system."""
-        found = data_files(self._opened)
-        code = _loaded_code({path.name for path in found})
-        return [path for path in found if path not in code]
+        files = data_files(self._opened)
+        code = _loaded_code({path.name for path in files})
+        return [path for path in files if path not in code]
 
 
 def data_files(paths: Iterable[str | Path]) -> list[Path]:
@@ -71,18 +71,18 @@ def data_files(paths: Iterable[str | Path]) -> list[Path]:
 @cache
 def is_library(path: str) -> bool:
     """Whether a file lies where Python's and other packages' libraries do, or is one of evenhand's own."""
-    place = os.path.realpath(path)
-    return place.startswith(_library_folders()) or _CACHES.search(place) is not None
+    real_path = os.path.realpath(path)
+    return real_path.startswith(_library_folders()) or _CACHES.search(real_path) is not None
 
 
 def _data_file(path: str) -> Path | None:
-    place = os.path.realpath(path)
-    name = os.path.basename(place)
-    if name.startswith(".") or name in _SECRETS or place.startswith(_SYSTEM) or _CODE.search(name):
+    real_path = os.path.realpath(path)
+    name = os.path.basename(real_path)
+    if name.startswith(".") or name in _SECRETS or real_path.startswith(_SYSTEM) or _CODE.search(name):
         return None
-    if is_library(place) or place.startswith(os.path.realpath(home()) + os.sep):
+    if is_library(real_path) or real_path.startswith(os.path.realpath(home()) + os.sep):
         return None
-    return Path(place) if os.path.isfile(place) else None
+    return Path(real_path) if os.path.isfile(real_path) else None
 
 
 def _loaded_code(names: set[str]) -> set[Path]:
@@ -116,11 +116,11 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
     if writes or not isinstance(path, str | bytes):  # a number is a file that is open already
         return
     try:
-        place = os.path.abspath(os.fsdecode(path))
+        absolute_path = os.path.abspath(os.fsdecode(path))
     except OSError:  # the current folder is gone, and so is what lay in it
         return
-    for one in _WATCHING:
-        one.note(place)
+    for watcher in _WATCHING:
+        watcher.note(absolute_path)
 
 
 def _mapped_or_open() -> set[str]:
@@ -128,12 +128,12 @@ def _mapped_or_open() -> set[str]:
     if not (_PROCESS / "maps").is_file():
         return set()
     lines = (_PROCESS / "maps").read_text(errors="surrogateescape").splitlines()
-    found = {line[line.index("/") :].removesuffix(" (deleted)") for line in lines if "/" in line}
+    paths = {line[line.index("/") :].removesuffix(" (deleted)") for line in lines if "/" in line}
     for number in os.listdir(_PROCESS / "fd"):
         link = _PROCESS / "fd" / number
         try:
             if not os.lstat(link).st_mode & stat.S_IWUSR:
-                found.add(os.readlink(link))
+                paths.add(os.readlink(link))
         except FileNotFoundError:  # closed meanwhile, as the one that lists the folder
             continue
-    return found
+    return paths

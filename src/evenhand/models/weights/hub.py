@@ -78,8 +78,8 @@ def remembered(
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return known
     except (OSError, ValueError):
-        found = look_up()
-    text = json.dumps(found, sort_keys=True)
+        record = look_up()
+    text = json.dumps(record, sort_keys=True)
     write_bytes(path, text.encode())
     fresh: dict[str, Any] = json.loads(text)  # tuples become lists, as when it is read
     return fresh
@@ -151,7 +151,7 @@ def hub_file(repository: str, names: Sequence[str], revision: str | None, instea
     )
 
 
-def local_safetensors(path: Path, given: str) -> Path:
+def local_safetensors(path: Path, uri: str) -> Path:
     """A weights file on this machine.
 
     Raises:
@@ -159,11 +159,11 @@ def local_safetensors(path: Path, given: str) -> Path:
     """
     if path.suffix != ".safetensors":
         raise InputError(
-            f"{given!r}: weights are read from .safetensors only; "
+            f"{uri!r}: weights are read from .safetensors only; "
             f"type: evenhand convert {path} {path.with_suffix('.safetensors')}"
         )
     if not path.is_file():
-        raise InputError(f"{given!r}: there is no file {str(path)!r}; give an existing .safetensors file")
+        raise InputError(f"{uri!r}: there is no file {str(path)!r}; give an existing .safetensors file")
     return path
 
 
@@ -185,14 +185,14 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
         ) from None
 
 
-def read_config(path: Path, given: str, fields: Sequence[str]) -> dict[str, Any]:
+def read_config(path: Path, uri: str, fields: Sequence[str]) -> dict[str, Any]:
     """A JSON object from a model's folder.
 
     Raises:
         InputError: No such file, no JSON object, or a field is missing.
     """
     if not path.is_file():
-        raise InputError(f"{given!r}: there is no {str(path)!r}; give a folder that holds one")
+        raise InputError(f"{uri!r}: there is no {str(path)!r}; give a folder that holds one")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as problem:
@@ -202,5 +202,5 @@ def read_config(path: Path, given: str, fields: Sequence[str]) -> dict[str, Any]
         raise InputError(
             f"{str(path)!r} does not say {lacking[0]!r}; save the model again in its library's format"
         )
-    found: dict[str, Any] = content
-    return found
+    config: dict[str, Any] = content
+    return config

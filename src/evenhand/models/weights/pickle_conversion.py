@@ -71,8 +71,8 @@ def convert_checkpoint(source: Path, target: Path, key: str | None = None) -> Co
     if target.exists():
         raise ParameterError(f"{str(target)!r} exists; remove it, or give another name")
     content = _read(source)
-    found, where = _descend(content, key, source)
-    tensors, left_out = _flat(found)
+    weights, where = _descend(content, key, source)
+    tensors, left_out = _flat(weights)
     if not tensors:
         raise InputError(
             f"{str(source)!r} holds no tensors{f' under {where!r}' if where else ''}; {_keys(content)}"
@@ -142,8 +142,8 @@ def _descend(content: Mapping[Any, Any], key: str | None, source: Path) -> tuple
 def _at(content: Mapping[Any, Any], key: str) -> Mapping[Any, Any]:
     """The part under a key with dots; a name may hold dots itself."""
     if isinstance(content.get(key), Mapping):
-        found: Mapping[Any, Any] = content[key]
-        return found
+        part: Mapping[Any, Any] = content[key]
+        return part
     for name, value in content.items():
         if isinstance(value, Mapping) and key.startswith(f"{name}."):
             return _at(value, key[len(str(name)) + 1 :])
@@ -177,8 +177,8 @@ def _flat(content: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def _without_prefixes(tensors: Mapping[str, Any]) -> dict[str, Any]:
     named = dict(tensors)
-    while found := [prefix for prefix in PREFIXES if all(name.startswith(prefix) for name in named)]:
-        named = {name.removeprefix(found[0]): tensor for name, tensor in named.items()}
+    while prefixes := [prefix for prefix in PREFIXES if all(name.startswith(prefix) for name in named)]:
+        named = {name.removeprefix(prefixes[0]): tensor for name, tensor in named.items()}
     return named
 
 

@@ -118,15 +118,15 @@ def api_key(base_url: str) -> str | None:
 
 def _parse_options(query: str) -> ApiOptions:
     known = [field.name for field in fields(ApiOptions)]
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name not in known:
             raise UnknownName("option of api:", name, known)  # the value may be a key: it is not shown
-        given[name] = _read(name, text)
-    options = replace(ApiOptions(), **given)
-    if "deadline" not in given:
+        values[name] = _read(name, text)
+    options = replace(ApiOptions(), **values)
+    if "deadline" not in values:
         options = replace(options, deadline=max(options.deadline, options.timeout))
-    if options.logprobs == "prompt" and "prefix" not in given:
+    if options.logprobs == "prompt" and "prefix" not in values:
         options = replace(options, prefix="assistant")
     if options.logprobs == "prompt" and options.prefix == "user":
         raise ParameterError(

@@ -63,12 +63,12 @@ class ApiClient:
     def usage(self) -> dict[str, Any]:
         """Requests (attempts), retries, tokens, names under which the server answered, cost."""
         options, counts = self._options, self._counts
-        told: dict[str, Any] = {**counts, "served_as": sorted(self._served)}
+        account: dict[str, Any] = {**counts, "served_as": sorted(self._served)}
         if options.price_in is not None or options.price_out is not None:
             spent = counts["prompt_tokens"] * (options.price_in or 0.0)
             spent += counts["completion_tokens"] * (options.price_out or 0.0)
-            told["cost"] = spent / 1e6
-        return told
+            account["cost"] = spent / 1e6
+        return account
 
     def ask_all(self, jobs: Sequence[Callable[[], Coroutine[None, None, T]]]) -> list[T]:
         """The jobs' results in their order, ``concurrency`` at a time.
@@ -189,16 +189,16 @@ class ApiClient:
         """The server knows no such model, or nothing under this address."""
         import openai
 
-        asked = self._asked
+        request = self._asked
         try:
             names = [model.id for model in (await self._hasty.models.list()).data]
         except (openai.OpenAIError, AttributeError, TypeError):
             names = []
         if names:
-            return UnknownName(f"model at {asked.base_url}", asked.model, names)
+            return UnknownName(f"model at {request.base_url}", request.model, names)
         return UserError(
-            f"{asked.base_url} has no model {asked.model!r} (404): {explain(error, asked)}; check the name, "
-            "and that the address ends where /chat/completions follows, mostly in /v1"
+            f"{request.base_url} has no model {request.model!r} (404): {explain(error, request)}; check "
+            "the name, and that the address ends where /chat/completions follows, mostly in /v1"
         )
 
     def _count(self, answer: Body) -> Body:
@@ -214,7 +214,10 @@ class ApiClient:
 
 def _check_answer(response: Any) -> None:
     """Make an answer that is none a failure of the connection, which is retried."""
-    what = next((one for end, one in _ANSWERS.items() if response.request.url.path.endswith(end)), None)
+    what = next(
+        (answer_kind for end, answer_kind in _ANSWERS.items() if response.request.url.path.endswith(end)),
+        None,
+    )
     if response.status_code != 200 or what is None:
         return
     import httpx2

@@ -43,21 +43,21 @@ class SentRequest:
         return f"Asked({self.model!r}, {self.base_url!r})"
 
 
-def explain(error: Any, asked: SentRequest) -> str:
+def explain(error: Any, request: SentRequest) -> str:
     """What the server or the connection said, on one line, without the key."""
     body = getattr(error, "body", None)
     said = body.get("message") if isinstance(body, dict) else None
     cause = error.__cause__
     text = one_line(said or (f"{type(cause).__name__}: {cause}" if cause else error)).strip(": ")
-    if asked.key:
-        text = text.replace(asked.key, "[key]")
+    if request.key:
+        text = text.replace(request.key, "[key]")
     return text if len(text) <= 300 else text[:299] + "…"
 
 
-def not_answered(error: Any, asked: SentRequest) -> NotAnswered:
+def not_answered(error: Any, request: SentRequest) -> NotAnswered:
     """One sample without an answer, after the last attempt."""
     status = getattr(error, "status_code", None)
-    detail = explain(error, asked)
+    detail = explain(error, request)
     if status is None:
         import openai
 
@@ -71,16 +71,16 @@ def not_answered(error: Any, asked: SentRequest) -> NotAnswered:
     return NotAnswered(FAILED if status == 404 else REFUSED, detail, temporary=status == 404)
 
 
-def stop_reason(error: Any, asked: SentRequest, *, answered: bool) -> UserError | None:
+def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserError | None:
     """Why no further sample needs to be asked, or None.
 
     Args:
         error: What the client library raised after its last attempt.
-        asked: Who was asked.
+        request: What was sent, and to whom.
         answered: The server has answered before, so that name and address are right.
     """
     status = getattr(error, "status_code", None)
-    where, said = asked.base_url, explain(error, asked)
+    where, said = request.base_url, explain(error, request)
     if status is None:
         unreachable = not answered and type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
         return (
@@ -89,9 +89,9 @@ def stop_reason(error: Any, asked: SentRequest, *, answered: bool) -> UserError 
             else None
         )
     if status == 401:
-        given = "refused the key" if asked.key else "asks for a key, and none was sent"
+        complaint = "refused the key" if request.key else "asks for a key, and none was sent"
         return UserError(
-            f"{where} {given} (401); type: export EVENHAND_API_KEY=... with a key of that server"
+            f"{where} {complaint} (401); type: export EVENHAND_API_KEY=... with a key of that server"
         )
     if status == 402 or getattr(error, "code", None) == "insufficient_quota":
         return UserError(
@@ -99,7 +99,7 @@ def stop_reason(error: Any, asked: SentRequest, *, answered: bool) -> UserError 
         )
     if status == 403 and not answered:
         return UserError(
-            f"{where} does not let this key use {asked.model!r} (403): {said}; use another key or model"
+            f"{where} does not let this key use {request.model!r} (403): {said}; use another key or model"
         )
     field = getattr(error, "param", None)
     if status in (400, 422) and field in _FIXED:
@@ -108,5 +108,5 @@ def stop_reason(error: Any, asked: SentRequest, *, answered: bool) -> UserError 
             if field in ("temperature", "seed")
             else "use another model"
         )
-        return UserError(f"{asked.model!r} at {where} does not take {field} ({status}): {said}; {hint}")
+        return UserError(f"{request.model!r} at {where} does not take {field} ({status}): {said}; {hint}")
     return None

@@ -148,10 +148,10 @@ class ApiModel:
 
     async def _answer(self, image: str | None, prompt: str) -> str | NotAnswered:
         options = self._address.options
-        told = await self._client.complete([_user(image, prompt)], options.max_tokens, {})
-        if isinstance(told, NotAnswered):
-            return told
-        choice = told["choices"][0]
+        completion = await self._client.complete([_user(image, prompt)], options.max_tokens, {})
+        if isinstance(completion, NotAnswered):
+            return completion
+        choice = completion["choices"][0]
         message, ended = choice.get("message") or {}, choice.get("finish_reason")
         if ended == "content_filter" or message.get("refusal"):
             return NotAnswered(REFUSED, str(message.get("refusal") or "content filter"))
@@ -173,8 +173,8 @@ class ApiModel:
         from_prompt = self._address.options.logprobs == "prompt"
         ask = partial(self._from_prompt, only_first=only_first) if from_prompt else self._from_top
         jobs: list[Callable[[], Coroutine[None, None, Row]]] = [
-            partial(self._scored_row, ask, *asked)
-            for asked in zip(images, prefixes, continuations, strict=True)
+            partial(self._scored_row, ask, *arguments)
+            for arguments in zip(images, prefixes, continuations, strict=True)
         ]
         rows = self._client.ask_all(jobs)
         answered = [row if isinstance(row, NotAnswered) else np.array(row, dtype=np.float32) for row in rows]
@@ -203,30 +203,30 @@ class ApiModel:
 
     async def _from_top(self, image: str | None, prefix: str, texts: Sequence[str]) -> Row:
         options = self._address.options
-        asked: Body = {"logprobs": True, "top_logprobs": options.top_logprobs}
+        fields: Body = {"logprobs": True, "top_logprobs": options.top_logprobs}
         if options.prefix == "user":
             messages = [_user(image, CONTINUE.format(prefix=prefix))]
         else:
             messages, opened = _opened(image, prefix)
-            asked |= opened
-        told = await self._client.complete(messages, 1, asked)
-        if isinstance(told, NotAnswered):
-            return told
-        return first_token_scores(told, texts, ignore_space=options.prefix == "user")
+            fields |= opened
+        completion = await self._client.complete(messages, 1, fields)
+        if isinstance(completion, NotAnswered):
+            return completion
+        return first_token_scores(completion, texts, ignore_space=options.prefix == "user")
 
     async def _from_prompt(
         self, image: str | None, prefix: str, texts: Sequence[str], *, only_first: bool
     ) -> Row:
-        told: list[Body] = []
+        completions: list[Body] = []
         for text in ("", *texts):
             messages, opened = _opened(image, prefix + text)
             answer = await self._client.complete(messages, 1, opened | {"prompt_logprobs": 0})
             if isinstance(answer, NotAnswered):
                 return answer
-            told.append(answer)
+            completions.append(answer)
         scores: list[float] = []
-        for whole in told[1:]:
-            score = appended_scores(told[0], whole, only_first=only_first)
+        for whole in completions[1:]:
+            score = appended_scores(completions[0], whole, only_first=only_first)
             if isinstance(score, NotAnswered):
                 return score
             scores.append(score)

@@ -57,12 +57,12 @@ class ImageRequests:
         fields: dict[str, Any] = {"response_format": "b64_json", "seed": seed}
         fields = {name: value for name, value in fields.items() if name not in self._left_out}
         fields |= {} if self._size is None else {"size": f"{self._size}x{self._size}"}
-        told = await self._client.make_image(prompt, fields)
-        if isinstance(told, NotAnswered):
-            return _judged(told)
-        if "refuses" in told:
-            return await self._without(told["refuses"], told["said"], prompt, seed)
-        return self._decoded(told["data"][0])
+        reply = await self._client.make_image(prompt, fields)
+        if isinstance(reply, NotAnswered):
+            return _judged(reply)
+        if "refuses" in reply:
+            return await self._without(reply["refuses"], reply["said"], prompt, seed)
+        return self._decoded(reply["data"][0])
 
     def told(self) -> dict[str, str]:
         """Whether the server took seeds, as far as it says so."""

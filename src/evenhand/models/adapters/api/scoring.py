@@ -30,10 +30,10 @@ def first_token_scores(
     Returns:
         K numbers, NaN for a continuation that is not listed; NotAnswered where none is listed.
     """
-    told = ((answer["choices"][0].get("logprobs") or {}).get("content")) or []
-    if not told:
+    tokens = ((answer["choices"][0].get("logprobs") or {}).get("content")) or []
+    if not tokens:
         return NotAnswered(NO_LOGPROBS)
-    first, listed = told[0], list(told[0].get("top_logprobs") or [])
+    first, listed = tokens[0], list(tokens[0].get("top_logprobs") or [])
     if first["token"] not in [row["token"] for row in listed]:
         listed.append(first)
     scores = []

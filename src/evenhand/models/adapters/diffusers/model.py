@@ -74,17 +74,17 @@ class PromptedPipeline:
         torch = import_torch()
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
         with _quiet(self._library), torch.inference_mode():
-            made = self._pipeline(
+            output = self._pipeline(
                 prompt=list(prompts), generator=generators, output_type="np", **self._chosen
             )
-        images = getattr(made, "images", None)
+        images = getattr(output, "images", None)
         if images is None or len(images) != len(prompts):
             raise UserError(
                 f"{type(self._pipeline).__name__} makes no images; give a pipeline that makes one of a prompt"
             )
         flagged = [None] * len(prompts)
         for name in _FLAGS:
-            flagged = getattr(made, name, None) or flagged
+            flagged = getattr(output, name, None) or flagged
         return [_checked(np.asarray(image), flag) for image, flag in zip(images, flagged, strict=True)]
 
     def safety(self) -> dict[str, str]:
@@ -103,11 +103,11 @@ class PromptedPipeline:
             "height": chosen.size,
             "width": chosen.size,
         }
-        given = {name: value for name, value in wanted.items() if value is not None}
-        for name in given:
+        arguments = {name: value for name, value in wanted.items() if value is not None}
+        for name in arguments:
             if name not in self._takes:
                 raise UserError(f"{type(self._pipeline).__name__} takes no {name}; leave that option out")
-        return given
+        return arguments
 
 
 def _checked(image: Any, flagged: bool | None) -> Pixels | CheckedImage | NotAnswered:
@@ -126,10 +126,10 @@ def _check_weights(pipeline: Any, folder: Path) -> None:
             continue
         values = part.state_dict().values()
         needed = len({(value.data_ptr(), value.shape) if value.numel() else id(value) for value in values})
-        kept = sum(len(tensor_shapes(file)) for file in (folder / name).glob("*.safetensors"))
-        if kept < needed or any(value.is_meta for value in values):
+        n_saved = sum(len(tensor_shapes(file)) for file in (folder / name).glob("*.safetensors"))
+        if n_saved < needed or any(value.is_meta for value in values):
             raise InputError(
-                f"{str(folder)!r} lacks weights of {name}: {kept} of {needed} are there; get it again"
+                f"{str(folder)!r} lacks weights of {name}: {n_saved} of {needed} are there; get it again"
             )
 
 
@@ -152,15 +152,15 @@ def _import_diffusers() -> Any:
 @contextmanager
 def _quiet(diffusers: Any) -> Iterator[None]:
     """Keep libraries from writing progress and notes to stderr, which carries ours."""
-    told = diffusers.utils.logging
-    level, bars = told.get_verbosity(), told.is_progress_bar_enabled()
-    told.set_verbosity(logging.CRITICAL)
-    told.disable_progress_bar()
+    library_logging = diffusers.utils.logging
+    level, bars = library_logging.get_verbosity(), library_logging.is_progress_bar_enabled()
+    library_logging.set_verbosity(logging.CRITICAL)
+    library_logging.disable_progress_bar()
     try:
         with quiet_transformers(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        told.set_verbosity(level)
+        library_logging.set_verbosity(level)
         if bars:
-            told.enable_progress_bar()
+            library_logging.enable_progress_bar()

@@ -43,10 +43,10 @@ class DiffusersSource:
     def _folder(self) -> Path:
         if self._local is not None:
             return self._local
-        found = download(self._repository, self._revision or None, [INDEX], [])
-        wanted = [f"{name}/{kind}" for name in _components(self._index_of(found)) for kind in _CONFIGS]
-        wanted += [f"{name}/{kind}" for name in _components(self._index_of(found)) for kind in _WEIGHTS]
-        return download(self._repository, found.name, [INDEX, *wanted], [])
+        snapshot = download(self._repository, self._revision or None, [INDEX], [])
+        wanted = [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _CONFIGS]
+        wanted += [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _WEIGHTS]
+        return download(self._repository, snapshot.name, [INDEX, *wanted], [])
 
     def _index_of(self, folder: Path) -> dict[str, Any]:
         index = read_config(folder / INDEX, self.uri, ["_class_name"])
@@ -124,18 +124,18 @@ class DiffusersSource:
         Raises:
             InputError: A component that has weights, and none in safetensors.
         """
-        found = [self._folder / INDEX]
+        files = [self._folder / INDEX]
         for name in _components(self._index):
-            place = self._folder / name
-            weights = [file for kind in _WEIGHTS for file in place.glob(kind)]
-            if (place / "config.json").is_file() and not weights:
+            folder = self._folder / name
+            weights = [file for kind in _WEIGHTS for file in folder.glob(kind)]
+            if (folder / "config.json").is_file() and not weights:
                 raise InputError(
                     f"{self.uri!r} has no weights of {name} in safetensors ({_WEIGHTS[0]} or {_WEIGHTS[2]}), "
                     "and pickled weights are not read; take a revision that has them, or save the pipeline "
                     "with save_pretrained(FOLDER, safe_serialization=True)"
                 )
-            found += weights + [file for kind in _CONFIGS for file in place.glob(kind)]
-        return sorted(set(found))
+            files += weights + [file for kind in _CONFIGS for file in folder.glob(kind)]
+        return sorted(set(files))
 
 
 def _components(index: Mapping[str, Any]) -> list[str]:
@@ -155,8 +155,8 @@ def _is_own(library: object, folder: Path) -> bool:
 
 def _checker(index: Mapping[str, Any]) -> str:
     """The component that looks over what was made; pipelines of later years have none."""
-    found = index.get("safety_checker")
-    return str(found[1]) if isinstance(found, list) and len(found) == 2 and found[1] else "none"
+    entry = index.get("safety_checker")
+    return str(entry[1]) if isinstance(entry, list) and len(entry) == 2 and entry[1] else "none"
 
 
 def _said(value: float | None) -> str:

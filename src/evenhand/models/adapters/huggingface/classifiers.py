@@ -33,9 +33,9 @@ class Classifier:
         config = self._model.config
         named = config.id2label or {number: f"LABEL_{number}" for number in range(config.num_labels)}
         self.labels = [str(named[number]) for number in range(len(named))]
-        found = [_WORDNET.match(label) for label in self.labels]
-        if any(found):
-            self.wordnet_ids = [match[0] if match else "" for match in found]
+        matches = [_WORDNET.match(label) for label in self.labels]
+        if any(matches):
+            self.wordnet_ids = [match[0] if match else "" for match in matches]
 
     def prepare(self, image: Pixels) -> Any:
         """One image as the model's processor makes it, for the other methods; safe in threads."""
@@ -110,9 +110,9 @@ class FeatureExtractor:
             return by_size(images, self._features)
 
     def _features(self, images: Images) -> Floats:
-        made = self._model(**self._images.batch(images))
-        pooled = getattr(made, "pooler_output", None) if self._pooled else None
-        return to_numpy(self._pool(made.last_hidden_state) if pooled is None else pooled.flatten(1))
+        outputs = self._model(**self._images.batch(images))
+        pooled = getattr(outputs, "pooler_output", None) if self._pooled else None
+        return to_numpy(self._pool(outputs.last_hidden_state) if pooled is None else pooled.flatten(1))
 
     def _pool(self, states: Any) -> Any:
         if states.ndim == 4:  # a map: channels, height, width

@@ -41,11 +41,11 @@ def decode_greedily(model: Any, max_new_tokens: int, pad: int | None) -> None:
         max_new_tokens: Where an answer ends at the latest.
         pad: The padding token of its tokenizer, used where the model names none.
     """
-    given = model.generation_config
-    kept = {name: getattr(given, name, None) for name in KEPT}
-    if kept["pad_token_id"] is None:
-        ends = kept["eos_token_id"]
-        kept["pad_token_id"] = pad if pad is not None else ends[0] if isinstance(ends, list) else ends
+    config = model.generation_config
+    settings = {name: getattr(config, name, None) for name in KEPT}
+    if settings["pad_token_id"] is None:
+        ends = settings["eos_token_id"]
+        settings["pad_token_id"] = pad if pad is not None else ends[0] if isinstance(ends, list) else ends
     model.generation_config = import_transformers().GenerationConfig(
-        **kept, do_sample=False, num_beams=1, max_new_tokens=max_new_tokens
+        **settings, do_sample=False, num_beams=1, max_new_tokens=max_new_tokens
     )

@@ -36,8 +36,8 @@ class ViltMatcher:
     def match(self, images: Images, texts: Sequence[str]) -> Floats:
         """Sigmoid of the ranking logit of image i and text i, float32, shape (N,), in [0, 1]."""
         with import_torch().inference_mode():
-            made = self._model(**self._images.batch(images), **self._texts.batch(texts))
-            return to_numpy(made.logits[:, 0].float().sigmoid())
+            outputs = self._model(**self._images.batch(images), **self._texts.batch(texts))
+            return to_numpy(outputs.logits[:, 0].float().sigmoid())
 
 
 class BlipMatcher:
@@ -68,12 +68,12 @@ class BlipMatcher:
     def _read(self, texts: Sequence[str], seen: Any = None) -> Any:
         """The first token of each text, read alone or with an image in view."""
         inputs = self._texts.batch(texts)
-        made = self._model.text_encoder(
+        outputs = self._model.text_encoder(
             input_ids=inputs["input_ids"],
             attention_mask=inputs["attention_mask"],
             encoder_hidden_states=seen,
         )
-        return made.last_hidden_state[:, 0]
+        return outputs.last_hidden_state[:, 0]
 
     def match(self, images: Images, texts: Sequence[str]) -> Floats:
         """Probability of a match of image i and text i, float32, shape (N,), in [0, 1]."""

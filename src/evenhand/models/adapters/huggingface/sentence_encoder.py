@@ -54,9 +54,9 @@ class SentenceEncoder:
 
         The model's default prompt, where it has one, goes before every text.
         """
-        given = self._texts.batch([self._layout.prompt + text for text in texts])
+        inputs = self._texts.batch([self._layout.prompt + text for text in texts])
         with import_torch().inference_mode():
-            vectors = self._pool(self._model(**given).last_hidden_state, given["attention_mask"])
+            vectors = self._pool(self._model(**inputs).last_hidden_state, inputs["attention_mask"])
             for change in self._steps:
                 vectors = change(vectors)
             return to_numpy(vectors[:, : self._layout.truncate])
@@ -88,30 +88,30 @@ class Pool:
         """
         torch = import_torch()
         start = mask.argmax(1, keepdim=True)
-        place = torch.arange(mask.shape[1], device=mask.device)[None, :] - start
-        seen = (mask.bool() & (place >= self._hidden)).unsqueeze(-1)
+        position = torch.arange(mask.shape[1], device=mask.device)[None, :] - start
+        seen = (mask.bool() & (position >= self._hidden)).unsqueeze(-1)
         states = states.float()
-        kept = states * seen
+        visible = states * seen
         ways: Mapping[str, Callable[[], Any]] = {
             "cls": lambda: _at(states, self._hidden + start),
             "max": lambda: states.masked_fill(~seen, float("-inf")).amax(1),
-            "mean": lambda: kept.sum(1) / seen.sum(1).clamp(min=1),
-            "mean_sqrt_len_tokens": lambda: kept.sum(1) / seen.sum(1).clamp(min=1).sqrt(),
-            "weightedmean": lambda: _weighted(kept, (place + 1).unsqueeze(-1) * seen),
-            "lasttoken": lambda: _at(kept, start + mask.sum(1, keepdim=True) - 1),
+            "mean": lambda: visible.sum(1) / seen.sum(1).clamp(min=1),
+            "mean_sqrt_len_tokens": lambda: visible.sum(1) / seen.sum(1).clamp(min=1).sqrt(),
+            "weightedmean": lambda: _weighted(visible, (position + 1).unsqueeze(-1) * seen),
+            "lasttoken": lambda: _at(visible, start + mask.sum(1, keepdim=True) - 1),
         }
         return torch.cat([ways[mode]() for mode in self._modes], dim=-1)
 
 
-def _at(states: Any, place: Any) -> Any:
-    """The token at one place of each text; place has the shape (N, 1)."""
+def _at(states: Any, position: Any) -> Any:
+    """The token at one position of each text; position has the shape (N, 1)."""
     torch = import_torch()
     last = states.shape[1] - 1
-    return states[torch.arange(len(states), device=states.device), place[:, 0].clamp(max=last)]
+    return states[torch.arange(len(states), device=states.device), position[:, 0].clamp(max=last)]
 
 
-def _weighted(kept: Any, weights: Any) -> Any:
-    return (kept * weights).sum(1) / weights.sum(1).clamp(min=1)
+def _weighted(states: Any, weights: Any) -> Any:
+    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 def _change(folder: Path, step: SentenceModule, options: LoadOptions) -> Callable[[Any], Any]:
@@ -135,16 +135,20 @@ def _change(folder: Path, step: SentenceModule, options: LoadOptions) -> Callabl
     return lambda vectors: activate(functional.linear(vectors, matrix, offset))
 
 
-def _activation(named: str, place: str) -> Callable[[Any], Any]:
+def _activation(named: str, folder: str) -> Callable[[Any], Any]:
     """A function of torch.nn by the last part of its name; nothing else is imported for a model."""
     nn = import_torch().nn
     name = named.rpartition(".")[2]
     if name == "Identity":
         return nn.Identity()  # type: ignore[no-any-return]
-    made = getattr(nn.modules.activation, name, None)
-    if name not in nn.modules.activation.__all__ or name in ("MultiheadAttention", "PReLU") or made is None:
+    activation = getattr(nn.modules.activation, name, None)
+    if (
+        name not in nn.modules.activation.__all__
+        or name in ("MultiheadAttention", "PReLU")
+        or activation is None
+    ):
         raise InputError(
-            f"{place}/config.json names the activation {named!r}; known are those of torch.nn without "
+            f"{folder}/config.json names the activation {named!r}; known are those of torch.nn without "
             "weights, such as Tanh and Identity"
         )
-    return made()  # type: ignore[no-any-return]
+    return activation()  # type: ignore[no-any-return]

@@ -110,7 +110,7 @@ def read_layout(folder: Path) -> SentenceModules:
     named = [home / name for name in _TEXT_SETTINGS if (home / name).is_file()]
     settings: dict[str, Any] = _read(named[0]) if named else {}
     _only_text(settings, folder)
-    steps = tuple(_step(folder, kind, place) for kind, place in others)
+    steps = tuple(_step(folder, kind, subfolder) for kind, subfolder in others)
     if [step.kind in ("Dense", "Normalize") for step in steps] != [False, *[True] * (len(steps) - 1)]:
         listed = ", ".join(kind for kind, _ in places)
         raise InputError(f"{str(folder / MODULES)!r} lists {listed}; one Pooling must follow one Transformer")
@@ -133,59 +133,61 @@ def module_folders(folder: Path) -> list[tuple[str, str]]:
         InputError: It is no such list, names an unknown kind, or a folder that is not directly beside it.
     """
     listed = _read(folder / MODULES, list)
-    found = []
+    modules = []
     for entry in listed:
         kind = str(entry.get("type", "")) if isinstance(entry, dict) else ""
-        place = str(entry.get("path", "")) if isinstance(entry, dict) else ""
+        subfolder = str(entry.get("path", "")) if isinstance(entry, dict) else ""
         package, _, name = kind.rpartition(".")
         if not package.startswith("sentence_transformers") or name not in (*_KINDS, "CLIPModel"):
             raise InputError(
                 f"{str(folder / MODULES)!r} names the module {kind!r}; known are {', '.join(_KINDS)}; for "
                 "others write your own class and give FILE.py:object"
             )
-        if place in (".", "..") or Path(place).name != place:
-            raise InputError(f"{str(folder / MODULES)!r} names the folder {place!r}, which is not beside it")
-        found.append((name, place))
-    if not found:
+        if subfolder in (".", "..") or Path(subfolder).name != subfolder:
+            raise InputError(
+                f"{str(folder / MODULES)!r} names the folder {subfolder!r}, which is not beside it"
+            )
+        modules.append((name, subfolder))
+    if not modules:
         raise InputError(f"{str(folder / MODULES)!r} lists no modules; save the model again")
-    return found
+    return modules
 
 
-def pooling_modes(settings: Mapping[str, Any], place: str) -> tuple[str, ...]:
+def pooling_modes(settings: Mapping[str, Any], folder: str) -> tuple[str, ...]:
     """How tokens become one vector: one mode, or several whose vectors are joined in this order.
 
     Args:
         settings: The content of the config.json of a Pooling.
-        place: Its folder, for the message.
+        folder: Its folder, for the message.
 
     Raises:
         InputError: An unknown mode.
     """
-    given = settings.get("pooling_mode")
-    if given is None:
+    setting = settings.get("pooling_mode")
+    if setting is None:
         modes = tuple(mode for flag, mode in _FLAGS.items() if settings.get(flag)) or ("mean",)
     else:
-        modes = (given,) if isinstance(given, str) else tuple(given)
+        modes = (setting,) if isinstance(setting, str) else tuple(setting)
     unknown = [mode for mode in modes if mode not in POOLINGS]
     if unknown:
-        raise InputError(f"{place}/config.json pools by {unknown[0]!r}; known are {', '.join(POOLINGS)}")
+        raise InputError(f"{folder}/config.json pools by {unknown[0]!r}; known are {', '.join(POOLINGS)}")
     return modes
 
 
-def _step(folder: Path, kind: str, place: str) -> SentenceModule:
-    path = folder / place / "config.json"
+def _step(folder: Path, kind: str, subfolder: str) -> SentenceModule:
+    path = folder / subfolder / "config.json"
     settings = _read(path) if path.is_file() else {}
     if not settings and kind in ("Pooling", "Dense"):
         raise InputError(f"{str(path)!r} is missing, which {MODULES} needs for {kind}; get the model again")
     if kind == "Pooling":
-        pooling_modes(settings, place)
+        pooling_modes(settings, subfolder)
     moved = [settings.get(name) for name in ("module_input_name", "module_output_name")]
     if any(name not in (None, "sentence_embedding") for name in moved) or settings.get("use_residual"):
         raise InputError(
             f"{str(path)!r} asks for more than a change of the sentence's vector (module_input_name, "
             "module_output_name or use_residual), which is not read; write your own class: FILE.py:object"
         )
-    return SentenceModule(kind, place, settings)
+    return SentenceModule(kind, subfolder, settings)
 
 
 def _only_text(settings: Mapping[str, Any], folder: Path) -> None:

@@ -33,7 +33,7 @@ def download(repository: str, revision: str | None, wanted: list[str], refused: 
     at = f"{repository}@{revision}" if revision else repository
     try:
         with _bars_on_terminals_only():
-            found = snapshot_download(
+            snapshot = snapshot_download(
                 repository, revision=revision, allow_patterns=wanted, ignore_patterns=refused
             )
     except hub.GatedRepoError:
@@ -52,7 +52,7 @@ def download(repository: str, revision: str | None, wanted: list[str], refused: 
         ) from None
     except (OSError, ValueError, hub.XetDownloadError) as problem:
         raise InputError(f"{at!r} could not be downloaded: {one_line(problem)}; try again") from None
-    return Path(found)
+    return Path(snapshot)
 
 
 @contextmanager

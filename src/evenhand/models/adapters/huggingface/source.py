@@ -63,12 +63,14 @@ class HfSource:
             return self._local
         wanted = [*_KINDS, *(["*.py"] if self._options.trust_remote_code else [])]
         passed = [*_UNUSED, *sorted(_RECORDS)]
-        found = download(self._repository, self._revision or None, wanted, ["*/*", *passed])
-        if (found / MODULES).is_file():  # a sentence encoder, whose parts lie in folders of their own
-            places = sorted({place for _, place in module_folders(found) if place})
-            parts = [f"{place}/{kind}" for place in places for kind in wanted]
-            found = download(self._repository, found.name, parts, [*(f"{p}/*/*" for p in places), *passed])
-        return found
+        snapshot = download(self._repository, self._revision or None, wanted, ["*/*", *passed])
+        if (snapshot / MODULES).is_file():  # a sentence encoder, whose parts lie in folders of their own
+            places = sorted({subfolder for _, subfolder in module_folders(snapshot) if subfolder})
+            parts = [f"{subfolder}/{kind}" for subfolder in places for kind in wanted]
+            snapshot = download(
+                self._repository, snapshot.name, parts, [*(f"{p}/*/*" for p in places), *passed]
+            )
+        return snapshot
 
     @cached_property
     def _home(self) -> Path:
@@ -95,21 +97,21 @@ class HfSource:
 
     @cached_property
     def _family(self) -> Family:
-        found = family_of(self._config)
+        family = family_of(self._config)
         own_code = bool(self._config.get("auto_map"))
-        if (self._folder / MODULES).is_file() and found is not DUAL_ENCODER:
+        if (self._folder / MODULES).is_file() and family is not DUAL_ENCODER:
             trusted = self._options.trust_remote_code or not own_code
-            found = SENTENCE_ENCODER if trusted else None
-        if found is None and own_code:
+            family = SENTENCE_ENCODER if trusted else None
+        if family is None and own_code:
             if not self._options.trust_remote_code:
                 raise UserError(f"{self.uri!r} runs code of its own ({self._described()}); {TRUSTING}")
-            found = family_of_own_code(self._config)
-        if found is None:
+            family = family_of_own_code(self._config)
+        if family is None:
             raise UserError(
                 f"no adapter answers for {self.uri!r} ({self._described()}); possible are "
                 f"{POSSIBLE}, or your own class as FILE.py:object"
             )
-        return found
+        return family
 
     def _described(self) -> str:
         named = self._config.get("architectures") or ["none"]
@@ -142,10 +144,10 @@ class HfSource:
         kinds = [kind for kind in _KINDS if kind != "*.safetensors"]
         kinds += ["*.py"] if self._options.trust_remote_code else []
         described = {file for kind in kinds for file in self._home.glob(kind)}
-        kept = {file for file in described if file.name not in _RECORDS}
+        files = {file for file in described if file.name not in _RECORDS}
         if self._family is SENTENCE_ENCODER:
-            kept |= self._module_files()
-        return sorted(kept) + self._weights()
+            files |= self._module_files()
+        return sorted(files) + self._weights()
 
     def _module_files(self) -> set[Path]:
         """What decides answers of a sentence encoder beside its transformer.
@@ -153,11 +155,11 @@ class HfSource:
         Raises:
             InputError: A module that has weights, and none in safetensors.
         """
-        found = set(self._folder.glob("*.json"))
+        files = set(self._folder.glob("*.json"))
         for step in read_layout(self._folder).steps:
-            place = self._folder / step.folder
-            found |= {*place.glob("*.json"), *place.glob("*.safetensors")} if step.folder else set()
-            if step.kind == "Dense" and not (place / _WEIGHTS).is_file():
+            folder = self._folder / step.folder
+            files |= {*folder.glob("*.json"), *folder.glob("*.safetensors")} if step.folder else set()
+            if step.kind == "Dense" and not (folder / _WEIGHTS).is_file():
                 command = shlex.join(
                     ["evenhand", "convert", f"{step.folder}/{_PICKLE}", f"{step.folder}/{_WEIGHTS}"]
                 )
@@ -165,7 +167,7 @@ class HfSource:
                     f"{self.uri!r} has no {step.folder}/{_WEIGHTS}, and pickled weights are not read; "
                     f"in a copy of the model's folder type: {command}"
                 )
-        return {file for file in found if file.name not in _RECORDS}
+        return {file for file in files if file.name not in _RECORDS}
 
     def _weights(self) -> list[Path]:
         """The safetensors that transformers reads: one file, or the parts that an index names."""

@@ -79,8 +79,8 @@ class ImageInputs:
         Returns:
             The pixels, mostly float32 of shape (3, h, w); a dict of arrays for families that need more.
         """
-        made = self._processor(images=[image], input_data_format="channels_last", return_tensors="np")
-        arrays = {name: np.asarray(value)[0] for name, value in made.items()}
+        inputs = self._processor(images=[image], input_data_format="channels_last", return_tensors="np")
+        arrays = {name: np.asarray(value)[0] for name, value in inputs.items()}
         return arrays["pixel_values"] if list(arrays) == ["pixel_values"] else arrays
 
     def batch(self, images: Images) -> dict[str, Any]:
@@ -123,11 +123,11 @@ def by_size(images: Images, answer: Callable[[Images], Floats]) -> Floats:
         float32, first axis N.
     """
     places: dict[tuple[int, ...], list[int]] = {}
-    for place, image in enumerate(images):
-        places.setdefault(() if isinstance(image, dict) else np.shape(image), []).append(place)
+    for index, image in enumerate(images):
+        places.setdefault(() if isinstance(image, dict) else np.shape(image), []).append(index)
     if len(places) == 1:
         return answer(images)
-    rows = np.concatenate([answer([images[place] for place in alike]) for alike in places.values()])
+    rows = np.concatenate([answer([images[index] for index in alike]) for alike in places.values()])
     ordered = np.empty_like(rows)
     ordered[np.concatenate([*places.values()])] = rows
     return ordered
@@ -177,9 +177,11 @@ class TextInputs:
             if self._sees_padding
             else {"padding": "longest"}
         )
-        given = [text.lower() for text in texts] if self._lower else list(texts)
-        made = self._tokenizer(given, truncation=True, max_length=self._length, return_tensors="pt", **how)
-        return {name: tensor.to(self._device) for name, tensor in made.items()}
+        sentences = [text.lower() for text in texts] if self._lower else list(texts)
+        tokens = self._tokenizer(
+            sentences, truncation=True, max_length=self._length, return_tensors="pt", **how
+        )
+        return {name: tensor.to(self._device) for name, tensor in tokens.items()}
 
     def length_before(self, prompt: str) -> int:
         """How many tokens a prompt takes up before the text after it, first special tokens included."""

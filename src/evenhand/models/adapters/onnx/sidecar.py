@@ -109,14 +109,14 @@ def read_sidecar(path: Path) -> tuple[Sidecar, list[Path]]:
         InputError: It is no JSON, a field is unknown or wrong, or the file of labels cannot be read.
     """
     try:
-        found = Sidecar.model_validate_json(path.read_bytes())
+        sidecar = Sidecar.model_validate_json(path.read_bytes())
     except ValidationError as problem:
         raise InputError(
             f"{str(path)!r}: {_first(problem.errors(include_url=False))}; docs/models.md shows every field"
         ) from None
     files = [path]
-    if found.classify is not None and isinstance(found.classify.labels, str):
-        listed = path.parent / found.classify.labels
+    if sidecar.classify is not None and isinstance(sidecar.classify.labels, str):
+        listed = path.parent / sidecar.classify.labels
         try:
             lines = tuple(line.strip() for line in listed.read_text(encoding="utf-8").splitlines())
         except (OSError, UnicodeDecodeError) as problem:
@@ -124,11 +124,13 @@ def read_sidecar(path: Path) -> tuple[Sidecar, list[Path]]:
                 f"{str(path)!r}: labels names {str(listed)!r}, which cannot be read ({one_line(problem)}); "
                 "give a list, or a UTF-8 file beside the sidecar"
             ) from None
-        found = found.model_copy(update={"classify": found.classify.model_copy(update={"labels": lines})})
+        sidecar = sidecar.model_copy(
+            update={"classify": sidecar.classify.model_copy(update={"labels": lines})}
+        )
         files.append(listed)
-    if found.classify is not None:
-        _check_labels(path, found.classify)
-    return found, files
+    if sidecar.classify is not None:
+        _check_labels(path, sidecar.classify)
+    return sidecar, files
 
 
 def _check_labels(path: Path, output: ClassOutput) -> None:

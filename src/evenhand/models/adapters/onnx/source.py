@@ -76,8 +76,8 @@ class OnnxSource:
 
     def capabilities(self) -> Sequence[str]:
         """``classifies_images`` and ``embeds_images``, as far as the sidecar names an output for them."""
-        given = {"classifies_images": self._sidecar.classify, "embeds_images": self._sidecar.embed}
-        return tuple(name for name, output in given.items() if output is not None)
+        outputs = {"classifies_images": self._sidecar.classify, "embeds_images": self._sidecar.embed}
+        return tuple(name for name, output in outputs.items() if output is not None)
 
     def load(self) -> OnnxModel:
         """The network with its sidecar.
@@ -91,8 +91,8 @@ class OnnxSource:
             (False, True): OnnxEncoder,
             (True, True): OnnxClassifierEncoder,
         }
-        found = self._sidecar
-        return kinds[found.classify is not None, found.embed is not None](session, found, self.uri)
+        sidecar = self._sidecar
+        return kinds[sidecar.classify is not None, sidecar.embed is not None](session, sidecar, self.uri)
 
 
 class OnnxModel:
@@ -267,25 +267,26 @@ def _find_input(session: Any, how: ImageInput, uri: str) -> Any:
             f"{uri!r}: the sidecar's input is {how.name!r}, the network has {_shapes(inputs)}; "
             "name the only input (a network with several is not run)"
         )
-    found = named[0]
+    network_input = named[0]
     kinds = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(uint8)": "uint8"}
-    if kinds.get(found.type) != how.dtype:
-        wanted = kinds.get(found.type, found.type)
+    if kinds.get(network_input.type) != how.dtype:
+        wanted = kinds.get(network_input.type, network_input.type)
         raise UserError(
-            f"{uri!r}: input {found.name!r} is {wanted}, the sidecar says {how.dtype}; set input.dtype"
+            f"{uri!r}: input {network_input.name!r} is {wanted}, the sidecar says {how.dtype}; "
+            "set input.dtype"
         )
     expected = (3, *how.size) if how.layout == "nchw" else (*how.size, 3)
-    fits = len(found.shape) == 4 and all(
-        given == wanted
-        for given, wanted in zip(found.shape[1:], expected, strict=True)
-        if isinstance(given, int)
+    fits = len(network_input.shape) == 4 and all(
+        size == wanted
+        for size, wanted in zip(network_input.shape[1:], expected, strict=True)
+        if isinstance(size, int)
     )
     if not fits:
         raise UserError(
-            f"{uri!r}: the network has {_shapes([found])}, the sidecar makes N x {_times(expected)}; "
+            f"{uri!r}: the network has {_shapes([network_input])}, the sidecar makes N x {_times(expected)}; "
             "set input.size and input.layout"
         )
-    return found
+    return network_input
 
 
 def _check_output(session: Any, name: str, uri: str) -> None:
@@ -297,23 +298,27 @@ def _check_output(session: Any, name: str, uri: str) -> None:
 def _check_classes(session: Any, sidecar: Sidecar, uri: str) -> None:
     output = sidecar.classify
     assert output is not None  # noqa: S101 - the caller has looked
-    found = next(entry for entry in session.get_outputs() if entry.name == output.output)
-    sizes = [size for size in found.shape[1:] if isinstance(size, int)]
-    if len(sizes) == len(found.shape) - 1 and int(np.prod(sizes)) != len(output.labels):
+    network_output = next(entry for entry in session.get_outputs() if entry.name == output.output)
+    sizes = [size for size in network_output.shape[1:] if isinstance(size, int)]
+    if len(sizes) == len(network_output.shape) - 1 and int(np.prod(sizes)) != len(output.labels):
         raise UserError(
-            f"{uri!r}: {_shapes([found])} does not fit {len(output.labels)} labels; give one for each number"
+            f"{uri!r}: {_shapes([network_output])} does not fit {len(output.labels)} labels; "
+            "give one for each number"
         )
 
 
 def _check_probabilities(answer: Floats, output: str, uri: str) -> None:
     """Refuse what cannot be probabilities; rows with NaN have no answer and are let through."""
-    told = answer[~np.isnan(answer).any(axis=1)].astype(np.float64)
-    sums = told.sum(axis=1)
-    if not len(told) or (told.min() >= -1e-6 and told.max() <= 1 + 1e-6 and (abs(sums - 1) <= 1e-3).all()):
+    answered = answer[~np.isnan(answer).any(axis=1)].astype(np.float64)
+    sums = answered.sum(axis=1)
+    if not len(answered) or (
+        answered.min() >= -1e-6 and answered.max() <= 1 + 1e-6 and (abs(sums - 1) <= 1e-3).all()
+    ):
         return
     raise UserError(
-        f"{uri!r}: output {output!r} gives numbers from {told.min():.3g} to {told.max():.3g} with sums from "
-        f"{sums.min():.3g} to {sums.max():.3g}: no probabilities; set the sidecar's classify.gives to logits"
+        f"{uri!r}: output {output!r} gives numbers from {answered.min():.3g} to {answered.max():.3g} with "
+        f"sums from {sums.min():.3g} to {sums.max():.3g}: no probabilities; set the sidecar's classify.gives "
+        "to logits"
     )
 
 

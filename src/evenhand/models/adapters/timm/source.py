@@ -46,8 +46,10 @@ def open_timm(rest: str, options: LoadOptions) -> TimmSource:
     name, _, after = rest.partition("@")
     record = remembered("timm", release, name, lambda: _pretrained_cfg(name))
     if "/" in after or Path(after).suffix in (".safetensors", ".pth", ".pt", ".bin"):
-        found = _with_file(name, local_safetensors(Path(after).expanduser(), f"timm:{rest}"), record, release)
-        return TimmSource(rest, options, found)
+        checkpoint = _with_file(
+            name, local_safetensors(Path(after).expanduser(), f"timm:{rest}"), record, release
+        )
+        return TimmSource(rest, options, checkpoint)
     return TimmSource(rest, options, _on_hub(name, after or None, record, release))
 
 
@@ -70,26 +72,26 @@ class TimmSource:
     Args:
         rest: What stands after ``timm:``.
         options: How it will be loaded.
-        found: Its files.
+        checkpoint: Its files.
     """
 
-    def __init__(self, rest: str, options: LoadOptions, found: _TimmSource) -> None:
-        self.uri, self._options, self._found = f"timm:{rest}", options, found
+    def __init__(self, rest: str, options: LoadOptions, checkpoint: _TimmSource) -> None:
+        self.uri, self._options, self._checkpoint = f"timm:{rest}", options, checkpoint
 
     def identity(self) -> dict[str, str]:
         """Architecture, hash of the weights and of the configuration, version of timm, dtype."""
-        found = self._found
+        checkpoint = self._checkpoint
         return {
-            "name": found.title,
-            "sha256 of weights": sha256_files([found.weights])[found.weights],
-            "sha256 of configuration": sha256_text(found.config),
-            "timm": found.release,
+            "name": checkpoint.title,
+            "sha256 of weights": sha256_files([checkpoint.weights])[checkpoint.weights],
+            "sha256 of configuration": sha256_text(checkpoint.config),
+            "timm": checkpoint.release,
             "dtype": self._options.dtype,
         }
 
     def capabilities(self) -> Sequence[str]:
         """``embeds_images``, and ``classifies_images`` where the weights hold a classifier."""
-        return ("classifies_images", "embeds_images") if self._found.classes else ("embeds_images",)
+        return ("classifies_images", "embeds_images") if self._checkpoint.classes else ("embeds_images",)
 
     def load(self) -> TimmFeatures:
         """The model, in evaluation mode on its device.
@@ -97,13 +99,13 @@ class TimmSource:
         Raises:
             InputError: The weights do not fit the architecture.
         """
-        torch, found = import_torch(), self._found
+        torch, checkpoint = import_torch(), self._checkpoint
         device, dtype = choose_device(self._options), choose_dtype(self._options)
         network, transform = self.network()
         network = network.to(device=device, dtype=dtype).eval()
-        if not found.classes:
+        if not checkpoint.classes:
             return TimmFeatures(torch, network, transform, device, dtype)
-        labels, wordnet_ids = _labels(_import_timm(), network.pretrained_cfg, found.classes)
+        labels, wordnet_ids = _labels(_import_timm(), network.pretrained_cfg, checkpoint.classes)
         return TimmClassifier(torch, network, transform, device, dtype, labels, wordnet_ids)
 
     def network(self) -> tuple[Any, Any]:
@@ -112,16 +114,16 @@ class TimmSource:
         Raises:
             InputError: The weights do not fit the architecture.
         """
-        timm, found = _import_timm(), self._found
+        timm, checkpoint = _import_timm(), self._checkpoint
         arguments: dict[str, Any] = {}
-        if found.overlay is not None:
-            arguments = {"pretrained_cfg_overlay": found.overlay, "num_classes": found.classes}
+        if checkpoint.overlay is not None:
+            arguments = {"pretrained_cfg_overlay": checkpoint.overlay, "num_classes": checkpoint.classes}
         try:
-            network = timm.create_model(found.name, pretrained=True, **arguments)
+            network = timm.create_model(checkpoint.name, pretrained=True, **arguments)
         except (RuntimeError, KeyError, TypeError, ValueError) as problem:
             cause = one_line(problem)[:300]
             raise InputError(
-                f"{self.uri!r}: {str(found.weights)!r} does not fit: {cause}; "
+                f"{self.uri!r}: {str(checkpoint.weights)!r} does not fit: {cause}; "
                 "give the weights' own architecture"
             ) from None
         settings = timm.data.resolve_model_data_config(network)
@@ -247,16 +249,16 @@ def _with_file(name: str, weights: Path, record: dict[str, Any], release: str) -
     heads = cfg.get("classifier") or ()
     shapes = tensor_shapes(weights)
     for head in [heads] if isinstance(heads, str) else heads:
-        found = shapes.get(f"{head}.weight", [0])[0]
-        if found != classes + (cfg.get("label_offset") or 0):
-            classes, overlay = found, overlay | {"num_classes": found, "label_offset": 0}
+        n_classes = shapes.get(f"{head}.weight", [0])[0]
+        if n_classes != classes + (cfg.get("label_offset") or 0):
+            classes, overlay = n_classes, overlay | {"num_classes": n_classes, "label_offset": 0}
             break
     return _TimmSource(name, name, weights, release, _canonical(cfg), classes, overlay)
 
 
-def _in_folder(folder: Path, given: str, release: str) -> _TimmSource:
-    config = read_config(folder / "config.json", f"timm:{given}", ["architecture"])
-    weights = local_safetensors(folder / "model.safetensors", f"timm:{given}")
+def _in_folder(folder: Path, rest: str, release: str) -> _TimmSource:
+    config = read_config(folder / "config.json", f"timm:{rest}", ["architecture"])
+    weights = local_safetensors(folder / "model.safetensors", f"timm:{rest}")
     inner = config.get("pretrained_cfg", config)
     classes = config.get("num_classes", inner.get("num_classes", 1000))
     return _TimmSource(

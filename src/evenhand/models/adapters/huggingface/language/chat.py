@@ -165,12 +165,12 @@ class ChatModel:
 
     def _kinds(self, read: ChatProcessor, contexts: Sequence[Tokens], length: int) -> dict[str, Any]:
         """What kind of token stands where, for models that ask for it; all new ones are what it says."""
-        made = {}
+        kinds = {}
         for name, rows in read.kinds.items():
             new = self._inputs.kind_of_speech
             cut = [row[: len(c)] + [new] * (length - len(c)) for row, c in zip(rows, contexts, strict=True)]
-            made[name] = pad_right(cut, self._device)[0]
-        return made
+            kinds[name] = pad_right(cut, self._device)[0]
+        return kinds
 
     def _ready(self, tensors: dict[str, Any]) -> dict[str, Any]:
         moved = {name: tensor.to(self._device) for name, tensor in tensors.items()}

@@ -93,14 +93,14 @@ class ChatInputs:
     def _process(self, images: Images, texts: Sequence[str]) -> ChatProcessor:
         from PIL import Image
 
-        made = self.processor(
+        inputs = self.processor(
             images=[[Image.fromarray(image)] for image in images if image is not None] or None,
             text=list(texts),
             add_special_tokens=self._adds_special(texts[0]),
             padding=True,
             return_tensors="pt",
         )
-        return read_of(dict(made))
+        return read_of(dict(inputs))
 
 
 class PrefixInputs(ChatInputs):
@@ -170,29 +170,30 @@ class QwenProcessor:
         patches = seen["image_grid_thw"].prod(-1) // self._images.merge_size**2
         counts = [int(count) for count in patches]
         longer = [
-            one.replace(self._token, self._token * count) for one, count in zip(text, counts, strict=True)
+            prompt.replace(self._token, self._token * count)
+            for prompt, count in zip(text, counts, strict=True)
         ]
         words = self.tokenizer(longer, **settings)
         kinds = (words["input_ids"] == self._id).long()
-        made = {name: words[name] for name in ("input_ids", "attention_mask")}
-        return {**made, **seen, "mm_token_type_ids": kinds}
+        token_inputs = {name: words[name] for name in ("input_ids", "attention_mask")}
+        return {**token_inputs, **seen, "mm_token_type_ids": kinds}
 
 
-def read_of(made: dict[str, Any]) -> ChatProcessor:
+def read_of(inputs: dict[str, Any]) -> ChatProcessor:
     """What a processor made, apart by what it belongs to."""
-    ids, real = made["input_ids"], made["attention_mask"].bool()
+    ids, real = inputs["input_ids"], inputs["attention_mask"].bool()
     beside = {
         name: tensor
-        for name, tensor in made.items()
+        for name, tensor in inputs.items()
         if name not in NOT_IMAGES and name.endswith("token_type_ids") and tensor.shape == ids.shape
     }
-    images = {name: made[name] for name in made if name not in NOT_IMAGES and name not in beside}
+    images = {name: inputs[name] for name in inputs if name not in NOT_IMAGES and name not in beside}
     kinds = {
         name: [row[keep].tolist() for row, keep in zip(tensor, real, strict=True)]
         for name, tensor in beside.items()
     }
     contexts = [row[keep].tolist() for row, keep in zip(ids, real, strict=True)]
-    tensors = {name: tensor for name, tensor in made.items() if name != "labels"}
+    tensors = {name: tensor for name, tensor in inputs.items() if name != "labels"}
     unknown = tuple(
         name
         for name, tensor in images.items()

@@ -122,9 +122,9 @@ def logits_after(
     ids, mask = pad_right([[*c, *t] for c, t in zip(contexts, tails, strict=True)], device)
     spans = [range(len(c) - 1, len(c) + len(t)) for c, t in zip(contexts, tails, strict=True)]
     wanted = sorted({position for span in spans for position in span})
-    place = {position: i for i, position in enumerate(wanted)}
+    index = {position: i for i, position in enumerate(wanted)}
     logits = forward(ids, mask, torch.tensor(wanted, device=device) + before)
-    return [logits[i, [place[position] for position in span]].float() for i, span in enumerate(spans)]
+    return [logits[i, [index[position] for position in span]].float() for i, span in enumerate(spans)]
 
 
 def pad_right(rows: Sequence[Tokens], device: Any, value: int = 0) -> tuple[Any, Any]:
@@ -138,11 +138,11 @@ def pad_right(rows: Sequence[Tokens], device: Any, value: int = 0) -> tuple[Any,
 
 def _to_read(row: Sequence[Tokens]) -> list[Tokens]:
     """What the model must read to know all continuations of a sample: none begins another."""
-    kept: list[Tokens] = []
+    longest: list[Tokens] = []
     for tail in sorted(row, key=len, reverse=True):
-        if _reader(kept, tail) is None:
-            kept.append(tail[:-1])
-    return kept
+        if _reader(longest, tail) is None:
+            longest.append(tail[:-1])
+    return longest
 
 
 def _reader(parents: Sequence[Tokens], tail: Tokens) -> int | None:
