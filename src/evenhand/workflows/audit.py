@@ -200,8 +200,8 @@ def _measure(
     tables = [pl.DataFrame(schema=SCHEMA)]
     for grouping in groupings:
         say(f"measuring by {'+'.join(grouping)}")
-        found, prepared = audit_grouping(counts, grouping, **options)
-        findings += found
+        grouping_findings, prepared = audit_grouping(counts, grouping, **options)
+        findings += grouping_findings
         tables.append(prediction_differences(prepared, by=grouping, seed=options["seed"]))
     adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])
     return adjusted, pl.concat(tables)
