@@ -130,8 +130,8 @@ def in_time(
     for before, after in pairwise(order):
         if _moment(str(run_dates[before])) == _moment(str(run_dates[after])):
             raise ParameterError(
-                f"{str(folders[before])!r} and {str(folders[after])!r} have one date ({run_dates[after]}); tell "
-                f"them apart: --date {folders[after]}=2026-10-01"
+                f"{str(folders[before])!r} and {str(folders[after])!r} have one date ({run_dates[after]}); "
+                f"tell them apart: --date {folders[after]}=2026-10-01"
             )
     shown = _shown([str(run_dates[index]) for index in order])
     runs = [

@@ -128,7 +128,8 @@ def _remade(finding: Finding, name: str, params: Mapping[str, Param], **fields: 
     all_params = {**finding.params, **params}
     metric = str(MetricId.make(name, tuple(finding.by), all_params))
     update = {
-        **_NOTHING, "name": name, "params": all_params, "metric": metric, "direction": "descriptive", **fields,
+        **_NOTHING, "name": name, "params": all_params, "metric": metric, "direction": "descriptive",
+        **fields,
     }  # fmt: skip
     return finding.model_copy(update=update)
 
