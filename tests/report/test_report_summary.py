@@ -13,6 +13,7 @@ from evenhand.cli.summaries.findings import print_summary
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.core.text import formatting as formats
+from evenhand.metrics.catalogue import with_cards
 from evenhand.report.chapters import in_chapters
 from evenhand.report.page.html import render_html
 from evenhand.report.views import rows
@@ -60,12 +61,12 @@ def test_a_comparison_is_called_by_all_its_models(models, told):
 
 def test_how_sure_names_what_is_beyond_chance():
     shown = {"interval": samples.interval(0.34, 0.1), "fair_at": 0.0, "p_adjusted": 1e-9, "role": "primary"}
-    findings = [
+    findings = with_cards([
         samples.plain("resolution_gap", (), 0.34, "descriptive", p_value=1e-9, **shown),
         samples.plain("misgendering_gap", (), 0.34, "descriptive", p_value=1e-9,
                       **{**shown, "interval": samples.interval(0.0, 0.5)}),
         samples.plain("neutral_gap", (), 0.34, "descriptive", p_value=1e-9, fair_at=0.0, role="exploratory"),
-    ]  # fmt: skip
+    ])  # fmt: skip
     assert words.sureness(in_chapters(findings), 0.05) == [
         "How sure: beyond chance (p at most 0.05, corrected together for 2 tests, and the interval leaves "
         "out what chance gives): Right pronoun, masculine minus feminine.",

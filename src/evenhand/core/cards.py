@@ -72,6 +72,8 @@ class MetricCard(Model):
     def plain(cls, name: str, **facts: Any) -> MetricCard:
         """The card of a metric that nobody declared: its name in words."""
         words = name.replace("_", " ").strip()
+        if name.endswith(DIFFERENCE):
+            facts |= {"of": cls.plain(name.removesuffix(DIFFERENCE)), "p_is_about": "models"}
         return cls(name=name, title=words[:1].upper() + words[1:] if words else "Unnamed metric", **facts)
 
     def comparing(self, of: MetricCard | None) -> MetricCard:

@@ -14,7 +14,7 @@ import polars as pl
 from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
-from evenhand.files.tables.to_polars import to_polars
+from evenhand.evidence.predictions.to_polars import to_polars
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -255,9 +255,9 @@ def _measure(
     tables = [pl.DataFrame(schema=SCHEMA)]
     for grouping in groupings:
         say(f"measuring by {'+'.join(grouping)}")
-        found, prepared = audit_grouping(counts, grouping, metrics=metrics, **options)
-        findings += found
-        tables.append(prediction_differences(prepared, by=grouping, seed=options["seed"]))
+        grouping_findings, bound = audit_grouping(counts, grouping, metrics=metrics, **options)
+        findings += grouping_findings
+        tables.append(prediction_differences(bound, by=grouping, seed=options["seed"]))
     adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])
     return adjusted, pl.concat(tables)
 

@@ -50,19 +50,19 @@ class Audited:
                     "map, normalize and missing are given twice: to the predictions and here"
                 )
             rules = rules or evidence.rules
-            made = replace(evidence, rules=rules).relabelled(names)
+            relabelled = replace(evidence, rules=rules).relabelled(names)
         else:
             counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
-            made = rules.apply(counts.project(names), _columns(evidence))
-        return cls(evidence, made.counts, rules, made.changes, made.unused)
+            relabelled = rules.apply(counts.project(names), _columns(evidence))
+        return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled.unused)
 
     def warnings(self) -> tuple[list[TableWarning], int | None]:
         """Warnings about labels, columns and rows, and how many rows repeat an id where ids are known."""
-        found = check_labels(self.counts, _columns(self.evidence), unused=self.unused)
+        label_warnings = check_labels(self.counts, _columns(self.evidence), unused=self.unused)
         if not isinstance(self.evidence, Predictions):
-            return found, None
+            return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)
-        return [*found, *checked], repeated
+        return [*label_warnings, *checked], repeated
 
 
 def _columns(evidence: Evidence) -> dict[str, str]:

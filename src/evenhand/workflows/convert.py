@@ -21,13 +21,13 @@ def convert(source: Path, target: Path, key: str | None = None) -> list[str]:
     Raises:
         UserError: As ``convert_checkpoint``.
     """
-    made = convert_checkpoint(source, target, key)
-    where = f" from {made.key!r}" if made.key else ""
+    checkpoint = convert_checkpoint(source, target, key)
+    where = f" from {checkpoint.key!r}" if checkpoint.key else ""
     lines = [
-        f"wrote {made.path}: {made.tensors:,} tensors, {made.numbers:,} numbers{where}",
-        f"sha256 {made.sha256}",
+        f"wrote {checkpoint.path}: {checkpoint.tensors:,} tensors, {checkpoint.numbers:,} numbers{where}",
+        f"sha256 {checkpoint.sha256}",
     ]
-    if made.left_out:
-        shown = ", ".join(made.left_out[:8]) + (", ..." if len(made.left_out) > 8 else "")
+    if checkpoint.left_out:
+        shown = ", ".join(checkpoint.left_out[:8]) + (", ..." if len(checkpoint.left_out) > 8 else "")
         lines.append(f"left out, as they hold no tensors: {shown}")
     return lines

@@ -29,11 +29,11 @@ def names_of_kind(kind: str) -> list[str]:
 
 def mitigations_with_meaning() -> list[tuple[str, str]]:
     """Every mitigation that can be fitted with the first line of what it says about itself."""
-    found = []
+    meanings = []
     for name in MITIGATIONS.names():
         said = (MITIGATIONS.get(name).__doc__ or "").strip()
-        found.append((name, said.partition("\n")[0].strip()))
-    return found
+        meanings.append((name, said.partition("\n")[0].strip()))
+    return meanings
 
 
 def models_that_can(capability: str | None = None) -> list[Adapter]:
@@ -44,4 +44,4 @@ def models_that_can(capability: str | None = None) -> list[Adapter]:
     """
     if capability is not None and capability not in CAPABILITIES:
         raise UnknownName("capability", capability, CAPABILITIES)
-    return [one for one in adapters() if capability is None or capability in one.capabilities]
+    return [adapter for adapter in adapters() if capability is None or capability in adapter.capabilities]

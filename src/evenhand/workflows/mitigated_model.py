@@ -24,13 +24,13 @@ class Applied:
     mitigation: Mitigation
 
     @classmethod
-    def read(cls, given: str | Path | Mitigation) -> Self:
+    def read(cls, source: str | Path | Mitigation) -> Self:
         """From a mitigation, or from the file that ``Mitigation.save`` wrote.
 
         Raises:
             InputError: No such file, or not a mitigation's.
         """
-        return cls(given if isinstance(given, Mitigation) else Mitigation.load(Path(given).expanduser()))
+        return cls(source if isinstance(source, Mitigation) else Mitigation.load(Path(source).expanduser()))
 
     def short_name(self) -> str:
         """Name and the beginning of the fingerprint: two of one method stay apart in names of folders."""
@@ -42,19 +42,25 @@ class Applied:
         Raises:
             UserError: There are none.
         """
-        asked = {MODALITIES[one.capability] for one in plan.questions if one.capability in MODALITIES}
-        if not asked:
-            capabilities = ", ".join(sorted({one.capability for one in plan.questions})) or "nothing"
+        modalities = {
+            MODALITIES[question.capability]
+            for question in plan.questions
+            if question.capability in MODALITIES
+        }
+        if not modalities:
+            capabilities = (
+                ", ".join(sorted({question.capability for question in plan.questions})) or "nothing"
+            )
             raise UserError(
                 f"a mitigation changes embeddings, and {benchmark} asks this model for {capabilities}; leave "
                 "--mitigation out, or give a model that has embeds_images or embeds_texts"
             )
         changed = set(self.mitigation.maps)
-        if changed and not changed & asked:
+        if changed and not changed & modalities:
             raise UserError(
                 f"this mitigation ({self.mitigation.name}) changes vectors of {_and(changed)} only, and "
-                f"{benchmark} asks for vectors of {_and(asked)}; leave --mitigation out, or fit another with "
-                "evenhand debias"
+                f"{benchmark} asks for vectors of {_and(modalities)}; leave --mitigation out, or fit another "
+                "with evenhand debias"
             )
 
     def tables(self, tables: Mapping[str, pl.LazyFrame], plan: Plan) -> dict[str, pl.LazyFrame]:
@@ -94,13 +100,21 @@ class Applied:
         """Findings that say so where it is of another model."""
         if note is None:
             return measured
-        told = [one.model_copy(update={"notes": [*one.notes, note]}) for one in measured.findings]
-        return replace(measured, findings=told)
+        noted_findings = [
+            finding.model_copy(update={"notes": [*finding.notes, note]}) for finding in measured.findings
+        ]
+        return replace(measured, findings=noted_findings)
 
     def settings(self, plan: Plan, model: str, note: str | None = None) -> dict[str, Any]:
         """For the manifest: which mitigation acted, on what; and what the model is called with it."""
-        asked = {MODALITIES[one.capability] for one in plan.questions if one.capability in MODALITIES}
-        acted = {name: "changed" if name in self.mitigation.maps else "as it was" for name in sorted(asked)}
+        modalities = {
+            MODALITIES[question.capability]
+            for question in plan.questions
+            if question.capability in MODALITIES
+        }
+        acted = {
+            name: "changed" if name in self.mitigation.maps else "as it was" for name in sorted(modalities)
+        }
         card = self.mitigation.card()
         said = {**{key: card[key] for key in ("name", "fingerprint", "params")}, "vectors": acted}
         fitted_on = self.mitigation.facts.get("model")
@@ -114,19 +128,19 @@ def model_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {key: manifest[key] for key in ("model", "model_identity") if manifest.get(key)}
 
 
-def another_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+def another_model(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
     """Whether two runs are of different models: by what identifies them, by name where that is not known.
 
     Args:
-        one: From ``model_facts``, or facts that hold them.
-        other: As ``one``.
+        first: From ``model_facts``, or facts that hold them.
+        second: As ``first``.
 
     Returns:
-        In words which model ``one`` is, and how ``other`` differs; None for one model, or where nothing is
+        In words which model ``first`` is, and how ``second`` differs; None for one model, or where nothing is
         known.
     """
-    names = [clean_name(given.get("model")) for given in (one, other)]
-    parts = [given.get("model_identity") or {} for given in (one, other)]
+    names = [clean_name(facts.get("model")) for facts in (first, second)]
+    parts = [facts.get("model_identity") or {} for facts in (first, second)]
     if not all(names) or (all(parts) and parts[0] == parts[1]):
         return None
     if names[0] != names[1]:
@@ -146,8 +160,8 @@ def utility_note(other: str | None) -> str | None:
     """One line where utility was measured on vectors of another model than the mitigation was fitted on."""
     if other is None:
         return None
-    told = f"the mitigation was fitted on vectors of {other}; give runs of one model"
-    return f"--utility is of another model: {told}"
+    reason = f"the mitigation was fitted on vectors of {other}; give runs of one model"
+    return f"--utility is of another model: {reason}"
 
 
 def _and(names: set[str]) -> str:

@@ -124,25 +124,25 @@ def run(
             that cannot act on what the benchmark asks for.
     """
     check_out(out)
-    asked: Benchmark = BENCHMARKS.get(benchmark)
-    values = parse_parameters(asked, parameters or {})
+    declared: Benchmark = BENCHMARKS.get(benchmark)
+    values = parse_parameters(declared, parameters or {})
     how = options or AskOptions()
     applied = None if mitigation is None else Applied.read(mitigation)
     source = _source(model, how)
     where = Path(data).expanduser() if data is not None else None
     setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
     further = HelperModels(how, progress or (lambda *_: None))
-    with exits_are_errors(f"the benchmark {asked.name!r}"), telling_what_to_add(source):
-        plan = asked.plan(setting)
-    work = _BenchmarkRun(asked, setting, plan, source, applied, dict(tags or {}), further)
+    with exits_are_errors(f"the benchmark {declared.name!r}"), telling_what_to_add(source):
+        plan = declared.plan(setting)
+    work = _BenchmarkRun(declared, setting, plan, source, applied, dict(tags or {}), further)
     if applied is not None:
-        applied.check(work.plan, asked.name)
+        applied.check(work.plan, declared.name)
     with _building(out) as (folder, keeper):
         answers = ask_all(work.plan, source, folder, how, progress or (lambda *_: None))
-        made = work.measured(answers, keeper)
+        result = work.measured(answers, keeper)
         if out is not None:
-            made.write_into(folder)
-    return made if out is None else replace(made, evidence_folder=Path(out) / FOLDER)
+            result.write_into(folder)
+    return result if out is None else replace(result, evidence_folder=Path(out) / FOLDER)
 
 
 def _source(model: Any, options: AskOptions) -> ModelSource:
@@ -189,7 +189,7 @@ class _BenchmarkRun:
             measured = applied.noted(measured, note)
             extra |= applied.settings(plan, self.source.uri, note)
         findings, manifest = self._assembled(measured, answers, extra)
-        made = AskedRun(
+        result = AskedRun(
             findings,
             manifest,
             measured.counts,
@@ -201,10 +201,10 @@ class _BenchmarkRun:
         )
         # with its folder, because some are made from the evidence
         whole = run_folder.RunFolder(
-            made.findings, made.manifest, made.counts, made.tables, folder=answers.folder.parent
+            result.findings, result.manifest, result.counts, result.tables, folder=answers.folder.parent
         )
-        made.tables.update(artifact_tables(whole, data=setting.data, declared=self.benchmark.artifacts))
-        return made
+        result.tables.update(artifact_tables(whole, data=setting.data, declared=self.benchmark.artifacts))
+        return result
 
     def _assembled(
         self, measured: Measured, answers: CollectedEvidence, extra: Mapping[str, Any]
@@ -232,7 +232,7 @@ class _BenchmarkRun:
         asking = answers.account | {name: value for name, value in more.items() if value}
         manifest |= {"card": self.benchmark.card(), "asking": asking}
         warnings = [*answers.warnings, *measured.warnings]
-        manifest |= {"warnings": [one.message for one in warnings]} if warnings else {}
+        manifest |= {"warnings": [warning.message for warning in warnings]} if warnings else {}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
         findings = adjust_run(measured.findings, primaries_of(self.benchmark))
         findings = named(findings, self.benchmark.name, str(settings["model"]), dropped)
@@ -245,32 +245,36 @@ def named(
 ) -> list[Finding]:
     """Findings with the benchmark, the model, and what never came to be measured."""
     return [
-        one.model_copy(update={"benchmark": benchmark, "model": model, "dropped": [*dropped, *one.dropped]})
-        for one in findings
+        finding.model_copy(
+            update={"benchmark": benchmark, "model": model, "dropped": [*dropped, *finding.dropped]}
+        )
+        for finding in findings
     ]
 
 
 def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Finding]:
     """Findings beside another run's tell if the two models were not adapted alike."""
     folder = settings["parameters"].get("reference")
-    if not folder or all(one.reference is None for one in findings):
+    if not folder or all(finding.reference is None for finding in findings):
         return findings
     other = run_folder.RunFolder.read(Path(str(folder)).expanduser()).manifest
     said = adaptation_warnings([settings, other])
     return [
-        one if one.reference is None else one.model_copy(update={"notes": [*one.notes, *said]})
-        for one in findings
+        finding
+        if finding.reference is None
+        else finding.model_copy(update={"notes": [*finding.notes, *said]})
+        for finding in findings
     ]
 
 
 def _dropped(plan: Plan, unanswered: pl.DataFrame, unusable: Mapping[str, int]) -> list[Dropped]:
     """What never became an answer, by reason: a sample counts once."""
-    found = dict(plan.dropped)
+    dropped = dict(plan.dropped)
     counts = unanswered.unique("sample", keep="first", maintain_order=True)["reason"].value_counts(sort=True)
     unread = dict(counts.sort("count", "reason", descending=[True, False]).iter_rows())
     for reason, count in (*unread.items(), *unusable.items()):
-        found[reason] = found.get(reason, 0) + count
-    return [Dropped(reason=reason, count=count) for reason, count in found.items()]
+        dropped[reason] = dropped.get(reason, 0) + count
+    return [Dropped(reason=reason, count=count) for reason, count in dropped.items()]
 
 
 def digest_of(annotations: pl.DataFrame) -> str:

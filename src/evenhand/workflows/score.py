@@ -52,30 +52,30 @@ def score(
         UserError: Unknown benchmark or parameter, files without scores, or a benchmark that reads none.
     """
     check_out(out)
-    asked: Benchmark = BENCHMARKS.get(benchmark)
-    if not isinstance(asked, ReadsScores):
+    declared: Benchmark = BENCHMARKS.get(benchmark)
+    if not isinstance(declared, ReadsScores):
         raise UserError(
             f"{benchmark!r} reads no scores of files; type: evenhand run {benchmark} --model table:FILE, or "
             "score visogender/resolution or visogender/retrieval"
         )
-    given = [evidence] if isinstance(evidence, str | Path) else list(evidence)
-    places = [Path(place) for place in given]
-    if not places:
+    sources = [evidence] if isinstance(evidence, str | Path) else list(evidence)
+    paths = [Path(path) for path in sources]
+    if not paths:
         raise InputError("there are no scores to read; give a file or a folder with --evidence")
     where = Path(data).expanduser() if data is not None else None
-    setting = Setting(parse_parameters(asked, parameters or {}), where, (), seed)
-    scored = asked.score(places, setting)
-    run = _assemble(asked, scored, setting, places, tags or {})
+    setting = Setting(parse_parameters(declared, parameters or {}), where, (), seed)
+    scored = declared.score(paths, setting)
+    run = _assemble(declared, scored, setting, paths, tags or {})
     if out is not None:
         run.save(out)
     return run
 
 
 def _assemble(
-    benchmark: Benchmark, scored: Scored, setting: Setting, places: Sequence[Path], tags: Mapping[str, str]
+    benchmark: Benchmark, scored: Scored, setting: Setting, paths: Sequence[Path], tags: Mapping[str, str]
 ) -> Run:
-    model = scored.model or ", ".join(place.name for place in places)
-    source = _source(places)
+    model = scored.model or ", ".join(path.name for path in paths)
+    source = _source(paths)
     settings: dict[str, Any] = {
         "kind": "score",
         "benchmark": benchmark.name,
@@ -106,15 +106,15 @@ def _assemble(
     )
 
 
-def _source(places: Sequence[Path]) -> dict[str, Any]:
+def _source(paths: Sequence[Path]) -> dict[str, Any]:
     """What was read: names, and one hash of all files."""
-    roots = [place.expanduser() for place in places]
+    roots = [path.expanduser() for path in paths]
     files = sorted(
         {file for root in roots for file in ([root] if root.is_file() else root.rglob("*")) if file.is_file()}
     )
     hashes = sha256_files(files)
     return {
-        "path": ", ".join(str(place) for place in places),
+        "path": ", ".join(str(path) for path in paths),
         "size": sum(file.stat().st_size for file in files),
         "sha256": sha256_text("\n".join(str(digest) for digest in hashes.values())),
     }

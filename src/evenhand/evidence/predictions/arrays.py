@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError
-from evenhand.files.tables.to_polars import present
+from evenhand.evidence.predictions.to_polars import present
 
 TRUTH, PREDICTION, GROUP, CLUSTER, WEIGHT = "y_true", "y_pred", "group", "cluster", "sample_weight"
 

@@ -13,8 +13,8 @@ from evenhand.core.errors import InputError
 from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, pack
 from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
 from evenhand.evidence.predictions.levels import Codes, Encoder
+from evenhand.evidence.predictions.to_polars import present, to_polars
 from evenhand.evidence.predictions.weights import WEIGHT, weighed
-from evenhand.files.tables.to_polars import present, to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 

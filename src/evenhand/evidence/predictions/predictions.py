@@ -15,8 +15,8 @@ from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
+from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources
-from evenhand.files.tables.to_polars import to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 

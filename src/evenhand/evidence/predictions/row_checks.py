@@ -11,8 +11,8 @@ from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_checks import counted, listed
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources
-from evenhand.files.tables.to_polars import to_polars
 
 WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights", "survey_weight", "row_weight")
 IDS = (

@@ -10,8 +10,8 @@ import polars as pl
 
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
+from evenhand.metrics.association.left_out import effects_without
 from evenhand.metrics.association.similarities import SingleSet
-from evenhand.metrics.association.weat import effects_without
 from evenhand.metrics.estimates import number
 from evenhand.stats.association.effect_size import (
     attribute_contributions,

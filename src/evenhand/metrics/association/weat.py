@@ -13,6 +13,7 @@ from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
+from evenhand.metrics.association.left_out import MOST_PARTS, differences_without, effects_without, left_out
 from evenhand.metrics.association.similarities import (
     Details,
     SingleSet,
@@ -28,15 +29,10 @@ from evenhand.stats.association.effect_size import (
     associations,
     effect_bound,
     effect_size,
-    leave_one_attribute_out,
-    leave_one_out,
     single_category,
 )
 from evenhand.stats.association.permutation import permutation_test, sign_flip_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
-
-MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
-MOST_PARTS = 2_000
 
 
 @metric(
@@ -107,7 +103,7 @@ def association_effect_size(
     details = asked.scale_details(ddof)
     fields: dict[str, Any] = {}
     if value is not None:
-        details |= asked.p_details() | _left_out(asked, *effects_without(asked, ddof))
+        details |= asked.p_details() | left_out(asked, *effects_without(asked, ddof))
         if asked.infers:
             fields = asked.inferred("d", ddof)
     return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
@@ -152,7 +148,7 @@ def association_difference(
     details = asked.scale_details(1)
     fields: dict[str, Any] = {}
     if value is not None:
-        details |= asked.p_details() | _left_out(asked, *_differences_without(asked))
+        details |= asked.p_details() | left_out(asked, *differences_without(asked))
         if asked.infers:
             fields = asked.inferred("difference", 1)
     return asked.finding({}, value, "empty_set", details=details, **fields)
@@ -328,48 +324,6 @@ def undefined(asked: SetComparison, ddof: int) -> str | None:
     if n + m <= ddof or (min(n, m) == 1 and asked.mode != "paper"):
         return "one_member"
     return None if asked.spread else "equal_associations"
-
-
-def effects_without(asked: SetComparison, ddof: int) -> tuple[Floats, Floats]:
-    """The effect size without each target, and without each attribute; NaN where it is undefined.
-
-    Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
-    """
-    n, m, na, nb = asked.sizes
-    targets = leave_one_out(asked.x, asked.y, ddof)
-    if asked.block.size > MOST_CELLS:
-        return targets, np.full(na + nb, np.nan)
-    rows, columns = np.arange(n + m), np.arange(na + nb)
-    words = leave_one_attribute_out(asked.block, rows[:n], rows[n:], columns[:na], columns[na:], ddof)
-    return targets, words
-
-
-def _differences_without(asked: SetComparison) -> tuple[Floats, Floats]:
-    """The mean difference without each target, and without each attribute."""
-    n, na = asked.sizes[0], asked.sizes[2]
-    nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
-    return _means_without(asked.x, asked.y), _means_without(nearer[:na], nearer[na:])
-
-
-def _means_without(first: Floats, second: Floats) -> Floats:
-    """The difference of two means without each number; NaN where it is the only one of its set."""
-    near, far = (
-        (each.sum() - each) / (each.size - 1) if each.size > 1 else np.full(1, np.nan)
-        for each in (first, second)
-    )
-    return np.concatenate([near - second.mean(), first.mean() - far])
-
-
-def _left_out(asked: SetComparison, targets: Floats, words: Floats) -> Details:
-    """The range of a value without one target or attribute, and which one gives each end."""
-    values, ids = np.concatenate([targets, words]), (*asked.items, *asked.words)
-    if np.isnan(values).all():
-        return {}
-    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-    return {
-        "without_low": number(values[low]), "without_low_item": ids[low],
-        "without_high": number(values[high]), "without_high_item": ids[high],
-    }  # fmt: skip
 
 
 def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:

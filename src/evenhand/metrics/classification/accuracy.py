@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-
 import numpy as np
-from scipy import special
 
 from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.metrics.classification.accuracy_inference import (
+    accuracy_parts,
+    cell_gap_inference,
+    gap_inference,
+    mean_inference,
+    range_inference,
+    worst_cell_inference,
+    worst_inference,
+)
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import MarginInference, margin_finding, null_of, wilson
+from evenhand.metrics.classification.margins import margin_finding, wilson
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.papers import SAGAWA, SKEWSIZE
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
-from evenhand.stats.arrays import Floats, Pair
-from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.rates.differences import (
-    MOST_PAIRED,
-    gap_limits,
-    mean_limits,
     normal_quantile,
-    range_limits,
-    worst_limits,
 )
-from evenhand.stats.rates.rates import Rates
-
-_MOST_GROUPS = 3_000
-_BONFERRONI = "p by Bonferroni's inequality with Kish's effective sizes: weighted rows are not exchanged"
-_WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
-_ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
-TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
 @classifier_metric(
@@ -247,197 +238,3 @@ def accuracy_range(
     """
     prepared = BoundCounts.of(evidence, by, seed)
     return margin_finding(prepared, "accuracy_range", range_inference, mode=mode, inference=inference)
-
-
-def mean_inference(margins: Margins, value: float) -> MarginInference:
-    """Of the mean of groups: MOVER over all of them."""
-    rates = _groups(margins)
-    weight = np.full(rates.value.size, 1 / rates.value.size)
-    draws, exchanged = _draws(margins, lambda drawn: drawn.mean(axis=1))
-    return MarginInference(
-        partial(mean_limits, rates, weight), "MOVER of Wilson limits", p_value=_below(value, draws),
-        draws=draws, exchanged=exchanged, side="low",
-    )  # fmt: skip
-
-
-def worst_inference(margins: Margins, value: float) -> MarginInference:
-    """Of the worst group: the smallest of the groups' limits."""
-    rates = _groups(margins)
-    draws, exchanged = _draws(margins, lambda drawn: drawn.min(axis=1))
-    return MarginInference(
-        partial(worst_limits, rates), _WORST_OF.format("groups"), p_value=_below(value, draws), draws=draws,
-        exchanged=exchanged, side="low", deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
-    )  # fmt: skip
-
-
-def worst_cell_inference(margins: Margins, value: float) -> MarginInference | str:
-    """Of the worst (class, group) cell: the smallest of the cells' limits."""
-    if not margins.by_label:
-        return TOO_MANY
-    chance = margins.within_truth if margins.testable else None
-    draws = chance.values["worst_class_group_accuracy"] if chance else None
-    return MarginInference(
-        partial(worst_limits, _cells(margins)), _WORST_OF.format("cells"), p_value=_below(value, draws),
-        draws=draws, exchanged=chance.method if chance else "", side="low", deciding=_worst_cell(margins),
-    )  # fmt: skip
-
-
-def gap_inference(margins: Margins, value: float) -> MarginInference | str:
-    """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
-    rates, size = _groups(margins), margins.confusion.group_size
-    if size.size < 2:
-        return ""
-    share = size / size.sum()
-    drawn, p, notes = margins.of_hits, None, []
-    if drawn is not None:
-        p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn.below_rest())
-    elif margins.tables is None:
-        p = min(1.0, share.size * float(special.ndtr(-float(margins.tally("hit").below_rest()[0]))))
-        notes = [_BONFERRONI]
-    draws, exchanged = _draws(margins, lambda groups: groups @ share - groups.min(axis=1))
-    return MarginInference(
-        partial(gap_limits, rates, share), "MOVER of each group and the others, at once",
-        p_value=p, reference=0.0, draws=draws, exchanged=exchanged, notes=notes,
-        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
-    )  # fmt: skip
-
-
-def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
-    """Of accuracy minus that of the worst cell: MOVER of both.
-
-    Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
-    """
-    if not margins.by_label or len(margins.prepared.grouped.groups) < 2:
-        return TOO_MANY if not margins.by_label else ""
-    cells, whole = _cells(margins), margins.overall()
-
-    def ends(level: float) -> Pair:
-        worst, best = (float(one) for one in worst_limits(cells, level))
-        low, high = (float(one[0, 0]) for one in whole.limits(normal_quantile(level)))
-        middle = float(whole.value[0, 0])
-        below = np.hypot(middle - low, best - (middle - value))
-        above = np.hypot(high - middle, middle - value - worst)
-        return max(value - float(below), 0.0), min(value + float(above), 1.0)
-
-    chance = margins.within_truth if margins.testable else None
-    draws = chance.values["class_group_accuracy_gap"] if chance else None
-    return MarginInference(
-        ends, "MOVER of the accuracy and the smallest of the cells",
-        p_value=None if draws is None else exceeded(value, draws),
-        reference=None if draws is None else float(np.nanmean(draws)), draws=draws,
-        exchanged=chance.method if chance else "", deciding=_worst_cell(margins),
-    )  # fmt: skip
-
-
-def range_inference(margins: Margins, value: float) -> MarginInference | str:
-    """Of the largest minus the smallest accuracy: MOVER of each two groups, at once."""
-    rates, drawn = _groups(margins), margins.of_hits
-    groups = rates.value.size
-    if not 1 < groups <= _MOST_GROUPS:
-        return TOO_MANY if groups > 1 else ""
-    p, quantile, notes = largest_test(margins, ("hit",), None if drawn is None else drawn.largest(), groups)
-    draws, exchanged = _draws(margins, lambda drawn: drawn.max(axis=1) - drawn.min(axis=1))
-    extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
-    return MarginInference(
-        lambda level: range_limits(rates, level, quantile=quantile(level)),
-        together("MOVER of each two groups", groups), p_value=p, reference=0.0, draws=draws,
-        exchanged=exchanged, deciding=deciding(margins, extremes), notes=notes,
-    )  # fmt: skip
-
-
-def largest_test(
-    margins: Margins, kinds: Sequence[str], drawn: Floats | None, groups: int, families: int = 1
-) -> tuple[float | None, Callable[[float], float | None], list[str]]:
-    """P of the largest difference of two groups in standard errors, the quantile of its limits, and notes.
-
-    Both are those of the draws, except that units of several groups leave the quantile to Tukey and Kramer,
-    who also give the p of weighted rows.
-    """
-    from scipy import stats
-
-    def quantile(level: float) -> float | None:
-        mixed = margins.tables is not None and margins.tables.mixed.any()
-        return None if drawn is None or mixed else float(np.quantile(drawn, level, method="higher"))
-
-    if drawn is None and margins.tables is not None:
-        return None, quantile, []
-    t = max(float(margins.tally(kind).largest()[0]) for kind in kinds)
-    if drawn is not None:
-        return exceeded(t, drawn), quantile, []
-    p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
-    return min(1.0, p), quantile, [_ASYMPTOTIC]
-
-
-def together(method: str, groups: int) -> str:
-    """A method with how many groups are compared, where the interval alone decides nothing."""
-    return f"{method}, at once over {groups} groups" if groups > MOST_PAIRED else f"{method}, at once"
-
-
-def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
-    """Units of some groups by their names."""
-    return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
-
-
-def group_name(prepared: BoundCounts, group: int) -> str:
-    """A group as one text."""
-    key = prepared.grouped.group_key(group)
-    return key if isinstance(key, str) else " · ".join(key)
-
-
-def accuracy_parts(prepared: BoundCounts, inference: str) -> list[Part]:
-    """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
-    grouped, margins = prepared.grouped, Margins.of(prepared)
-    if not grouped.by:
-        return []
-    hits, sizes = prepared.confusion.correct.sum(axis=1), prepared.confusion.group_size
-    if inference == "auto":
-        rates = _groups(margins)
-        low, high = rates.limits(normal_quantile(LEVEL))
-        drawn, exchanged = _draws(margins, lambda groups: groups)
-    parts = []
-    for z, n in enumerate(grouped.group_sizes.tolist()):
-        more: dict[str, object] = {}
-        if inference == "auto":
-            alone = not rates.size[z] > 0
-            more = {
-                "interval": None if alone else wilson(float(low[z]), float(high[z]), unit=margins.unit),
-                "null": None if drawn is None else null_of(drawn[:, z], exchanged, "both", prepared.seed),
-                "reason": "one_cluster" if alone else None,
-            }
-        value = number(hits[z] / sizes[z])
-        parts.append(Part(kind="group", key=grouped.group_key(z), value=value, n=n, **more))  # type: ignore[arg-type]
-    return parts
-
-
-def _groups(margins: Margins) -> Rates:
-    """Accuracies of the groups, shape (G,)."""
-    return margins.rates("hit").at(0)
-
-
-def _cells(margins: Margins) -> Rates:
-    """Accuracies of all cells in one line."""
-    rates = margins.rates("true")
-    return Rates(rates.value.ravel(), rates.size.ravel(), rates.freedom.ravel())
-
-
-def _worst_cell(margins: Margins) -> dict[str, int]:
-    """Rows of the worst (class, group) cell by its name."""
-    prepared, cells = margins.prepared, margins.confusion.accuracy_by_cell()
-    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
-    name = f"{prepared.grouped.label_key(label)} of {group_name(prepared, z)}"
-    g = prepared.grouped
-    if margins.tables is not None:
-        unit = margins.tables.unit[(margins.tables.truth == label) & (margins.tables.group == z)]
-        return {name: int(np.unique(unit).size)}
-    return {name: int(g.rows[(g.truth == label) & (g.group == z)].sum())}
-
-
-def _draws(margins: Margins, value: Callable[[Floats], Floats]) -> tuple[Floats | None, str]:
-    """A value of the groups' accuracies in each draw, and what was exchanged."""
-    drawn = margins.of_hits
-    return (None, "") if drawn is None else (value(drawn.rates[..., 0]), f"{margins.exchanged} exchanged")
-
-
-def _below(value: float, draws: Floats | None) -> float | None:
-    """The p of a value that is unfair where it is low; None without draws."""
-    return None if draws is None else exceeded(-value, -draws)

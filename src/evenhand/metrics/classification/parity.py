@@ -12,7 +12,7 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.classification.accuracy import TOO_MANY, deciding, largest_test, together
+from evenhand.metrics.classification.accuracy_inference import TOO_MANY, deciding, largest_test, together
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed

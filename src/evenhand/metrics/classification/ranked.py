@@ -15,7 +15,7 @@ from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.predictions.levels import Codes, Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.files.tables.to_polars import to_polars
+from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects

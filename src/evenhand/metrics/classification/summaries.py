@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.findings import Contrast, Dropped, Finding, Interval, Null, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.classification.accuracy import deciding
+from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.class_effects import (
     ClassEffects,
     class_effects,

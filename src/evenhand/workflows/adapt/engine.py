@@ -141,7 +141,7 @@ def adapt(
     """
     if seeds < 1:
         raise ParameterError(f"--seeds {seeds} is not possible; give 1 or more")
-    how, told = options or AskOptions(), progress or (lambda *_: None)
+    how, log = options or AskOptions(), progress or (lambda *_: None)
     recipe = read_recipe(method, parameters or {})
     source = _source(model, method, how)
     targets = _targets(Path(out).expanduser(), seeds, seed)
@@ -149,7 +149,7 @@ def adapt(
     training = _training(train, method, image, truth, wanted, recipe)
     if training is not None:
         _refuse_images_of(evaluation, training)
-    work = _SharedTraining(source, model, method, recipe, training, wanted, how, told)
+    work = _SharedTraining(source, model, method, recipe, training, wanted, how, log)
     return [work.adapted(target, seed + number) for number, target in enumerate(targets)]
 
 
@@ -200,15 +200,15 @@ def _training(
                 "are none; add --train IMAGES, or leave it out"
             )
         return None
-    found = read_training(
+    training = read_training(
         train, image=image, truth=truth, wanted=wanted, per_class=int(recipe.get("per_class", 0))
     )
-    if method != ZERO_SHOT and recipe["validation"] and not len(found.halves(recipe["validation"], 0)[1]):
+    if method != ZERO_SHOT and recipe["validation"] and not len(training.halves(recipe["validation"], 0)[1]):
         raise ParameterError(
-            f"{len(found)} images of {len(found.classes)} classes leave none for validation; give more "
+            f"{len(training)} images of {len(training.classes)} classes leave none for validation; give more "
             "images, a larger -p validation, or none: -p validation=0 (with -p l2=0.001 for a probe)"
         )
-    return found
+    return training
 
 
 def _refuse_images_of(evaluation: Sequence[str | Path], training: TrainingImages) -> None:
@@ -243,15 +243,15 @@ class _SharedTraining:
     def write(self, folder: Path, seed: int) -> None:
         """Fit with a seed and write the folder."""
         with tempfile.TemporaryDirectory(prefix="work-", dir=folder) as room:
-            made = _FITS[self.method](self, seed, Path(room))
-        if made.head is not None:
-            made.head.save(folder / HEAD)
-        if made.network is not None:
-            made.network.save(folder / NETWORK)
-        if made.history:
-            write_table(pl.DataFrame(made.history, infer_schema_length=None), folder / HISTORY)
-        write_hashes(folder, made.seen)
-        write_card(folder, self._card(made, seed))
+            fitted = _FITS[self.method](self, seed, Path(room))
+        if fitted.head is not None:
+            fitted.head.save(folder / HEAD)
+        if fitted.network is not None:
+            fitted.network.save(folder / NETWORK)
+        if fitted.history:
+            write_table(pl.DataFrame(fitted.history, infer_schema_length=None), folder / HISTORY)
+        write_hashes(folder, fitted.seen)
+        write_card(folder, self._card(fitted, seed))
 
     def classes(self) -> list[HeadClass]:
         """What the head's outputs stand for."""
@@ -259,22 +259,24 @@ class _SharedTraining:
             return self.training.classes
         return self.wanted.classes() if self.wanted is not None else []
 
-    def _card(self, made: _Fitted, seed: int) -> dict[str, Any]:
-        training = made.training or self.training
+    def _card(self, fitted: _Fitted, seed: int) -> dict[str, Any]:
+        training = fitted.training or self.training
         classes = training.classes if training is not None else self.classes()
-        counts = made.images or [0] * len(classes)
-        dropped = {**(training.dropped if training else {}), **made.dropped}
+        counts = fitted.images or [0] * len(classes)
+        dropped = {**(training.dropped if training else {}), **fitted.dropped}
         return {
             "evenhand": version("evenhand"),
             "method": self.method,
             "seed": seed,
             "extractor": {"uri": lasting_uri(self.uri), "identity": dict(self.source.identity())},
             "recipe": dict(self.recipe),
-            "classes": [one.described(int(count)) for one, count in zip(classes, counts, strict=True)],
+            "classes": [
+                head_class.described(int(count)) for head_class, count in zip(classes, counts, strict=True)
+            ],
             "not_found": list(training.not_found if training else ()),
-            "training": {"images": len(set(made.seen)), "sha256": hash_of_hashes(made.seen)},
+            "training": {"images": len(set(fitted.seen)), "sha256": hash_of_hashes(fitted.seen)},
             "dropped": [{"reason": reason, "count": count} for reason, count in sorted(dropped.items())],
-            "fit": made.facts,
+            "fit": fitted.facts,
             "cannot_promise": list(CANNOT_PROMISE),
         }
 
@@ -292,7 +294,7 @@ class _SharedTraining:
         answers = ask_all(plan, self.source, room, lenient, self.progress)
         if not (self.asked or self.notes):  # later seeds reuse what the first one asked for
             self.notes = reuse_notes(answers.account)
-        self.asked += sum(int(one["asked"]) for one in answers.account["questions"])
+        self.asked += sum(int(question["asked"]) for question in answers.account["questions"])
         return answers
 
 
@@ -345,18 +347,18 @@ def _fine_tuned(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
     torch = import_torch()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)  # the new head starts at random
-        trainable = open_trainable(work.uri, options, [one.label for one in read.classes])
+        trainable = open_trainable(work.uri, options, [head_class.label for head_class in read.classes])
     halves = read.halves(work.recipe["validation"], seed)
     workers = work.options.n_workers()
     tuning = FineTuning(trainable, read, halves, work.recipe, seed, options, work.progress, workers)
     facts = tuning.run() | {"new_weights": sorted(trainable.fresh)}
-    kept = [row for row in range(len(read)) if row not in tuning.unreadable]
+    rows = [row for row in range(len(read)) if row not in tuning.unreadable]
     return _Fitted(
         facts,
         network=trainable,
         history=tuning.history,
-        seen=[read.digests[row] for row in kept],
-        images=np.bincount(read.codes[kept], minlength=len(read.classes)).tolist(),
+        seen=[read.digests[row] for row in rows],
+        images=np.bincount(read.codes[rows], minlength=len(read.classes)).tolist(),
         dropped=Counter([*work.unreadable, *tuning.unreadable.values()]),
         training=read,
     )
@@ -371,8 +373,8 @@ def _zero_shot(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
             raise ParameterError(
                 f"-p templates={template!r} has no {{label}}; write for instance 'a photo of a {{label}}'"
             )
-    Labels(tuple(one.label for one in classes), tuple(prompts(classes))).check("zero_shot")
-    texts = [template.replace("{label}", one.text) for one in classes for template in templates]
+    Labels(tuple(head_class.label for head_class in classes), tuple(prompts(classes))).check("zero_shot")
+    texts = [template.replace("{label}", head_class.text) for head_class in classes for template in templates]
     different = list(dict.fromkeys(texts))
     plan = Plan(
         pl.DataFrame({"sample": different}), [Question("texts", "embeds_texts", different, texts=different)]

@@ -23,26 +23,26 @@ _PARQUET = (".parquet", ".pq")
 _ABOVE = 3  # folders above a table where its paths may begin
 
 
-def read_evaluation(given: str | Path) -> set[str]:
+def read_evaluation(source: str | Path) -> set[str]:
     """Content hashes of images that a model will be measured on.
 
     Args:
-        given: A folder, of which every image counts, in files, tar files and Parquet, at any depth; a table
+        source: A folder, of which every image counts, in files, tar files and Parquet, at any depth; a table
             or JSON, of which every text counts that is the path of an image; or anything else that
             ``classification`` reads.
 
     Raises:
         InputError: No such place, or no image there that can be read.
     """
-    path = Path(given).expanduser()
+    path = Path(source).expanduser()
     if path.is_dir():
-        found = _inside(path)
+        hashes = _inside(path)
     elif path.suffix.lower() == ".json" or sources.is_table(path):
-        found = _of_table(path)
+        hashes = _of_table(path)
     else:
-        found = _hashes(read_samples(path).images)
-    if found:
-        return found
+        hashes = _hashes(read_samples(path).images)
+    if hashes:
+        return hashes
     if path.is_dir():
         return _hashes(read_samples(path).images)  # says what a folder can hold
     raise InputError(
@@ -57,19 +57,19 @@ def _hashes(images: Any) -> set[str]:
 def _inside(folder: Path) -> set[str]:
     """Of every image in a folder, in whatever it lies."""
     loose: list[str] = []
-    found: set[str] = set()
-    for place, _, names in os.walk(folder):
+    hashes: set[str] = set()
+    for directory, _, names in os.walk(folder):
         for name in sorted(names):
-            path = Path(place, name)
+            path = Path(directory, name)
             if is_image_name(name):
                 loose.append(str(path))
             elif name.lower().endswith(_TARS):
-                found |= _of_tar(path)
+                hashes |= _of_tar(path)
             elif path.suffix.lower() in _PARQUET:
-                found |= _of_parquet(path)
+                hashes |= _of_parquet(path)
             elif name == "state.json":
-                found |= _of_saved(Path(place))
-    return found | _hashes(ImageFiles(loose))
+                hashes |= _of_saved(Path(directory))
+    return hashes | _hashes(ImageFiles(loose))
 
 
 def _of_tar(path: Path) -> set[str]:
@@ -81,12 +81,12 @@ def _of_parquet(path: Path) -> set[str]:
     """Of the images in every column of bytes; a table without one holds none."""
     with sources.reading(f"{str(path)!r}"):
         schema = pl.read_parquet_schema(path)
-    found: set[str] = set()
+    hashes: set[str] = set()
     for name, dtype in schema.items():
         fields = dtype.fields if isinstance(dtype, pl.Struct) else []
-        if dtype == pl.Binary or any(one.name == "bytes" and one.dtype == pl.Binary for one in fields):
-            found |= _hashes(ImageBytes([path], name))
-    return found
+        if dtype == pl.Binary or any(field.name == "bytes" and field.dtype == pl.Binary for field in fields):
+            hashes |= _hashes(ImageBytes([path], name))
+    return hashes
 
 
 def _of_table(path: Path) -> set[str]:
@@ -111,17 +111,20 @@ def _of_saved(path: Path) -> set[str]:
 def _named(path: Path) -> set[str]:
     """Files that the texts of a table name, from its folder on or from one above."""
     starts = [path.resolve().parent, *list(path.resolve().parents)[1:_ABOVE]]
-    found = set()
+    paths = set()
     for text in set(_texts(path)):
         if is_image_name(text.replace("\\", "/").rpartition("/")[2]):
-            places = (start / text for start in starts)
-            found |= {str(place) for place in _first(place for place in places if place.is_file())}
-    return found
+            candidates = (start / text for start in starts)
+            paths |= {
+                str(candidate)
+                for candidate in _first(candidate for candidate in candidates if candidate.is_file())
+            }
+    return paths
 
 
-def _first(places: Iterator[Path]) -> list[Path]:
-    place = next(places, None)
-    return [] if place is None else [place]
+def _first(candidates: Iterator[Path]) -> list[Path]:
+    path = next(candidates, None)
+    return [] if path is None else [path]
 
 
 def _texts(path: Path) -> Iterable[str]:
@@ -144,10 +147,10 @@ def _of_json(path: Path) -> Iterable[str]:
             f"--evaluation {str(path)!r} is no JSON: {one_line(problem)[:200]}; give the folder of the images"
         ) from None
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list):
-            waiting += one
+        node = waiting.pop()
+        if isinstance(node, str):
+            yield node
+        elif isinstance(node, dict):
+            waiting += [*node, *node.values()]
+        elif isinstance(node, list):
+            waiting += node

@@ -96,10 +96,10 @@ class FineTuning:
         why = "epochs"
         for epoch in range(1, epochs + 1):
             fitted = self._epoch(accelerator, network, optimizer, schedule, loss_of, epoch)
-            told = self._validated(network, loss_of)
-            self._note(epoch, fitted, told, schedule)
-            judged = fitted if told["loss"] is None else told["loss"]
-            if told["loss"] is None or judged < best["loss"]:
+            validated = self._validated(network, loss_of)
+            self._note(epoch, fitted, validated, schedule)
+            judged = fitted if validated["loss"] is None else validated["loss"]
+            if validated["loss"] is None or judged < best["loss"]:
                 best = {"loss": judged, "epoch": epoch, "weights": _copy(accelerator, network)}
             elif epoch - best["epoch"] >= int(self.recipe["patience"]):
                 why = "validation"
@@ -173,13 +173,13 @@ class FineTuning:
                     [pool.submit(self._input, row, epoch) for row in following.tolist()]
                     for following in several[number + 1 : number + 2]
                 ]
-                made = [one.result() for one in coming.pop(0)]
+                images = [future.result() for future in coming.pop(0)]
                 ready = []
-                for row, one in zip(rows.tolist(), made, strict=True):
-                    if isinstance(one, NotAnswered):
-                        self.unreadable[row] = one.reason
+                for row, image in zip(rows.tolist(), images, strict=True):
+                    if isinstance(image, NotAnswered):
+                        self.unreadable[row] = image.reason
                     else:
-                        ready.append((one, int(self.training.codes[row])))
+                        ready.append((image, int(self.training.codes[row])))
                 yield ready
 
     def _input(self, row: int, epoch: int) -> Any:
@@ -225,13 +225,13 @@ class FineTuning:
             "accuracy": right / count if count else None,
         }
 
-    def _note(self, epoch: int, fitted: float, told: Mapping[str, Any], schedule: Any) -> None:
+    def _note(self, epoch: int, fitted: float, validated: Mapping[str, Any], schedule: Any) -> None:
         self.history.append(
             {
                 "epoch": epoch,
                 "fit_loss": fitted,
-                "validation_loss": told["loss"],
-                "validation_accuracy": told["accuracy"],
+                "validation_loss": validated["loss"],
+                "validation_accuracy": validated["accuracy"],
                 "learning_rate": float(schedule.get_last_lr()[0]),
             }
         )
@@ -305,12 +305,12 @@ def _accelerator(options: LoadOptions, precision: str) -> Any:
             f"{device.index} before the command, and give --device {device.type}"
         )
     try:
-        made = accelerate.Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
+        accelerator = accelerate.Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
     except ValueError as problem:
         raise ParameterError(
             f"accelerate cannot compute with -p precision={precision} on {device.type}: "
             f"{one_line(problem)[:200]}; give -p precision=no"
         ) from None
-    if made.num_processes > 1:
+    if accelerator.num_processes > 1:
         raise UserError("fine-tuning here runs in one process; start evenhand itself, not accelerate launch")
-    return made
+    return accelerator

@@ -65,26 +65,26 @@ class ClassSelection:
     _words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, given: str, hyponyms: str = NO_HYPONYMS) -> ClassSelection:
+    def read(cls, source: str, hyponyms: str = NO_HYPONYMS) -> ClassSelection:
         """From the name of a taxonomy, its JSON file, or a text file of one class on each line.
 
         A line is a WordNet id or a name, and after a tab how it is called.
 
         Args:
-            given: What the user typed.
+            source: What the user typed.
             hyponyms: ``none``, ``imagenet-1k`` or a file of ``parent child`` ids; for taxonomies.
 
         Raises:
             UserError: No such taxonomy or file, or one that cannot be used.
         """
-        path = Path(given).expanduser()
-        if given not in TAXONOMIES and path.is_file() and path.suffix.lower() != ".json":
+        path = Path(source).expanduser()
+        if source not in TAXONOMIES and path.is_file() and path.suffix.lower() != ".json":
             if hyponyms != NO_HYPONYMS:
                 raise ParameterError(
-                    f"-p hyponyms={hyponyms!r} goes with a taxonomy; {given!r} is a list: write them into it"
+                    f"-p hyponyms={hyponyms!r} goes with a taxonomy; {source!r} is a list: write them into it"
                 )
             return cls._of(_read_lines(path))
-        taxonomy = find_taxonomy(given)
+        taxonomy = find_taxonomy(source)
         names: dict[str, str] = {}
         for kind, ids in taxonomy.ids.items():
             words = taxonomy.words[kind]
@@ -106,18 +106,18 @@ class ClassSelection:
 
         Labels that begin with a WordNet id are compared by it, others by their words.
         """
-        given = list(truths)
-        ids = {truth: split_truth(truth)[0] for truth in given}
+        labels = list(truths)
+        ids = {truth: split_truth(truth)[0] for truth in labels}
         below = self._nearest(list(filter(None, ids.values())))
-        found = {}
-        for truth in given:
+        keys = {}
+        for truth in labels:
             if ids[truth]:
                 key = ids[truth] if ids[truth] in self.names or ids[truth] in below else None
             else:
                 key = self._words.get(plain(truth))
             if key is not None:
-                found[truth] = key
-        return found
+                keys[truth] = key
+        return keys
 
     def not_found(self, truths: Iterable[str]) -> tuple[str, ...]:
         """Those that none of the labels is, nor lies below, as a user reads them.
@@ -125,12 +125,12 @@ class ClassSelection:
         Words of a type with ids stand for labels without ids; where all labels have one, they are not missed.
         """
         chosen = self.chosen(truths)
-        found = set(chosen.values())
-        for synsets in self._nearest([key for key in found if split_truth(key)[0]]).values():
-            found |= set(synsets)
+        present = set(chosen.values())
+        for synsets in self._nearest([key for key in present if split_truth(key)[0]]).values():
+            present |= set(synsets)
         unlike = self._said_by_ids() if chosen and all(split_truth(truth)[0] for truth in chosen) else set()
         return tuple(
-            called(name, key) for key, name in self.names.items() if key not in found and key not in unlike
+            called(name, key) for key, name in self.names.items() if key not in present and key not in unlike
         )
 
     def _said_by_ids(self) -> set[str]:
@@ -148,15 +148,15 @@ class ClassSelection:
 
     def classes(self) -> list[HeadClass]:
         """All of them, in order; for heads that need no images. A word that an id is called by is that id."""
-        made: dict[str, HeadClass] = {}
+        by_name: dict[str, HeadClass] = {}
         for key, name in self.names.items():
             wordnet_id = split_truth(key)[0]
-            alike = made.get(plain(name))
+            alike = by_name.get(plain(name))
             if alike is not None and alike.wordnet_id and not wordnet_id:
                 continue
             replaced = alike is None or bool(wordnet_id and not alike.wordnet_id)
-            made[plain(name) if replaced else key] = HeadClass(key, name, wordnet_id, name)
-        return _distinct(list(made.values()))
+            by_name[plain(name) if replaced else key] = HeadClass(key, name, wordnet_id, name)
+        return _distinct(list(by_name.values()))
 
 
 def prompts(classes: Sequence[HeadClass]) -> list[str]:
@@ -165,13 +165,17 @@ def prompts(classes: Sequence[HeadClass]) -> list[str]:
     Raises:
         InputError: A class of which only its WordNet id is known.
     """
-    bare = [one for one in classes if _LEADING.fullmatch(one.text) and not split_truth(one.text)[1]]
+    bare = [
+        head_class
+        for head_class in classes
+        if _LEADING.fullmatch(head_class.text) and not split_truth(head_class.text)[1]
+    ]
     if bare:
         raise InputError(
             f"{len(bare):,} classes have a WordNet id and no name to write into a prompt, such as "
             f"{bare[0].text!r}; give --classes FILE with a line for each: {bare[0].text}<TAB>name"
         )
-    return [one.text for one in classes]
+    return [head_class.text for head_class in classes]
 
 
 def called(name: str, key: str) -> str:
@@ -188,15 +192,15 @@ def classes_of(truths: Iterable[str], wanted: ClassSelection | None) -> list[Hea
     """
     listed = sorted(set(truths))
     chosen = dict.fromkeys(listed, "") if wanted is None else wanted.chosen(listed)
-    made = []
+    head_classes = []
     for truth in listed:
         if truth not in chosen:
             continue
         wordnet_id, rest = split_truth(truth)
         name = wanted.names.get(chosen[truth], "") if wanted is not None else ""
         label = name or rest or truth
-        made.append(HeadClass(truth, label, wordnet_id, name or rest or NAMES.get(wordnet_id, truth)))
-    return _distinct(made)
+        head_classes.append(HeadClass(truth, label, wordnet_id, name or rest or NAMES.get(wordnet_id, truth)))
+    return _distinct(head_classes)
 
 
 def split_truth(truth: str) -> tuple[str, str]:
@@ -209,12 +213,17 @@ def split_truth(truth: str) -> tuple[str, str]:
 
 def _distinct(classes: Sequence[HeadClass]) -> list[HeadClass]:
     """Labels that stand for one class only: WordNet has two slugs, and two cranes."""
-    often = Counter(one.label for one in classes)
+    often = Counter(head_class.label for head_class in classes)
     return [
-        one
-        if often[one.label] == 1
-        else HeadClass(one.truth, f"{one.label} ({one.wordnet_id or one.truth})", one.wordnet_id, one.text)
-        for one in classes
+        head_class
+        if often[head_class.label] == 1
+        else HeadClass(
+            head_class.truth,
+            f"{head_class.label} ({head_class.wordnet_id or head_class.truth})",
+            head_class.wordnet_id,
+            head_class.text,
+        )
+        for head_class in classes
     ]
 
 
@@ -226,7 +235,7 @@ def _read_lines(path: Path) -> dict[str, str]:
             f"--classes {str(path)!r} cannot be read as UTF-8 text; give one class on each line, "
             "or class<TAB>name"
         ) from None
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -235,9 +244,9 @@ def _read_lines(path: Path) -> dict[str, str]:
             raise InputError(
                 f"{str(path)!r} line {number} has an empty class; write class, or class<TAB>name"
             )
-        if key in found:
+        if key in names:
             raise InputError(f"{str(path)!r} line {number} repeats the class {one_line(key)!r}; keep one")
-        found[key] = name or key
-    if not found:
+        names[key] = name or key
+    if not names:
         raise InputError(f"{str(path)!r} holds no class; write one on each line, or class<TAB>name")
-    return found
+    return names

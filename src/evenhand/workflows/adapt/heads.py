@@ -148,15 +148,15 @@ def class_weights(vectors: Vectors, kind: str) -> Doubles:
 
 def evaluated(head: Head, vectors: Vectors) -> dict[str, Any]:
     """Accuracies on both halves: of all images, and the mean over the classes; null where there is none."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for name, rows in (("fit", vectors.fit), ("validation", vectors.validation)):
         right = np.zeros(vectors.classes)
         for some in blocks(rows):
             said = head.logits(vectors.values[some]).argmax(axis=1)
             np.add.at(right, vectors.codes[some], said == vectors.codes[some])
         counts = np.bincount(vectors.codes[rows], minlength=vectors.classes)
-        found |= accuracies(name, right, counts)
-    return found
+        facts |= accuracies(name, right, counts)
+    return facts
 
 
 def accuracies(name: str, right: Doubles, counts: Ints) -> dict[str, Any]:
@@ -334,9 +334,11 @@ def _by_torch(
     import torch
 
     with torch.inference_mode():
-        given, weights, parameters = (torch.from_numpy(one).to(device) for one in (inputs, each, theta))
+        features, weights, parameters = (
+            torch.from_numpy(array).to(device) for array in (inputs, each, theta)
+        )
         index = torch.from_numpy(codes).to(device)
-        logits = given @ parameters[:, :-1].T + parameters[:, -1]
+        logits = features @ parameters[:, :-1].T + parameters[:, -1]
         logs = torch.log_softmax(logits, dim=1)
         loss = float(-(logs.gather(1, index[:, None])[:, 0] * weights).sum())
         if not slope:
@@ -344,5 +346,5 @@ def _by_torch(
         share = logs.exp()
         share[torch.arange(len(codes), device=device), index] -= 1
         share *= weights[:, None]
-        made = torch.hstack([share.T @ given, share.sum(0)[:, None]])
-        return loss, made.cpu().numpy().astype(np.float64)
+        gradient = torch.hstack([share.T @ features, share.sum(0)[:, None]])
+        return loss, gradient.cpu().numpy().astype(np.float64)

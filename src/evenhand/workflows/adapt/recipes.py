@@ -84,7 +84,7 @@ _POSITIVE = ("epochs", "patience", "batch", "iterations", "learning_rate", "head
 _NOT_NEGATIVE = ("per_class", "weight_decay")
 
 
-def read_recipe(method: str, given: Mapping[str, str]) -> dict[str, Any]:
+def read_recipe(method: str, parameters: Mapping[str, str]) -> dict[str, Any]:
     """All parameters of a method, those given checked and the others at their default.
 
     Raises:
@@ -92,7 +92,7 @@ def read_recipe(method: str, given: Mapping[str, str]) -> dict[str, Any]:
         ParameterError: No such method, or a value that is not possible.
     """
     check_choice("--method", method, METHODS)
-    values: dict[str, Any] = parse_parameters(METHODS[method], given)  # type: ignore[arg-type]
+    values: dict[str, Any] = parse_parameters(METHODS[method], parameters)  # type: ignore[arg-type]
     for name, value in values.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"-p {name}={value} is not possible; give a finite number")

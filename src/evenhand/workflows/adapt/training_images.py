@@ -83,7 +83,9 @@ class TrainingImages:
                 f"only {len(present)} of the {len(self.classes)} classes has images that could be read and "
                 "answered; at least two are needed: give other images"
             )
-        lost = [one for code, one in enumerate(self.classes) if code not in set(present.tolist())]
+        lost = [
+            head_class for code, head_class in enumerate(self.classes) if code not in set(present.tolist())
+        ]
         return replace(
             self,
             samples=[self.samples[row] for row in rows.tolist()],
@@ -91,7 +93,7 @@ class TrainingImages:
             codes=np.searchsorted(present, self.codes[rows]).astype(np.int64),
             digests=[self.digests[row] for row in rows.tolist()],
             classes=[self.classes[code] for code in present.tolist()],
-            not_found=(*self.not_found, *(_said(one) for one in lost)),
+            not_found=(*self.not_found, *(_said(head_class) for head_class in lost)),
         )
 
     def halves(self, validation: float, seed: int) -> tuple[Ints, Ints]:
@@ -136,11 +138,11 @@ def read_training(
         InputError: Nothing there, fewer than two classes, or labels that are none of the wanted.
     """
     samples, truths, images, dropped = _read(Path(train).expanduser(), image, truth, wanted)
-    classes = classes_of([one for one in truths if one is not None], wanted)
+    classes = classes_of([label for label in truths if label is not None], wanted)
     if len(classes) < 2:
         raise InputError(_too_few(str(train), truths, classes, wanted))
-    code = {one.truth: number for number, one in enumerate(classes)}
-    codes = np.array([-1 if one is None else code.get(one, -2) for one in truths], dtype=np.int64)
+    code = {head_class.truth: number for number, head_class in enumerate(classes)}
+    codes = np.array([-1 if label is None else code.get(label, -2) for label in truths], dtype=np.int64)
     dropped[NO_LABEL] = dropped.get(NO_LABEL, 0) + int((codes == -1).sum())
     dropped[OUTSIDE] = int((codes == -2).sum())
     rows = np.flatnonzero(codes >= 0)
@@ -148,21 +150,21 @@ def read_training(
         few = _few(samples, codes, rows, per_class)
         dropped[BEYOND] = len(rows) - len(few)
         rows = few
-    kept, digests, unusable = _each_content_once(images, codes, rows)
+    selected, digests, unusable = _each_content_once(images, codes, rows)
     dropped |= unusable
-    present = np.unique(codes[kept])
+    present = np.unique(codes[selected])
     if len(present) < 2:
         raise InputError(
             f"{str(train)!r} holds readable images of {len(present)} class; at least two are needed"
         )
-    lost = [one for number, one in enumerate(classes) if number not in set(present.tolist())]
+    lost = [head_class for number, head_class in enumerate(classes) if number not in set(present.tolist())]
     classes = [classes[old] for old in present.tolist()]
-    missing = wanted.not_found([one.truth for one in classes]) if wanted is not None else ()
-    unread = [_said(one) for one in lost]
+    missing = wanted.not_found([head_class.truth for head_class in classes]) if wanted is not None else ()
+    unread = [_said(head_class) for head_class in lost]
     return TrainingImages(
-        [samples[row] for row in kept.tolist()],
-        ChosenImages(images, kept),
-        np.searchsorted(present, codes[kept]).astype(np.int64),
+        [samples[row] for row in selected.tolist()],
+        ChosenImages(images, selected),
+        np.searchsorted(present, codes[selected]).astype(np.int64),
         digests,
         classes,
         {reason: count for reason, count in dropped.items() if count},
@@ -187,11 +189,11 @@ def readable_rows(
     with ThreadPoolExecutor(workers, "images") as pool:
         for start in range(0, len(training), _AT_ONCE):
             block = range(start, min(start + _AT_ONCE, len(training)))
-            for row, one in zip(
+            for row, image in zip(
                 block, pool.map(lambda row: load(training.images, row, _nothing), block), strict=True
             ):
-                if isinstance(one, NotAnswered):
-                    reasons.append(one.reason)
+                if isinstance(image, NotAnswered):
+                    reasons.append(image.reason)
                 else:
                     rows.append(row)
             progress("images", block.stop, len(training))
@@ -232,14 +234,14 @@ def _from_folders(
     paths: list[str] = []
     truths: list[str | None] = []
     for name in names:
-        found = [
-            os.path.join(place, file)
-            for place, _, files in sorted(os.walk(train / name))
+        class_paths = [
+            os.path.join(folder, file)
+            for folder, _, files in sorted(os.walk(train / name))
             for file in sorted(files)
             if is_image_name(file)
         ]
-        paths += found
-        truths += [name] * len(found)
+        paths += class_paths
+        truths += [name] * len(class_paths)
     samples = [Path(path).relative_to(train).as_posix() for path in paths]
     return samples, truths, ImageFiles(paths), {}
 
@@ -260,12 +262,12 @@ def _few(samples: Sequence[str], codes: Ints, rows: Ints, per_class: int) -> Int
     """The first of each class by a hash of the id, which is the same wherever the images lie."""
     order = sorted(rows.tolist(), key=lambda row: sha256_text(samples[row]))
     taken: Counter[int] = Counter()
-    kept = []
+    selected = []
     for row in order:
         taken[int(codes[row])] += 1
         if taken[int(codes[row])] <= per_class:
-            kept.append(row)
-    return np.array(sorted(kept), dtype=np.int64)
+            selected.append(row)
+    return np.array(sorted(selected), dtype=np.int64)
 
 
 def _each_content_once(images: Any, codes: Ints, rows: Ints) -> tuple[Ints, list[str], dict[str, int]]:
@@ -284,15 +286,19 @@ def _each_content_once(images: Any, codes: Ints, rows: Ints) -> tuple[Ints, list
             first.setdefault(digest, row)
             labels.setdefault(digest, set()).add(int(codes[row]))
             copies[digest] += 1
-    kept = [(row, digest) for digest, row in first.items() if len(labels[digest]) == 1]
-    dropped[TWO_LABELS] = sum(copies[digest] for digest, found in labels.items() if len(found) > 1)
-    dropped[COPIES] = sum(copies[digest] - 1 for _, digest in kept)
-    kept.sort()
-    return np.array([row for row, _ in kept], dtype=np.int64), [digest for _, digest in kept], dict(dropped)
+    selected = [(row, digest) for digest, row in first.items() if len(labels[digest]) == 1]
+    dropped[TWO_LABELS] = sum(copies[digest] for digest, label_set in labels.items() if len(label_set) > 1)
+    dropped[COPIES] = sum(copies[digest] - 1 for _, digest in selected)
+    selected.sort()
+    return (
+        np.array([row for row, _ in selected], dtype=np.int64),
+        [digest for _, digest in selected],
+        dict(dropped),
+    )
 
 
-def _said(one: HeadClass) -> str:
-    return called(one.label, one.wordnet_id)
+def _said(head_class: HeadClass) -> str:
+    return called(head_class.label, head_class.wordnet_id)
 
 
 def _too_few(
@@ -300,7 +306,7 @@ def _too_few(
 ) -> str:
     if not truths and wanted is None:
         return f"{train!r} holds no labelled images; give --truth COLUMN, or a folder for each class"
-    there = sorted({one for one in truths if one is not None})
+    there = sorted({label for label in truths if label is not None})
     shown = ", ".join(map(repr, there[:4])) + (", ..." if len(there) > 4 else "") or "none"
     if wanted is None:
         return (

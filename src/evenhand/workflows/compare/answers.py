@@ -79,7 +79,7 @@ def compared_answers(
         UserError: A grouping or metric that no run has, or no finding in two of them.
     """
     values = values_of(runs, by, metrics)
-    work = _PairedAnswers(list(runs), [wanted_findings(one, by, metrics) for one in runs], alpha, seed)
+    work = _PairedAnswers(list(runs), [wanted_findings(run, by, metrics) for run in runs], alpha, seed)
     for first, second in pairs:
         say(f"comparing {runs[first].name} with {runs[second].name}")
         work.pair(first, second)
@@ -91,7 +91,7 @@ def compared_answers(
     }
     settings = settings_of(values, {})
     if findings:
-        settings["rows"] = int(max(one.n for one in findings))
+        settings["rows"] = int(max(finding.n for finding in findings))
     return AnswersCompared(findings, tables, settings, _told(work))
 
 
@@ -115,11 +115,11 @@ class _PairedAnswers:
         for key, finding in self.findings[first].items():
             if key not in self.findings[second]:
                 continue
-            found = self._both(first, second, key)
-            if isinstance(found, str):
-                self.untested.append((*names, *key, found))
+            result = self._both(first, second, key)
+            if isinstance(result, str):
+                self.untested.append((*names, *key, result))
                 continue
-            whole, both = found
+            whole, both = result
             again = (key[0], key[2], whole, both.n)
             tested = again not in seen or whole.how != "weights"
             if not tested:
@@ -129,8 +129,8 @@ class _PairedAnswers:
             seen.setdefault(again, finding.grouping)
             self.made.append((both, names, tested))
             most = max(most, both.n)
-        told = _why(self.untested[before:])
-        self.pairing.append((*names, SAME_SAMPLES if most else NOT_TESTED, most or None, told or None))
+        reason = _why(self.untested[before:])
+        self.pairing.append((*names, SAME_SAMPLES if most else NOT_TESTED, most or None, reason or None))
 
     def differences(self) -> list[Finding]:
         """A finding for each, with as many exchanges as its family of tests needs."""
@@ -145,20 +145,24 @@ class _PairedAnswers:
             for both, names, tested in self.made
         ]  # fmt: skip
 
-    def _cells(self, place: int, key: tuple[str, str, str]) -> Contributions | str:
-        if (place, key) not in self.memo:
-            one, finding = self.runs[place], self.findings[place][key]
-            self.memo[place, key] = _checked(cells_of(one, finding), finding)
-        return self.memo[place, key]
+    def _cells(self, index: int, key: tuple[str, str, str]) -> Contributions | str:
+        if (index, key) not in self.memo:
+            run, finding = self.runs[index], self.findings[index][key]
+            self.memo[index, key] = _checked(cells_of(run, finding), finding)
+        return self.memo[index, key]
 
     def _both(
         self, first: int, second: int, key: tuple[str, str, str]
     ) -> tuple[Combination, AnsweredBoth] | str:
-        cells = [self._cells(place, key) for place in (first, second)]
-        for place, found in zip((first, second), cells, strict=True):
-            if isinstance(found, str):
-                return f"{self.runs[place].name}: {found}" if len(set(map(str, cells))) > 1 else found
-        mine, theirs = (one for one in cells if isinstance(one, Contributions))
+        cells = [self._cells(index, key) for index in (first, second)]
+        for index, contributions in zip((first, second), cells, strict=True):
+            if isinstance(contributions, str):
+                return (
+                    f"{self.runs[index].name}: {contributions}"
+                    if len(set(map(str, cells))) > 1
+                    else contributions
+                )
+        mine, theirs = (contributions for contributions in cells if isinstance(contributions, Contributions))
         names = (self.runs[first].name, self.runs[second].name)
         return _joined(mine, theirs, self.findings[first][key], names)
 
@@ -189,26 +193,26 @@ def _joined(
     there = set(joined["column"].to_list())
     whole = a.whole
     if whole.how in ("range", "least"):
-        whole = replace(whole, columns=tuple(one for one in whole.columns if one in there))
+        whole = replace(whole, columns=tuple(column for column in whole.columns if column in there))
     if len(whole.columns) < len(a.whole.columns) and len(whole.columns) < 2:
         return "samples of fewer than two groups are in both"
     if set(whole.columns) - there:
         return "a group has no sample in both"
-    parts = [one for one in a.parts if set(one.wanted.columns) <= there]
+    parts = [part for part in a.parts if set(part.wanted.columns) <= there]
     pairs, unit = _pairs(joined, [whole], a, a.fixed)
     inner, inner_unit = (None, "")
     if parts:
-        inner, inner_unit = _pairs(joined, [one.wanted for one in parts], a, a.fixed)
-    sizes = [_samples(joined, one.wanted.columns) for one in parts]
+        inner, inner_unit = _pairs(joined, [part.wanted for part in parts], a, a.fixed)
+    sizes = [_samples(joined, part.wanted.columns) for part in parts]
     return whole, AnsweredBoth(
         finding,
         pairs,
         unit,
         _samples(joined, whole.columns),
-        tuple(PartOf(one.kind, one.key, n) for one, n in zip(parts, sizes, strict=True)),
+        tuple(PartOf(part.kind, part.key, n) for part, n in zip(parts, sizes, strict=True)),
         inner,
         inner_unit,
-        tuple(GroupSize(key=one.key, n=n) for one, n in zip(parts, sizes, strict=True) if finding.by),
+        tuple(GroupSize(key=part.key, n=n) for part, n in zip(parts, sizes, strict=True) if finding.by),
         tuple(_dropped(a, b, names)),
     )
 
@@ -219,14 +223,14 @@ def _samples(joined: pl.DataFrame, columns: Sequence[str]) -> int:
 
 def _dropped(a: Contributions, b: Contributions, names: tuple[str, str]) -> list[Dropped]:
     """Samples that one run lacks, and those that the runs count in different groups."""
-    mine, theirs = (set(one.table["sample"].to_list()) for one in (a, b))
-    found = {
+    mine, theirs = (set(contributions.table["sample"].to_list()) for contributions in (a, b))
+    counts = {
         f"not answered by {names[1]}": len(mine - theirs),
         f"not answered by {names[0]}": len(theirs - mine),
     }
     ours = a.table.join(b.table, on=["sample", "column"], how="anti").filter(pl.col("sample").is_in(theirs))
-    found["not of the same group in both runs"] = ours["sample"].n_unique()
-    return [Dropped(reason=reason, count=count) for reason, count in found.items() if count]
+    counts["not of the same group in both runs"] = ours["sample"].n_unique()
+    return [Dropped(reason=reason, count=count) for reason, count in counts.items() if count]
 
 
 def _pairs(
@@ -236,7 +240,7 @@ def _pairs(
 
     Units are whole however few they are; a sample that names none is its own.
     """
-    used = sorted({column for one in wanted for column in one.columns})
+    used = sorted({column for combination in wanted for column in combination.columns})
     rows = joined.filter(pl.col("column").is_in(used))
     if wanted[0].how == "effect_size":
         x, _ = wanted[0].columns
@@ -247,7 +251,7 @@ def _pairs(
     unit = pl.coalesce(pl.col("unit"), pl.concat_str(pl.lit("\x1f"), "sample"))
     whole = fixed or rows["unit"].null_count() < rows.height
     rows = rows.with_columns(_unit=(unit if whole else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)
-    at = {column: place for place, column in enumerate(used)}
+    at = {column: index for index, column in enumerate(used)}
     column = rows["column"].replace_strict(at, return_dtype=pl.Int64).to_numpy()
     cell = rows["_unit"].to_numpy() * len(used) + column
     shape = (int(rows["_unit"].n_unique()), len(used))
@@ -259,9 +263,9 @@ def _pairs(
     if cells.once:
         some = np.maximum(size, 1)
         size, first, second = (size > 0).astype(np.float64), first / some, second / some
-    summaries = [_summary(one, at) for one in wanted]
-    found = PairedSums.of(first, second, size, strata_of(size), summaries, samples)
-    return found, cells.unit if whole else "sample"
+    summaries = [_summary(combination, at) for combination in wanted]
+    sums = PairedSums.of(first, second, size, strata_of(size), summaries, samples)
+    return sums, cells.unit if whole else "sample"
 
 
 def _summary(wanted: Combination, at: Mapping[str, int]) -> Summary:
@@ -274,23 +278,23 @@ def mitigation_notes(runs: Sequence[ComparedRun]) -> list[str]:
     Args:
         runs: With their manifests.
     """
-    plain = {_identity(one): one for one in runs if not one.manifest.get("mitigation")}
+    plain = {_identity(run): run for run in runs if not run.manifest.get("mitigation")}
     said = []
-    for one in runs:
-        mitigation = one.manifest.get("mitigation")
-        before = plain.get(_identity(one)) if isinstance(mitigation, Mapping) else None
+    for run in runs:
+        mitigation = run.manifest.get("mitigation")
+        before = plain.get(_identity(run)) if isinstance(mitigation, Mapping) else None
         if before is not None and isinstance(mitigation, Mapping):
             said.append(
-                f"before and after mitigation {mitigation.get('name')}: {one.name!r} is the model of "
+                f"before and after mitigation {mitigation.get('name')}: {run.name!r} is the model of "
                 f"{before.name!r} with it; on what it was fitted on it does more than elsewhere, so read the "
                 "held-out half of its evenhand debias run too"
             )
     return said
 
 
-def _identity(one: ComparedRun) -> str:
-    given = one.manifest.get("model_identity") or str(one.manifest.get("model")).split(" + ")[0]
-    return str(sorted(given.items()) if isinstance(given, Mapping) else given)
+def _identity(run: ComparedRun) -> str:
+    identity = run.manifest.get("model_identity") or str(run.manifest.get("model")).split(" + ")[0]
+    return str(sorted(identity.items()) if isinstance(identity, Mapping) else identity)
 
 
 def _told(work: _PairedAnswers) -> list[str]:

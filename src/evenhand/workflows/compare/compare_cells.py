@@ -18,10 +18,10 @@ from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import match_items
-from evenhand.metrics.choices.resolution import rule_of
+from evenhand.metrics.choices.estimation import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
 from evenhand.metrics.households.tables import BoundHits
-from evenhand.metrics.labels.association import HARMFUL
+from evenhand.metrics.labels.estimation import HARMFUL
 from evenhand.workflows.compare.runs import ComparedRun
 
 ALL = "all"
@@ -81,11 +81,11 @@ class Contributions:
     fixed: bool = False
 
 
-def cells_of(one: ComparedRun, finding: Finding) -> Contributions | str:
+def cells_of(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """The answers behind a finding, or why they cannot be had.
 
     Args:
-        one: The run.
+        compared_run: The run.
         finding: One of its findings.
     """
     reader = _READERS.get(finding.name)
@@ -95,7 +95,7 @@ def cells_of(one: ComparedRun, finding: Finding) -> Contributions | str:
         return _PAPER
     if finding.value is None:
         return f"there is no value ({finding.reason})"
-    return reader(one, finding)
+    return reader(compared_run, finding)
 
 
 def _groups(finding: Finding) -> list[Key]:
@@ -104,7 +104,7 @@ def _groups(finding: Finding) -> list[Key]:
 
 def column_of(*names: str | Sequence[str]) -> str:
     """The name of a column from those of its group."""
-    flat = [name for one in names for name in ([one] if isinstance(one, str) else one)]
+    flat = [name for entry in names for name in ([entry] if isinstance(entry, str) else entry)]
     return _MARK.join(flat)
 
 
@@ -123,19 +123,19 @@ def _rates(finding: Finding) -> tuple[ContributionSpec, ...]:
     )
 
 
-def _choices(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _choices(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """VisoGender: each sample's pronoun, by the gender of the truth."""
-    scores, samples = one.run.tables.get("scores"), one.run.annotations
+    scores, samples = compared_run.run.tables.get("scores"), compared_run.run.annotations
     if scores is None or samples is None:
         return "it keeps no scores of single samples"
-    given = finding.params
-    wanted = str(given["candidates"]).split("/")
-    meant = parse_candidates(str(one.manifest["parameters"]["candidates"]))
+    params = finding.params
+    wanted = str(params["candidates"]).split("/")
+    meant = parse_candidates(str(compared_run.manifest["parameters"]["candidates"]))
     candidates = {name: meant[name] for name in wanted if name in meant}
     samples = samples.drop("truth", strict=False)
-    template = TEMPLATES[str(given["template"])]
+    template = TEMPLATES[str(params["template"])]
     choices = choices_of(scores, samples, template=template, candidates=candidates)
-    bound = BoundChoices.of(choices, finding.by, SETTINGS.get(str(given.get("setting")), {}))
+    bound = BoundChoices.of(choices, finding.by, SETTINGS.get(str(params.get("setting")), {}))
     outcome, weights = rule_of(finding.name)
     rows = bound.rows(outcome)
     genders = choices.genders
@@ -167,9 +167,9 @@ def _unit(choices: Choices) -> str:
     return choices.cluster or "sample"
 
 
-def _labels(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _labels(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """Label association: whether a label of the kind is among the first of each image."""
-    matches, annotations = one.run.tables.get(MATCHES), one.run.annotations
+    matches, annotations = compared_run.run.tables.get(MATCHES), compared_run.run.annotations
     if matches is None or annotations is None:
         return "it keeps no labels of single images; run it again, its answers are not asked anew"
     name = str(finding.params.get("association", HARMFUL))
@@ -192,7 +192,7 @@ def _grouped(rows: pl.DataFrame, finding: Finding) -> Contributions:
     rows = rows.drop_nulls(list(finding.by))
     if finding.params.get("unknown") == "exclude":
         lower = [pl.col(name).cast(pl.String).str.to_lowercase() for name in finding.by]
-        rows = rows.filter(~pl.any_horizontal(*(one.is_in(list(UNKNOWN)) for one in lower)))
+        rows = rows.filter(~pl.any_horizontal(*(text.is_in(list(UNKNOWN)) for text in lower)))
     unit = "person" if rows["unit"].null_count() < rows.height else "sample"
     everyone = _in_columns(rows.with_columns(column=pl.lit(ALL)), ["column"])
     if not finding.by:
@@ -214,13 +214,13 @@ def _grouped(rows: pl.DataFrame, finding: Finding) -> Contributions:
 
 def _not_compared(finding: Finding) -> list[str]:
     """Groups that a gap leaves out, as its notes name them."""
-    found = [note.rpartition(": ")[2] for note in finding.notes if note.startswith("not compared")]
-    return [name for listed in found for name in listed.split(", ")]
+    excluded = [note.rpartition(": ")[2] for note in finding.notes if note.startswith("not compared")]
+    return [name for listed in excluded for name in listed.split(", ")]
 
 
-def _neighbours(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _neighbours(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """Retrieval of people: the share of each query's nearest pictures that match."""
-    near, annotations = one.run.tables.get("neighbours"), one.run.annotations
+    near, annotations = compared_run.run.tables.get("neighbours"), compared_run.run.annotations
     if near is None or annotations is None or "role" not in annotations.columns:
         return "it keeps no neighbours of single queries"
     match, k = str(finding.params["match"]).split("+"), int(str(finding.params["k"]))
@@ -233,29 +233,29 @@ def _neighbours(one: ComparedRun, finding: Finding) -> Contributions | str:
     first = near.filter(pl.col("rank") <= k).join(database, on="sample", how="left")
     both = first.join(queries.select(query="sample", asked="_match"), on="query", how="inner")
     same = (pl.col("_match") == pl.col("asked")).fill_null(False).cast(pl.Float64)
-    found = both.group_by("query").agg(value=same.sum() / k)
-    rows = queries.join(found.rename({"query": "sample"}), on="sample", how="inner", maintain_order="left")
+    shares = both.group_by("query").agg(value=same.sum() / k)
+    rows = queries.join(shares.rename({"query": "sample"}), on="sample", how="inner", maintain_order="left")
     return _grouped(_with_unit(rows), finding)
 
 
-def _households(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _households(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """Geography: whether each image was recognised; each household counts once."""
-    table = one.run.tables.get(HITS)
+    table = compared_run.run.tables.get(HITS)
     if table is None:
         return "it keeps no hits of single images"
     hits = HouseholdHits.from_hits(table).at(float(str(finding.params.get("threshold", 0.0))))
     weighting = str(finding.params.get("weighting", _HOUSEHOLD))
     bound = BoundHits.of(hits, finding.by, weighting=weighting)
-    told = {"unit": pl.col(_HOUSEHOLD), "value": pl.col("hit").cast(pl.Float64)}
+    columns = {"unit": pl.col(_HOUSEHOLD), "value": pl.col("hit").cast(pl.Float64)}
     concept = [pl.col("concept")] if "concept" in bound.rows.columns else []
     rows = bound.rows.with_columns(
-        sample=pl.concat_str(_HOUSEHOLD, "image", *concept, separator=_MARK), **told
+        sample=pl.concat_str(_HOUSEHOLD, "image", *concept, separator=_MARK), **columns
     )
     images = rows
     if bound.pooled is not bound.rows:
         names = rows.unique("_household", keep="first").select("_household", _HOUSEHOLD)
         images = bound.pooled.join(names, on="_household").with_columns(
-            sample=pl.concat_str(_HOUSEHOLD, "image", separator=_MARK), **told
+            sample=pl.concat_str(_HOUSEHOLD, "image", separator=_MARK), **columns
         )
     grouped = _in_columns(rows, finding.by) if finding.by else pl.DataFrame(schema=_SCHEMA)
     once = weighting == _HOUSEHOLD
@@ -273,7 +273,7 @@ def _households(one: ComparedRun, finding: Finding) -> Contributions | str:
     return Contributions(pl.concat([everyone, grouped]), whole, _HOUSEHOLD, _rates(finding), once, True)
 
 
-def _queries(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _queries(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """VisoGender's rankings: the figure of each query, which the finding's parts are."""
     rows = [(str(part.key), part.value) for part in finding.parts if part.value is not None]
     if not rows:
@@ -285,39 +285,39 @@ def _queries(one: ComparedRun, finding: Finding) -> Contributions | str:
     return Contributions(_in_columns(table, ["column"]), whole, f"ranking of one {kind}", fixed=True)
 
 
-def _associations(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _associations(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """MMBias: the association of each item of both sets."""
-    table = one.run.tables.get("contributions")
+    table = compared_run.run.tables.get("contributions")
     if table is None:
         return "it keeps no associations of single items"
-    given: Mapping[str, Any] = finding.params
-    (x, y), (a, b) = given["targets"], given["attributes"]
-    mine = table.filter(form=given.get("form") or "", x=x, y=y, a=a, b=b).filter(
+    params: Mapping[str, Any] = finding.params
+    (x, y), (a, b) = params["targets"], params["attributes"]
+    mine = table.filter(form=params.get("form") or "", x=x, y=y, a=a, b=b).filter(
         pl.col("role").is_in(["x", "y"])
     )
     rows = mine.select(sample="item", unit="item", column="role", value="association")
     return Contributions(
-        rows, Combination("effect_size", ("x", "y"), (float(given.get("ddof", 1)),)), "item", fixed=True
+        rows, Combination("effect_size", ("x", "y"), (float(params.get("ddof", 1)),)), "item", fixed=True
     )
 
 
-def _matches(one: ComparedRun, finding: Finding) -> Contributions | str:
+def _matches(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
     """MMBias: how much likelier each image's best matches are of one set of words."""
-    members, folder = one.run.tables.get("members"), one.run.folder
+    members, folder = compared_run.run.tables.get("members"), compared_run.run.folder
     parts = sorted((folder / "evidence" / MATCHES).glob("part-*.parquet")) if folder is not None else []
     if members is None or not parts:
         return "it keeps no match probabilities of single images"
-    given: Mapping[str, Any] = finding.params
-    if given["reading"] == "per_group":
+    params: Mapping[str, Any] = finding.params
+    if params["reading"] == "per_group":
         return "its words change with the images of a group"
-    names = given["targets"]
+    names = params["targets"]
     sets = {
-        role: {name: members.filter(role=role, set=name)["sample"].to_list() for name in given[f"{role}s"]}
+        role: {name: members.filter(role=role, set=name)["sample"].to_list() for name in params[f"{role}s"]}
         for role in ("target", "attribute")
     }
     lost = (
-        set(one.run.tables["lost"].filter(role="target")["item"].to_list())
-        if "lost" in one.run.tables
+        set(compared_run.run.tables["lost"].filter(role="target")["item"].to_list())
+        if "lost" in compared_run.run.tables
         else set()
     )
     targets = {name: [each for each in items if each not in lost] for name, items in sets["target"].items()}
@@ -325,14 +325,14 @@ def _matches(one: ComparedRun, finding: Finding) -> Contributions | str:
     ids, phi, first = match_items(
         similarities,
         targets=names,
-        attributes=given["attributes"],
-        k=int(given["k"]),
-        reading=given["reading"],
+        attributes=params["attributes"],
+        k=int(params["k"]),
+        reading=params["reading"],
     )
     sides = ["x"] * first + ["y"] * (len(ids) - first)
     table = pl.DataFrame({"sample": ids, "unit": ids, "column": sides, "value": phi}, schema=_SCHEMA)
     whole = Combination("weights", ("x", "y"), (1.0, -1.0))
-    if given.get("standardised"):
+    if params.get("standardised"):
         whole = Combination("effect_size", ("x", "y"), (1.0,))
     return Contributions(table, whole, "image", fixed=True)
 

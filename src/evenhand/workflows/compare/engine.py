@@ -97,12 +97,12 @@ def compare(
     )
     say = progress or (lambda _: None)
     settings = {"alpha": alpha, "seed": seed, "adjustment": "holm"}
-    measured_alike = all(one.counts is not None for one in plan.runs)
+    measured_alike = all(run.counts is not None for run in plan.runs)
     make = _by_predictions if measured_alike else _by_findings
-    made = plan.told_of(make(plan, tuple(by), tuple(metrics), settings, say))
+    comparison = plan.told_of(make(plan, tuple(by), tuple(metrics), settings, say))
     if out is not None:
-        made.save(out)
-    return made
+        comparison.save(out)
+    return comparison
 
 
 def _by_predictions(
@@ -118,19 +118,19 @@ def _by_findings(
     plan: ComparisonPlan, by: Sequence[str], metrics: Sequence[str], settings: dict[str, Any], say: Progress
 ) -> Run:
     """Other runs: their findings, and the answers behind them where samples can be paired."""
-    asked: dict[str, Any] = {"by": by, "metrics": metrics, "alpha": settings["alpha"]}
+    options: dict[str, Any] = {"by": by, "metrics": metrics, "alpha": settings["alpha"]}
     runs = plan.runs
-    found = compared_answers(runs, plan.singles(), seed=settings["seed"], say=say, **asked)
-    seeds = seed_values(runs, plan.groups, plan.pairs, **asked)
-    said = [*plan.warnings(), *found.warnings, *([ON_THESE] if seeds else [])]
-    tables = {**found.tables, "values": by_group(found.tables["values"], runs, plan.groups)}
-    findings = _adjusted([*found.findings, *seeds])
-    return assembled(runs, findings, {}, tables, {**settings, **found.settings}, said, plan.groups)
+    answers = compared_answers(runs, plan.singles(), seed=settings["seed"], say=say, **options)
+    seeds = seed_values(runs, plan.groups, plan.pairs, **options)
+    said = [*plan.warnings(), *answers.warnings, *([ON_THESE] if seeds else [])]
+    tables = {**answers.tables, "values": by_group(answers.tables["values"], runs, plan.groups)}
+    findings = _adjusted([*answers.findings, *seeds])
+    return assembled(runs, findings, {}, tables, {**settings, **answers.settings}, said, plan.groups)
 
 
 def _groupings(read: Sequence[ComparedRun], by: Sequence[str]) -> list[tuple[str, ...]]:
     """The groupings asked for, or those that all runs were measured by."""
-    counts = [one.counts for one in read if one.counts is not None]
+    counts = [run.counts for run in read if run.counts is not None]
     common = [name for name in counts[0].attributes if all(name in c.attributes for c in counts)]
 
     def names(entry: str) -> tuple[str, ...]:
@@ -142,13 +142,13 @@ def _groupings(read: Sequence[ComparedRun], by: Sequence[str]) -> list[tuple[str
                 if name not in common:
                     raise UnknownName("attribute that all runs have", name, common)
         return list(dict.fromkeys(names(entry) for entry in by))
-    told = [[names(str(entry)) for entry in one.manifest.get("by") or []] for one in read]
-    shared = [entry for entry in told[0] if all(entry in others for others in told)]
+    run_groupings = [[names(str(entry)) for entry in run.manifest.get("by") or []] for run in read]
+    shared = [entry for entry in run_groupings[0] if all(entry in others for others in run_groupings)]
     if not shared:
-        given = "; ".join(
-            f"{one.name} by {', '.join(one.manifest.get('by') or ['nothing'])}" for one in read[:4]
+        listed = "; ".join(
+            f"{run.name} by {', '.join(run.manifest.get('by') or ['nothing'])}" for run in read[:4]
         )
-        raise InputError(f"the runs share no grouping ({given}); run or audit them by the same attribute")
+        raise InputError(f"the runs share no grouping ({listed}); run or audit them by the same attribute")
     return shared
 
 
@@ -176,31 +176,31 @@ class _GroupedRuns:
         """The comparison under every grouping."""
         attributes = list(dict.fromkeys(name for grouping in groupings for name in grouping))
         self.say("reading the answers")
-        rows = [one.rows(attributes) for one in self.runs]
+        rows = [run.rows(attributes) for run in self.runs]
         changes = Changes(len(self.pairs) * len(groupings))
         findings = self._differences(rows, attributes, groupings, metrics, changes)
         self.say("ranking")
         over = [self._order(rows, attributes, grouping) for grouping in groupings]
-        orders = [one.compared for one in over]
-        values = [{metric: measured(one, metric) for metric in self.ranked} for one in orders]
+        orders = [over_seeds.compared for over_seeds in over]
+        values = [{metric: measured(order, metric) for metric in self.ranked} for order in orders]
         strict = self.alpha / max(1, len(self.pairs) * len(groupings))
         seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
-        findings = _adjusted([*findings, *(_noted(one, [], self.runs) for one in seeds)])
+        findings = _adjusted([*findings, *(_noted(finding, [], self.runs) for finding in seeds)])
         self._pair_groups(orders[0])
         warnings = [*warnings, *mix_warnings(findings, orders)]
-        ranked = [ranking(one, self.groups, own) for one, own in zip(over, values, strict=True)]
+        ranked = [ranking(over_seeds, self.groups, own) for over_seeds, own in zip(over, values, strict=True)]
         tables = {
             "ranking": pl.concat(ranked),
-            "mev_ranks": pl.concat([ranks_over_mev(one, self.groups) for one in orders]),
+            "mev_ranks": pl.concat([ranks_over_mev(order, self.groups) for order in orders]),
             "rank_shares": pl.concat(
-                [ranks_over_replicates(one, self.groups, self.ranked) for one in orders]
+                [ranks_over_replicates(order, self.groups, self.ranked) for order in orders]
             ),
             "pairing": pl.DataFrame(self.pairing, schema=_PAIRING, orient="row"),
             **changes.tables(),
         }
         said = ["+".join(grouping) for grouping in groupings]
-        how = PAIRED if all(one.joined for one in orders) else UNPAIRED
-        how += WEIGHTED if any(one.standardised for one in orders) else ""
+        how = PAIRED if all(order.joined for order in orders) else UNPAIRED
+        how += WEIGHTED if any(order.standardised for order in orders) else ""
         extra = {"by": said, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
         settings = {**settings, **extra}
         return assembled(self.runs, findings, self.counts, tables, settings, warnings, self.groups)
@@ -214,28 +214,28 @@ class _GroupedRuns:
         changes: Changes,
     ) -> list[Finding]:
         findings: list[Finding] = []
-        for one, other in self.pairs:
-            if self.groups[one].several or self.groups[other].several:
+        for first_index, second_index in self.pairs:
+            if self.groups[first_index].several or self.groups[second_index].several:
                 continue  # seeds are the unit: see compare_seeds
-            first, second = self.groups[one].places[0], self.groups[other].places[0]
+            first, second = self.groups[first_index].places[0], self.groups[second_index].places[0]
             names = (self.runs[first].name, self.runs[second].name)
             self.say(f"comparing {names[0]} with {names[1]}")
             both, lost = self._evidence(first, second, rows, attributes)
             for grouping in groupings:
-                found = model_differences(
+                differences = model_differences(
                     both, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
                     family=len(self.pairs) * len(groupings),
                 )  # fmt: skip
-                found = changes.kept(found, both, grouping, names)
-                findings += [_noted(made, lost, self.runs, first, second) for made in found]
+                differences = changes.kept(differences, both, grouping, names)
+                findings += [_noted(difference, lost, self.runs, first, second) for difference in differences]
         return findings
 
     def _pair_groups(self, order: ComparedCounts) -> None:
         """How the groups with several seeds were paired."""
         how = PAIRED if order.joined else UNPAIRED
         why = None if order.joined else "not every run could be joined with all others"
-        for one, other in self.pairs:
-            first, second = self.groups[one], self.groups[other]
+        for first_index, second_index in self.pairs:
+            first, second = self.groups[first_index], self.groups[second_index]
             if first.several or second.several:
                 samples = int(order.aligned.sizes[0].sum()) if order.joined else None
                 self.pairing.append((first.name, second.name, how, samples, why))
@@ -246,7 +246,7 @@ class _GroupedRuns:
         """The counts of two models: joined where samples can be, and what was left out."""
         a, b = self.runs[first], self.runs[second]
         mine, theirs = rows[first], rows[second]
-        reasons = [f"{one.name}: {r}" for one, r in ((a, mine), (b, theirs)) if isinstance(r, str)]
+        reasons = [f"{run.name}: {r}" for run, r in ((a, mine), (b, theirs)) if isinstance(r, str)]
         if not isinstance(mine, str) and not isinstance(theirs, str):
             matched = match([mine, theirs], attributes, [a.name, b.name])
             if matched.samples:
@@ -262,27 +262,27 @@ class _GroupedRuns:
         self, rows: Sequence[pl.DataFrame | str], attributes: Sequence[str], grouping: tuple[str, ...]
     ) -> OverSeeds:
         """All models over one grouping: on the samples that all answered, else each on its own."""
-        names = [one.name for one in self.runs]
-        tables = [one for one in rows if not isinstance(one, str)]
-        if len(tables) == len(rows) and not any(one.own_samples for one in self.groups):
+        names = [run.name for run in self.runs]
+        tables = [table for table in rows if not isinstance(table, str)]
+        if len(tables) == len(rows) and not any(group.own_samples for group in self.groups):
             matched = match(tables, attributes, names)
             if matched.samples:
                 aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
                 lost = [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
                 return OverSeeds.of(ComparedCounts.over(aligned, names, self.seed), lost)
-        own = [_needed(one).project(grouping).table() for one in self.runs]
+        own = [_needed(run).project(grouping).table() for run in self.runs]
         return OverSeeds.of(ComparedCounts.over(Aligned.of_separate(own, grouping, names), names, self.seed))
 
 
-def _needed(one: ComparedRun) -> Counts:
-    if one.counts is None:
-        raise InputError(f"{one.folder!r} has no counts of predictions; compare runs of one kind")
-    return one.counts
+def _needed(run: ComparedRun) -> Counts:
+    if run.counts is None:
+        raise InputError(f"{run.folder!r} has no counts of predictions; compare runs of one kind")
+    return run.counts
 
 
-def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[ComparedRun], *places: int) -> Finding:
+def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[ComparedRun], *indices: int) -> Finding:
     """A finding with the samples that were left out, and the benchmark where all runs share it."""
-    benchmarks = {runs[place].manifest.get("benchmark") for place in places or range(len(runs))}
+    benchmarks = {runs[index].manifest.get("benchmark") for index in indices or range(len(runs))}
     update = {
         "dropped": [*lost, *finding.dropped],
         "benchmark": benchmarks.pop() if len(benchmarks) == 1 else None,
@@ -293,25 +293,29 @@ def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[ComparedRun
 def _adjusted(findings: Sequence[Finding]) -> list[Finding]:
     """Holm over all pairs and groupings of one measure; what is one test has one p, and counts once."""
     adjusted = list(findings)
-    for name in dict.fromkeys(one.name for one in findings):
-        family = [place for place, one in enumerate(findings) if one.name == name]
-        first = {_test(findings[place], place): place for place in reversed(family)}
+    for name in dict.fromkeys(finding.name for finding in findings):
+        family = [index for index, finding in enumerate(findings) if finding.name == name]
+        first = {_test(findings[index], index): index for index in reversed(family)}
         tests = list(first.values())
         p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in tests])
         corrected = dict(zip(tests, adjust(p, "holm"), strict=True))
-        for place in family:
-            of = first[_test(findings[place], place)]
+        for index in family:
+            of = first[_test(findings[index], index)]
             if not np.isnan(corrected[of]):
-                told = {"p_value": findings[of].p_value, "p_adjusted": float(corrected[of])}
-                adjusted[place] = findings[place].model_copy(update={**told, "adjustment": "holm"})
+                p_values = {"p_value": findings[of].p_value, "p_adjusted": float(corrected[of])}
+                adjusted[index] = findings[index].model_copy(update={**p_values, "adjustment": "holm"})
     return adjusted
 
 
-def _test(one: Finding, place: int) -> tuple[Any, ...]:
+def _test(finding: Finding, index: int) -> tuple[Any, ...]:
     """What is tested; how often two models are right on the same samples does not depend on a grouping."""
-    if one.name != "accuracy_difference" or one.details.get("compared") != PAIRED or "unit" in one.params:
-        return (place,)
-    return (str(one.params), one.n, one.value)
+    if (
+        finding.name != "accuracy_difference"
+        or finding.details.get("compared") != PAIRED
+        or "unit" in finding.params
+    ):
+        return (index,)
+    return (str(finding.params), finding.n, finding.value)
 
 
 def assembled(
@@ -324,8 +328,8 @@ def assembled(
     groups: Sequence[SeedGroup] = (),
 ) -> Run:
     """The comparison with a manifest that says what was compared: groups of runs, or every run."""
-    benchmarks = {one.manifest.get("benchmark") for one in runs}
-    names = [group.name for group in groups] or [one.name for one in runs]
+    benchmarks = {run.manifest.get("benchmark") for run in runs}
+    names = [group.name for group in groups] or [run.name for run in runs]
     manifest = make_manifest(
         counts,
         {
@@ -333,12 +337,12 @@ def assembled(
             "benchmark": benchmarks.pop() if len(benchmarks) == 1 else None,
             "model": " and ".join(names) if len(names) < 3 else f"{len(names)} models compared",
             "models": names,
-            "compared": [str(one.run.findings.manifest_id) for one in runs],
+            "compared": [str(compared_run.run.findings.manifest_id) for compared_run in runs],
             **settings,
             "source": None,
         },
     )
-    manifest["runs"] = [{"model": one.name, "folder": one.folder} for one in runs]
+    manifest["runs"] = [{"model": run.name, "folder": run.folder} for run in runs]
     manifest["warnings"] = list(warnings)
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
     for one in runs:

@@ -67,7 +67,7 @@ class Times:
         """
         first, last = places[0], places[-1]
         if last - first >= len(places):
-            between = next(place for place in range(first, last) if place not in places)
+            between = next(index for index in range(first, last) if index not in places)
             raise ParameterError(
                 f"group {name!r} reaches from {self.dates[first]} to {self.dates[last]}, and "
                 f"{str(self.folders[between])!r} ({self.dates[between]}) lies between; give its runs dates "
@@ -77,8 +77,8 @@ class Times:
 
     def told(self) -> dict[str, Any]:
         """For the manifest of the comparison."""
-        dates = [{"model": one.name, "date": date} for one, date in zip(self.runs, self.dates, strict=True)]
-        models = {lineage_of(one.manifest) for one in self.runs}
+        dates = [{"model": run.name, "date": date} for run, date in zip(self.runs, self.dates, strict=True)]
+        models = {lineage_of(run.manifest) for run in self.runs}
         return {"over_time": True, "one_model": len(models) == 1 and "" not in models, "dates": dates}
 
 
@@ -119,84 +119,84 @@ def in_time(
     Raises:
         UserError: A run without a date, two of one time, or a date of a run that is not compared.
     """
-    given = _given(dates or {}, folders)
-    found = [given.get(place) or _date(one) for place, one in enumerate(read)]
-    if wanted is False or (wanted is None and not given and not _one_model(read, found)):
+    given_dates = _given(dates or {}, folders)
+    run_dates = [given_dates.get(index) or _date(run) for index, run in enumerate(read)]
+    if wanted is False or (wanted is None and not given_dates and not _one_model(read, run_dates)):
         return None
-    missing = next((folders[place] for place, date in enumerate(found) if date is None), None)
+    missing = next((folders[index] for index, date in enumerate(run_dates) if date is None), None)
     if missing is not None:
         raise ParameterError(f"{str(missing)!r} has no date; give one: --date {missing}=2026-10-01")
-    order = sorted(range(len(read)), key=lambda place: _moment(str(found[place])))
+    order = sorted(range(len(read)), key=lambda index: _moment(str(run_dates[index])))
     for before, after in pairwise(order):
-        if _moment(str(found[before])) == _moment(str(found[after])):
+        if _moment(str(run_dates[before])) == _moment(str(run_dates[after])):
             raise ParameterError(
-                f"{str(folders[before])!r} and {str(folders[after])!r} have one date ({found[after]}); tell "
-                f"them apart: --date {folders[after]}=2026-10-01"
+                f"{str(folders[before])!r} and {str(folders[after])!r} have one date ({run_dates[after]}); "
+                f"tell them apart: --date {folders[after]}=2026-10-01"
             )
-    shown = _shown([str(found[place]) for place in order])
+    shown = _shown([str(run_dates[index]) for index in order])
     runs = [
-        replace(read[place], name=f"{read[place].name}, {date}")
-        for place, date in zip(order, shown, strict=True)
+        replace(read[index], name=f"{read[index].name}, {date}")
+        for index, date in zip(order, shown, strict=True)
     ]
-    return Times(runs, [folders[place] for place in order], shown, bool(wanted or given))
+    return Times(runs, [folders[index] for index in order], shown, bool(wanted or given_dates))
 
 
 def _given(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> dict[int, str]:
-    there = {Path(folder).resolve(): place for place, folder in enumerate(folders)}
-    found = {}
+    there = {Path(folder).resolve(): index for index, folder in enumerate(folders)}
+    given_dates = {}
     for run, date in dates.items():
         if Path(run).resolve() not in there:
             raise UnknownName("run to give a date", str(run), [str(folder) for folder in folders])
         if _parsed(date) is None:
             raise ParameterError(f"date {date!r} of {str(run)!r} cannot be read; write it as 2026-10-01")
-        found[there[Path(run).resolve()]] = date
-    return found
+        given_dates[there[Path(run).resolve()]] = date
+    return given_dates
 
 
-def _date(one: ComparedRun) -> str | None:
-    tagged = (one.manifest.get("tags") or {}).get("date")
-    told = [str(date) for date in (tagged, one.manifest.get("created")) if date is not None]
-    return next((date for date in told if _parsed(date) is not None), None)
+def _date(run: ComparedRun) -> str | None:
+    tagged = (run.manifest.get("tags") or {}).get("date")
+    candidates = [str(date) for date in (tagged, run.manifest.get("created")) if date is not None]
+    return next((date for date in candidates if _parsed(date) is not None), None)
 
 
 def _parsed(date: str) -> datetime.datetime | None:
     try:
-        found = datetime.datetime.fromisoformat(date.strip())
+        moment = datetime.datetime.fromisoformat(date.strip())
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
 def _moment(date: str) -> datetime.datetime:
-    found = _parsed(date)
-    if found is None:
+    moment = _parsed(date)
+    if moment is None:
         raise ParameterError(f"date {one_line(date)!r} cannot be read; write it as 2026-10-01")
-    return found
+    return moment
 
 
 def _shown(dates: Sequence[str]) -> list[str]:
     """Days; with the time where two runs are of one day, in UTC where they are of several zones."""
     moments = [_moment(date) for date in dates]
-    if len({one.utcoffset() for one in moments}) > 1:
-        moments = [one.astimezone(datetime.UTC) for one in moments]
-    told = [f"{one:%Y-%m-%d}" for one in moments]
+    if len({moment.utcoffset() for moment in moments}) > 1:
+        moments = [moment.astimezone(datetime.UTC) for moment in moments]
+    texts = [f"{moment:%Y-%m-%d}" for moment in moments]
     for form in ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"):
-        if len(set(told)) < len(told):
-            told = [f"{one:{form}}" for one in moments]
-    return told
+        if len(set(texts)) < len(texts):
+            texts = [f"{moment:{form}}" for moment in moments]
+    return texts
 
 
 def _one_model(read: Sequence[ComparedRun], dates: Sequence[str | None]) -> bool:
     """Whether these are runs of one named model that differ in nothing but their time."""
     if None in dates or len({_moment(str(date)) for date in dates}) < len(dates):
         return False
-    tags = [{k: v for k, v in (one.manifest.get("tags") or {}).items() if k != "date"} for one in read]
-    made = [
-        json.dumps([{**one.manifest, "tags": own}.get(key) for key in _SAME], sort_keys=True, default=str)
-        for one, own in zip(read, tags, strict=True)
+    tags = [{k: v for k, v in (run.manifest.get("tags") or {}).items() if k != "date"} for run in read]
+    recipes = [
+        json.dumps([{**run.manifest, "tags": own}.get(key) for key in _SAME], sort_keys=True, default=str)
+        for run, own in zip(read, tags, strict=True)
     ]
     named = bool(read[0].manifest.get("model"))
-    return named and len(set(made)) == 1 and not each_seed_notes(read)
+    return named and len(set(recipes)) == 1 and not each_seed_notes(read)
 
 
 def drift(
@@ -218,21 +218,35 @@ def drift(
     if source is None:
         return pl.DataFrame(schema=_DRIFT)
     changes = {
-        (one.name.removesuffix("_difference"), one.grouping, _told_apart(one.params), one.model): one
-        for one in findings
-        if one.name.endswith("_difference")
+        (
+            finding.name.removesuffix("_difference"),
+            finding.grouping,
+            _told_apart(finding.params),
+            finding.model,
+        ): finding
+        for finding in findings
+        if finding.name.endswith("_difference")
     }
-    order = {name: place for place, name in enumerate(dates)}
+    order = {name: index for index, name in enumerate(dates)}
     if "params" not in source.columns:
         source = source.with_columns(params=pl.lit("{}"))
     rows = []
     for (by, metric, params), own in source.group_by("by", "metric", "params", maintain_order=True):
         for row in sorted(own.iter_rows(named=True), key=lambda row: order[row["model"]]):
             change = changes.get((str(metric), str(by), _told_apart(json.loads(str(params))), row["model"]))
-            told = _change(change, dates) if change is not None else (None,) * 7
+            change_values = _change(change, dates) if change is not None else (None,) * 7
             values = (row["value"], row["low"], row["high"], row["n"])
             rows.append(
-                (by, metric, params, dates[row["model"]], row["model"], *values, *told, row["reason"])
+                (
+                    by,
+                    metric,
+                    params,
+                    dates[row["model"]],
+                    row["model"],
+                    *values,
+                    *change_values,
+                    row["reason"],
+                )
             )
     return pl.DataFrame(rows, schema=_DRIFT, orient="row")
 
@@ -242,6 +256,13 @@ def _told_apart(params: Mapping[str, Any]) -> str:
     return json.dumps({key: value for key, value in params.items() if key not in _OF_PAIRS}, sort_keys=True)
 
 
-def _change(one: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
-    ends = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return (dates.get(str(one.reference)), one.value, one.corrected, *ends, one.p_value, one.p_adjusted)
+def _change(finding: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
+    ends = (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
+    return (
+        dates.get(str(finding.reference)),
+        finding.value,
+        finding.corrected,
+        *ends,
+        finding.p_value,
+        finding.p_adjusted,
+    )

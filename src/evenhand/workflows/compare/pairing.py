@@ -45,18 +45,18 @@ class ComparisonPlan:
         said = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
         return said + (self.times.notes() if self.times else [])
 
-    def told_of(self, made: Run) -> Run:
+    def told_of(self, comparison: Run) -> Run:
         """A comparison that says which runs were taken as one, and when each was made."""
         for group in self.groups:
-            for place, seed in zip(group.places, group.seeds, strict=True):
+            for index, seed in zip(group.places, group.seeds, strict=True):
                 if group.several:
-                    made.manifest["runs"][place] |= {"group": group.name, "seed": seed}
+                    comparison.manifest["runs"][index] |= {"group": group.name, "seed": seed}
         if self.times is None:
-            return made
-        made.manifest.update(self.times.told())
+            return comparison
+        comparison.manifest.update(self.times.told())
         dates = {group.name: self.times.of_group(group.name, sorted(group.places)) for group in self.groups}
-        table = drift(made.tables, made.findings.findings, dates)
-        return replace(made, tables={**made.tables, DRIFT: table})
+        table = drift(comparison.tables, comparison.findings.findings, dates)
+        return replace(comparison, tables={**comparison.tables, DRIFT: table})
 
 
 def check_asked(alpha: float, seed: int, out: str | Path | None) -> None:
@@ -74,7 +74,7 @@ def check_asked(alpha: float, seed: int, out: str | Path | None) -> None:
 
 def planned(
     runs: Sequence[str | Path],
-    given: Given,
+    user_groups: Given,
     reference: str | Path | None,
     *,
     by_seed: bool,
@@ -86,7 +86,7 @@ def planned(
 
     Args:
         runs: Folders, as they were typed.
-        given: Groups of runs by the user.
+        user_groups: Groups of runs by the user.
         reference: The run or group that all are compared with.
         by_seed: Also make groups of runs that say that they differ in the seed only.
         over_time: Compare each run with the one before it; None: where all are of one model, made alike.
@@ -96,7 +96,7 @@ def planned(
     Raises:
         UserError: Fewer than two runs, runs that cannot be compared, unknown ones.
     """
-    folders = with_groups(runs, given)
+    folders = with_groups(runs, user_groups)
     if out is not None and Path(out).resolve() in [Path(folder).resolve() for folder in folders]:
         raise ParameterError(f"-o {str(out)!r} is one of the runs that are compared; choose another folder")
     if len(folders) < 2:
@@ -107,21 +107,21 @@ def planned(
         )
     read = [ComparedRun.read(folder) for folder in folders]
     unasked = over_time is None and not dates
-    times = None if unasked and (given or reference) else in_time(read, folders, over_time, dates)
+    times = None if unasked and (user_groups or reference) else in_time(read, folders, over_time, dates)
     if times is not None:
         read, folders = times.runs, times.folders
     read = called_apart(read)
     refuse_unlike(read)
-    groups = in_groups(read, folders, given, by_seed=by_seed and times is None)
+    groups = in_groups(read, folders, user_groups, by_seed=by_seed and times is None)
     chosen = _reference(groups, read, folders, reference)
     if times is not None:
         for group in groups:
             times.of_group(group.name, sorted(group.places))
-        return ComparisonPlan(read, groups, [(place, place - 1) for place in range(1, len(groups))], times)
+        return ComparisonPlan(read, groups, [(index, index - 1) for index in range(1, len(groups))], times)
     if chosen is None:
         return ComparisonPlan(read, groups, list(combinations(range(len(groups)), 2)), None)
     return ComparisonPlan(
-        read, groups, [(place, chosen) for place in range(len(groups)) if place != chosen], None
+        read, groups, [(index, chosen) for index in range(len(groups)) if index != chosen], None
     )
 
 
@@ -135,8 +135,8 @@ def _reference(
     if reference is None:
         return 0 if len(groups) > MOST_FOR_ALL_PAIRS else None
     wanted = Path(reference).resolve()
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         names = [group.name, *(read[run].name for run in group.places)]
         if str(reference) in names or wanted in [Path(folders[run]).resolve() for run in group.places]:
-            return place
+            return index
     raise UnknownName("run to compare with", str(reference), [str(folder) for folder in folders])

@@ -79,26 +79,26 @@ class ComparedRun:
                 else "it has no counts of predictions"
             )
         try:
-            found = _from_source(self.run) if self.manifest.get("kind") == "audit" else _from_folder(self.run)
+            table = _from_source(self.run) if self.manifest.get("kind") == "audit" else _from_folder(self.run)
         except UserError as problem:
             return one_line(problem)
-        if isinstance(found, str):
-            return found
-        return _usable(found, counts, attributes)
+        if isinstance(table, str):
+            return table
+        return _usable(table, counts, attributes)
 
 
 def called_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """Runs whose names tell them apart: by their folders where they are called alike."""
-    names = [one.name for one in runs]
+    names = [run.name for run in runs]
     apart = [
-        replace(one, name=f"{one.name} ({Path(one.folder).name})") if names.count(one.name) > 1 else one
-        for one in runs
+        replace(run, name=f"{run.name} ({Path(run.folder).name})") if names.count(run.name) > 1 else run
+        for run in runs
     ]
     taken: dict[str, int] = {}
-    for place, one in enumerate(apart):
-        taken[one.name] = taken.get(one.name, 0) + 1
-        if taken[one.name] > 1:
-            apart[place] = replace(one, name=f"{one.name} #{taken[one.name]}")
+    for index, run in enumerate(apart):
+        taken[run.name] = taken.get(run.name, 0) + 1
+        if taken[run.name] > 1:
+            apart[index] = replace(run, name=f"{run.name} #{taken[run.name]}")
     return apart
 
 
@@ -150,11 +150,11 @@ def _from_source(run: Run) -> pl.DataFrame | str:
     id = run.manifest.get("id")
     renamed = [pl.col(column).alias(name) for name, column in columns.items()]
     sample = pl.col(id).cast(pl.String) if id else pl.int_range(pl.len()).cast(pl.String) + f" of {known}"
-    attributes = [name for one in run.manifest.get("by", []) for name in _attributes(run, one)]
+    attributes = [name for grouping in run.manifest.get("by", []) for name in _attributes(run, grouping)]
     with sources.reading(repr(path)):
         wanted = [pl.col(name) for name in dict.fromkeys(attributes)]
-        found = lazy.select(sample.alias("sample"), *renamed, *wanted).collect()
-    return _relabelled(found, run.manifest.get("relabelled") or {})
+        table = lazy.select(sample.alias("sample"), *renamed, *wanted).collect()
+    return _relabelled(table, run.manifest.get("relabelled") or {})
 
 
 def _relabelled(table: pl.DataFrame, changes: Mapping[str, Mapping[str, str | None]]) -> pl.DataFrame:
@@ -174,7 +174,10 @@ def _from_folder(run: Run) -> pl.DataFrame | str:
     annotations = run.annotations
     if annotations is None or run.folder is None:
         return "it keeps no annotations"
-    said = next((found for read in (_from_tables, _from_evidence) if (found := read(run)) is not None), None)
+    said = next(
+        (predictions for read in (_from_tables, _from_evidence) if (predictions := read(run)) is not None),
+        None,
+    )
     if said is None:
         return "it keeps no predictions of single samples"
     annotations = annotations.with_columns(pl.col("sample").cast(pl.String))
@@ -203,16 +206,16 @@ def _from_evidence(run: Run) -> pl.DataFrame | None:
     return lazy.select(pl.col("sample").cast(pl.String), "prediction").collect()
 
 
-def _usable(found: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> pl.DataFrame | str:
+def _usable(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> pl.DataFrame | str:
     """The rows with the columns that are compared, each sample once, or why not."""
     names = ("truth", *attributes, "prediction")
-    lacking = [name for name in names if name not in found.columns]
+    lacking = [name for name in names if name not in table.columns]
     if lacking:
         return f"its rows lack {lacking[0]!r}"
-    repeated = found.height - found["sample"].n_unique()
+    repeated = table.height - table["sample"].n_unique()
     if repeated:
         return f"{repeated:,} of its rows repeat a sample id"
-    return _fitting(_with_plain_ids(found.select("sample", *names)), counts.project(attributes), attributes)
+    return _fitting(_with_plain_ids(table.select("sample", *names)), counts.project(attributes), attributes)
 
 
 def _with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
@@ -244,5 +247,5 @@ def _spelled_as(texts: pl.DataFrame, counts: Counts) -> pl.DataFrame:
     """Predictions in the spelling of the counts, without regard to case."""
     levels = {str(level).casefold(): str(level) for level in counts.axis("prediction").levels}
     said = texts["prediction"].drop_nulls().unique().to_list()
-    mapping = {one: levels.get(one.casefold(), one) for one in said}
+    mapping = {label: levels.get(label.casefold(), label) for label in said}
     return texts.with_columns(pl.col("prediction").replace(mapping)) if mapping else texts

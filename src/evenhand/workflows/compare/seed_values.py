@@ -61,23 +61,23 @@ def seed_values(
         Findings that all runs of a group have alike, with the group's name as model. Differences are named
         ``metric_difference`` and have the parameter ``unit`` = ``seed``; the samples are taken as given.
     """
-    if not any(one.several for one in groups):
+    if not any(group.several for group in groups):
         return []
-    found = [wanted_findings(one, by, metrics) for one in read]
-    made: list[Finding] = []
-    for key in dict.fromkeys(key for own in found for key in own):
-        there = [all(key in found[place] for place in one.places) for one in groups]
-        made += [
-            _spread(key, one, found, read)
-            for one, known in zip(groups, there, strict=True)
-            if one.several and known
+    run_findings = [wanted_findings(run, by, metrics) for run in read]
+    findings: list[Finding] = []
+    for key in dict.fromkeys(key for own in run_findings for key in own):
+        there = [all(key in run_findings[index] for index in group.places) for group in groups]
+        findings += [
+            _spread(key, group, run_findings, read)
+            for group, known in zip(groups, there, strict=True)
+            if group.several and known
         ]
-        made += [
-            _difference(key, groups[a], groups[b], found, alpha / len(pairs))
+        findings += [
+            _difference(key, groups[a], groups[b], run_findings, alpha / len(pairs))
             for a, b in pairs
             if there[a] and there[b] and (groups[a].several or groups[b].several)
         ]
-    return made
+    return findings
 
 
 def by_group(values: pl.DataFrame, read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> pl.DataFrame:
@@ -88,14 +88,14 @@ def by_group(values: pl.DataFrame, read: Sequence[ComparedRun], groups: Sequence
         read: The runs.
         groups: Of all runs.
     """
-    if not any(one.several for one in groups):
+    if not any(group.several for group in groups):
         return values
     rows: list[tuple[Any, ...]] = []
     for key, own in values.group_by("metric", "by", "params", maintain_order=True):
-        told = {row["model"]: row for row in own.iter_rows(named=True)}
+        rows_by_model = {row["model"]: row for row in own.iter_rows(named=True)}
         for group in groups:
-            members = [told.get(read[place].name) for place in group.places]
-            known = [one for one in members if one is not None]
+            members = [rows_by_model.get(read[index].name) for index in group.places]
+            known = [row for row in members if row is not None]
             if len(known) < len(members):
                 continue
             rows.append((*key, group.name, *(_mean(group, known) if group.several else _own(known[0]))))
@@ -111,37 +111,40 @@ def _mean(group: SeedGroup, rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...
     lacking = lacking_in(group, values)
     if lacking:
         return (None, None, None, lacking, rows[0]["n"])
-    found = between_seeds.mean_of(values, level=LEVEL)
-    ends = (found.low, found.high) if found.error > 0 else (None, None)
-    return (found.value, *ends, None, rows[0]["n"])
+    mean = between_seeds.mean_of(values, level=LEVEL)
+    ends = (mean.low, mean.high) if mean.error > 0 else (None, None)
+    return (mean.value, *ends, None, rows[0]["n"])
 
 
-def _values(key: Name, group: SeedGroup, found: Found) -> tuple[list[Finding], Floats]:
-    own = [found[place][key] for place in group.places]
-    return own, np.array([np.nan if one.value is None else one.value for one in own], dtype=np.float64)
+def _values(key: Name, group: SeedGroup, run_findings: Found) -> tuple[list[Finding], Floats]:
+    own = [run_findings[index][key] for index in group.places]
+    return own, np.array(
+        [np.nan if finding.value is None else finding.value for finding in own], dtype=np.float64
+    )
 
 
-def _remade(one: Finding, name: str, params: Mapping[str, Param], **fields: Any) -> Finding:
+def _remade(finding: Finding, name: str, params: Mapping[str, Param], **fields: Any) -> Finding:
     """A finding about the same rows as another."""
-    given = {**one.params, **params}
-    metric = str(MetricId.make(name, tuple(one.by), given))
+    all_params = {**finding.params, **params}
+    metric = str(MetricId.make(name, tuple(finding.by), all_params))
     update = {
-        **_NOTHING, "name": name, "params": given, "metric": metric, "direction": "descriptive", **fields,
+        **_NOTHING, "name": name, "params": all_params, "metric": metric, "direction": "descriptive",
+        **fields,
     }  # fmt: skip
-    return one.model_copy(update=update)
+    return finding.model_copy(update=update)
 
 
-def _spread(key: Name, group: SeedGroup, found: Found, read: Sequence[ComparedRun]) -> Finding:
-    own, values = _values(key, group, found)
+def _spread(key: Name, group: SeedGroup, run_findings: Found, read: Sequence[ComparedRun]) -> Finding:
+    own, values = _values(key, group, run_findings)
     parts = [
         seed_part(
             seed,
-            read[place].name,
-            one.value,
-            (one.interval.low, one.interval.high) if one.interval else (None, None),
-            one.n,
+            read[index].name,
+            finding.value,
+            (finding.interval.low, finding.interval.high) if finding.interval else (None, None),
+            finding.n,
         )
-        for seed, place, one in zip(group.seeds, group.places, own, strict=True)
+        for seed, index, finding in zip(group.seeds, group.places, own, strict=True)
     ]
     fields: dict[str, Any] = {"model": group.name, "parts": parts, "fair_at": None}
     lacking = lacking_in(group, values)
@@ -149,19 +152,19 @@ def _spread(key: Name, group: SeedGroup, found: Found, read: Sequence[ComparedRu
         return _remade(
             own[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=None, **fields, reason=lacking
         )
-    told, middle = between_seeds.spread(values, LEVEL), between_seeds.mean_of(values, level=LEVEL)
-    if told.sd > 0:
+    spread, middle = between_seeds.spread(values, LEVEL), between_seeds.mean_of(values, level=LEVEL)
+    if spread.sd > 0:
         method = "chi-square over seeds"
-        fields["interval"] = Interval(low=told.low, high=told.high, level=LEVEL, method=method)
+        fields["interval"] = Interval(low=spread.low, high=spread.high, level=LEVEL, method=method)
     fields["details"] = {
         "seeds": float(values.size), "mean": middle.value, "mean_low": middle.low, "mean_high": middle.high,
     }  # fmt: skip
-    return _remade(own[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=told.sd, **fields)
+    return _remade(own[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=spread.sd, **fields)
 
 
-def _difference(key: Name, first: SeedGroup, second: SeedGroup, found: Found, alpha: float) -> Finding:
-    own, here = _values(key, first, found)
-    _, there = _values(key, second, found)
+def _difference(key: Name, first: SeedGroup, second: SeedGroup, run_findings: Found, alpha: float) -> Finding:
+    own, here = _values(key, first, run_findings)
+    _, there = _values(key, second, run_findings)
     params: dict[str, Param] = {"model": first.name, "reference": second.name, **UNIT}
     fields: dict[str, Any] = {"model": first.name, "reference": second.name, "fair_at": 0.0}
     lacking = "; ".join(filter(None, (lacking_in(first, here), lacking_in(second, there))))
@@ -169,11 +172,11 @@ def _difference(key: Name, first: SeedGroup, second: SeedGroup, found: Found, al
     if lacking:
         return _remade(own[0], name, params, value=None, **fields, reason=lacking)
     by_seed = first.several and first.told and second.told and set(first.seeds) == set(second.seeds)
-    made, how = estimated(first, second, here, there, 0.0, by_seed=by_seed)
-    fields |= uncertain(made, f"{how}, {SEEDS_ONLY}", alpha)
+    estimate, how = estimated(first, second, here, there, 0.0, by_seed=by_seed)
+    fields |= uncertain(estimate, f"{how}, {SEEDS_ONLY}", alpha)
     fields["details"] = {
         "first": float(here.mean()), "second": float(there.mean()), "first_seeds": float(here.size),
-        "second_seeds": float(there.size), "seed_error": made.seed_error,
+        "second_seeds": float(there.size), "seed_error": estimate.seed_error,
         "paired_by": "seed" if by_seed else None,
     }  # fmt: skip
-    return _remade(own[0], name, params, value=made.value, **fields)
+    return _remade(own[0], name, params, value=estimate.value, **fields)

@@ -33,7 +33,7 @@ def parse_groups(entries: Sequence[str]) -> dict[str, list[str | Path]]:
     groups: dict[str, list[str | Path]] = {}
     for entry in entries:
         name, _, listed = entry.partition("=")
-        runs: list[str | Path] = [one.strip() for one in listed.split(",") if one.strip()]
+        runs: list[str | Path] = [run.strip() for run in listed.split(",") if run.strip()]
         if not name.strip() or len(runs) < 2:
             raise ParameterError(
                 f"--group {entry!r} cannot be read; write --group NAME=RUN,RUN with two or more run folders"
@@ -44,106 +44,108 @@ def parse_groups(entries: Sequence[str]) -> dict[str, list[str | Path]]:
     return groups
 
 
-def with_groups(runs: Sequence[str | Path], given: Given) -> list[str | Path]:
+def with_groups(runs: Sequence[str | Path], groups: Given) -> list[str | Path]:
     """The runs given, and after them those of groups that were not given already."""
-    known = {Path(one).resolve() for one in runs}
+    known = {Path(run).resolve() for run in runs}
     return [
         *runs,
-        *(one for members in given.values() for one in members if Path(one).resolve() not in known),
+        *(run for members in groups.values() for run in members if Path(run).resolve() not in known),
     ]
 
 
 def in_groups(
-    read: Sequence[ComparedRun], folders: Sequence[str | Path], given: Given, *, by_seed: bool = True
+    read: Sequence[ComparedRun], folders: Sequence[str | Path], user_groups: Given, *, by_seed: bool = True
 ) -> list[SeedGroup]:
     """Every run in one group, in the order of their first runs; most hold a single one.
 
     Args:
         read: The runs.
-        folders: As they were typed, for ``given``.
-        given: Groups that the user made.
+        folders: As they were typed, for ``user_groups``.
+        user_groups: Groups that the user made.
         by_seed: Also make groups of runs whose manifests say that they differ in the seed only.
 
     Raises:
         UserError: A group's run is not there, stands in two groups, or a group is called as a run is.
     """
-    made = [_given_group(name, members, read, folders) for name, members in given.items()]
-    taken = [place for one in made for place in one.places]
-    twice = next((place for place in taken if taken.count(place) > 1), None)
+    groups = [_given_group(name, members, read, folders) for name, members in user_groups.items()]
+    taken = [index for group in groups for index in group.places]
+    twice = next((index for index in taken if taken.count(index) > 1), None)
     if twice is not None:
         raise ParameterError(f"{str(folders[twice])!r} stands in two groups; give each run to one --group")
-    left = [place for place in range(len(read)) if place not in taken]
+    left = [index for index in range(len(read)) if index not in taken]
     if by_seed:
-        made += _told_groups(read, left)
-        taken = [place for one in made for place in one.places]
-    made += [SeedGroup(read[p].name, (p,), ("1",), told=False) for p in range(len(read)) if p not in taken]
-    names = [one.name for one in made]
+        groups += _told_groups(read, left)
+        taken = [index for group in groups for index in group.places]
+    groups += [SeedGroup(read[p].name, (p,), ("1",), told=False) for p in range(len(read)) if p not in taken]
+    names = [group.name for group in groups]
     called = next((name for name in names if names.count(name) > 1), None)
     if called is not None:
         raise ParameterError(f"two models would be called {called!r}; give the group another name")
-    return sorted(made, key=lambda one: one.places[0])
+    return sorted(groups, key=lambda group: group.places[0])
 
 
 def _given_group(
     name: str, members: Sequence[str | Path], read: Sequence[ComparedRun], folders: Sequence[str | Path]
 ) -> SeedGroup:
-    places = [_place_of(one, folders) for one in members]
-    known = [seed_of(read[place]) for place in places]
-    told = None not in known and len(set(known)) == len(known)
-    seeds = tuple(map(str, known)) if told else tuple(str(place) for place in range(1, len(places) + 1))
-    own = _own_samples([read[place] for place in places])
-    return SeedGroup(name, tuple(places), seeds, told, own, asked=True)
+    places = [_place_of(member, folders) for member in members]
+    known = [seed_of(read[index]) for index in places]
+    has_seeds = None not in known and len(set(known)) == len(known)
+    seeds = (
+        tuple(map(str, known)) if has_seeds else tuple(str(number) for number in range(1, len(places) + 1))
+    )
+    own = _own_samples([read[index] for index in places])
+    return SeedGroup(name, tuple(places), seeds, has_seeds, own, asked=True)
 
 
 def _place_of(run: str | Path, folders: Sequence[str | Path]) -> int:
     wanted = Path(run).resolve()
-    for place, folder in enumerate(folders):
+    for index, folder in enumerate(folders):
         if Path(folder).resolve() == wanted:
-            return place
+            return index
     raise UnknownName("run to group", str(run), [str(folder) for folder in folders])
 
 
 def _told_groups(read: Sequence[ComparedRun], places: Sequence[int]) -> list[SeedGroup]:
     """Runs whose manifests are alike but for their seeds, each seed once."""
-    made: list[SeedGroup] = []
-    for members in _alike([read[place] for place in places], _recipe):
-        several = [read[places[one]] for one in members]
-        seeds = [str(seed_of(one)) for one in several]
+    groups: list[SeedGroup] = []
+    for members in _alike([read[index] for index in places], _recipe):
+        several = [read[places[member]] for member in members]
+        seeds = [str(seed_of(run)) for run in several]
         if len(set(seeds)) == len(seeds):
             name = _called(several, seeds)
-            copies = sum(one.name.partition(" #")[0] == name for one in made)
+            copies = sum(group.name.partition(" #")[0] == name for group in groups)
             name = f"{name} #{copies + 1}" if copies else name
-            there = tuple(places[one] for one in members)
-            made.append(SeedGroup(name, there, tuple(seeds), own_samples=_own_samples(several)))
-    return made
+            there = tuple(places[member] for member in members)
+            groups.append(SeedGroup(name, there, tuple(seeds), own_samples=_own_samples(several)))
+    return groups
 
 
 def _alike(runs: Sequence[ComparedRun], key_of: Callable[[ComparedRun], str | None]) -> list[list[int]]:
     """Places of runs that are one recipe with two or more seeds."""
-    found: dict[str, list[int]] = {}
-    for place, one in enumerate(runs):
-        key = key_of(one)
+    members_by_key: dict[str, list[int]] = {}
+    for index, run in enumerate(runs):
+        key = key_of(run)
         if key is not None:
-            found.setdefault(key, []).append(place)
-    kept = []
-    for key, members in found.items():
-        several = [runs[place] for place in members]
+            members_by_key.setdefault(key, []).append(index)
+    selected = []
+    for key, members in members_by_key.items():
+        several = [runs[index] for index in members]
         drawn = _DRAWN in key and several[0].manifest.get("kind") != "debias"
-        if len({seed_of(one) for one in several}) > 1 and (_own_samples(several) or not drawn):
-            kept.append(members)
-    return kept
+        if len({seed_of(run) for run in several}) > 1 and (_own_samples(several) or not drawn):
+            selected.append(members)
+    return selected
 
 
-def seed_of(one: ComparedRun) -> str | None:
+def seed_of(run: ComparedRun) -> str | None:
     """The seed that makes a run one of several: its tag, that of its model, or that of its samples."""
-    tagged = (one.manifest.get("tags") or {}).get("seed")
+    tagged = (run.manifest.get("tags") or {}).get("seed")
     if tagged is not None:
         return str(tagged)
-    trained = _trained(one.manifest.get("model_identity") or {})
+    trained = _trained(run.manifest.get("model_identity") or {})
     if trained is not None:
         return trained
-    own = one.manifest.get("seed")
-    drawn = one.manifest.get("kind") == "debias" or one.manifest.get("samples")
+    own = run.manifest.get("seed")
+    drawn = run.manifest.get("kind") == "debias" or run.manifest.get("samples")
     return None if own is None or not drawn else str(own)
 
 
@@ -151,9 +153,9 @@ def _trained(identity: Mapping[str, Any]) -> str | None:
     return next((str(value) for key, value in identity.items() if key.split()[-1] == "seed"), None)
 
 
-def _recipe(one: ComparedRun) -> str | None:
+def _recipe(run: ComparedRun) -> str | None:
     """Everything of a run that another seed leaves as it is; None where it tells no seed."""
-    seed, manifest = seed_of(one), one.manifest
+    seed, manifest = seed_of(run), run.manifest
     if seed is None:
         return None
     identity = {str(key): str(value) for key, value in (manifest.get("model_identity") or {}).items()}
@@ -165,21 +167,21 @@ def _recipe(one: ComparedRun) -> str | None:
         return _key(
             fixed, {key: manifest.get(key) for key in ("model", "run")} | {"seed": _DRAWN, **identity}
         )
-    kept = {key: value for key, value in identity.items() if not _by_seed(key)}
+    shared = {key: value for key, value in identity.items() if not _by_seed(key)}
     if _trained(identity) is None:
-        kept = {k: value if value.isdecimal() else _without(seed, value) for k, value in kept.items()}
+        shared = {k: value if value.isdecimal() else _without(seed, value) for k, value in shared.items()}
     elif identity.get("adaptation") != "fine_tuning":
-        return _key(fixed, kept)
+        return _key(fixed, shared)
     # hashes are the seed's own, so that only the address tells what was trained
-    loose = {key: value for key, value in kept.items() if "sha256" not in key}
+    loose = {key: value for key, value in shared.items() if "sha256" not in key}
     return _key(fixed, {**loose, "address": _without(seed, str(manifest.get("model")))})
 
 
-def _model(one: ComparedRun) -> str | None:
+def _model(run: ComparedRun) -> str | None:
     """As ``_recipe``; of an adapted model all that its identity says, however it was measured."""
-    identity = one.manifest.get("model_identity") or {}
+    identity = run.manifest.get("model_identity") or {}
     if _trained(identity) is None:
-        return _recipe(one)
+        return _recipe(run)
     return _key({}, {key: value for key, value in identity.items() if not _by_seed(key)})
 
 
@@ -205,14 +207,14 @@ def _without(seed: str, text: str) -> str:
 
 def _own_samples(runs: Sequence[ComparedRun]) -> bool:
     """Whether every run was asked about other samples."""
-    digests = [one.manifest.get("samples") for one in runs]
+    digests = [run.manifest.get("samples") for run in runs]
     return None not in digests and len(set(digests)) == len(digests) > 1
 
 
 def _called(runs: Sequence[ComparedRun], seeds: Sequence[str]) -> str:
     """What runs of one recipe have in common, and how many seeds there are."""
-    shared = {_without(seed, one.name) for seed, one in zip(seeds, runs, strict=True)}
-    own = {one_line(one.manifest.get("model") or one.name) for one in runs}
+    shared = {_without(seed, run.name) for seed, run in zip(seeds, runs, strict=True)}
+    own = {one_line(run.manifest.get("model") or run.name) for run in runs}
     named = shared if len(shared) == 1 else own
     if len(named) == 1:
         return f"{named.pop()} ({len(runs)} seeds)"
@@ -222,27 +224,27 @@ def _called(runs: Sequence[ComparedRun], seeds: Sequence[str]) -> str:
 def seed_notes(read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> list[str]:
     """What was made one, and which runs of one recipe were not."""
     said = []
-    for one in groups:
-        if one.several:
-            what = "seeds" if one.told else "runs"
-            seeds = ", ".join(one.seeds[:_LISTED]) + ", ..." * (len(one.seeds) > _LISTED)
-            unlike = "; each seed has samples of its own" if one.own_samples else ""
-            way_out = "" if one.asked else "; --each-seed takes every run by itself"
+    for group in groups:
+        if group.several:
+            what = "seeds" if group.told else "runs"
+            seeds = ", ".join(group.seeds[:_LISTED]) + ", ..." * (len(group.seeds) > _LISTED)
+            unlike = "; each seed has samples of its own" if group.own_samples else ""
+            way_out = "" if group.asked else "; --each-seed takes every run by itself"
             said.append(
-                f"{one.name!r} stands for {len(one.places)} runs ({what} {seeds}), compared by their "
+                f"{group.name!r} stands for {len(group.places)} runs ({what} {seeds}), compared by their "
                 f"mean{unlike}{way_out}"
             )
     alone = [group.places[0] for group in groups if not group.several]
-    return said + each_seed_notes([read[place] for place in alone])
+    return said + each_seed_notes([read[index] for index in alone])
 
 
 def each_seed_notes(runs: Sequence[ComparedRun]) -> list[str]:
     """Runs that differ by the seed only and are compared as if they were models."""
     said = []
     for members in _alike(runs, _model):
-        several = [runs[place] for place in members]
-        seeds = list(dict.fromkeys(str(seed_of(one)) for one in several))
-        names = ", ".join(repr(one.name) for one in several[:_SHOWN])
+        several = [runs[index] for index in members]
+        seeds = list(dict.fromkeys(str(seed_of(run)) for run in several))
+        names = ", ".join(repr(run.name) for run in several[:_SHOWN])
         twice = "; a seed stands twice, so they are not taken as one" if len(seeds) < len(several) else ""
         said.append(
             f"{names} differ in the seed only ({', '.join(seeds)}): their differences are what "
@@ -267,7 +269,7 @@ def seed_findings(
         metrics: Some of ``SUMMARIES``.
         alpha: Level of the tests over their number.
     """
-    made: list[Finding] = []
+    findings: list[Finding] = []
     for compared, runs in orders:
         for metric in metrics:
             for group in groups:
@@ -275,10 +277,10 @@ def seed_findings(
                     ends: list[Ends] = []
                     if metric in runs:
                         ends = [(runs[metric][p].low, runs[metric][p].high) for p in group.places]
-                    made.append(compared.spread(metric, group, ends))
-            made += [
+                    findings.append(compared.spread(metric, group, ends))
+            findings += [
                 compared.difference(metric, groups[first], groups[second], alpha=alpha)
                 for first, second in pairs
                 if groups[first].several or groups[second].several
             ]
-    return made
+    return findings

@@ -32,35 +32,37 @@ def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[
         UnknownName: A grouping or metric that no run has.
         InputError: No finding is in two runs.
     """
-    found = [finding for one in runs for finding in one.run.findings.findings]
-    _check("grouping of these runs", by, [finding.grouping for finding in found])
-    _check("metric of these runs", metrics, [finding.name for finding in found])
+    findings = [finding for compared_run in runs for finding in compared_run.run.findings.findings]
+    _check("grouping of these runs", by, [finding.grouping for finding in findings])
+    _check("metric of these runs", metrics, [finding.name for finding in findings])
     keyed: dict[Name, list[tuple[ComparedRun, Finding]]] = {}
-    for one in runs:
-        for name, finding in wanted_findings(one, by, metrics).items():
-            keyed.setdefault(name, []).append((one, finding))
+    for compared_run in runs:
+        for name, finding in wanted_findings(compared_run, by, metrics).items():
+            keyed.setdefault(name, []).append((compared_run, finding))
     rows = [
-        (*key, one.name, finding.value, *_ends(finding), finding.reason, finding.n)
+        (*key, compared_run.name, finding.value, *_ends(finding), finding.reason, finding.n)
         for key, several in keyed.items()
         if len(several) > 1
-        for one, finding in several
+        for compared_run, finding in several
     ]
     if not rows:
         raise InputError("no metric with equal grouping and parameters is in two of the runs; run them alike")
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def wanted_findings(one: ComparedRun, by: Sequence[str], metrics: Sequence[str]) -> dict[Name, Finding]:
+def wanted_findings(
+    compared_run: ComparedRun, by: Sequence[str], metrics: Sequence[str]
+) -> dict[Name, Finding]:
     """A run's findings of some groupings and metrics, all where none is given, by what they are called.
 
     Args:
-        one: The run.
+        compared_run: The run.
         by: Groupings.
         metrics: Names of metrics.
     """
     return {
         key_of(finding): finding
-        for finding in one.run.findings.findings
+        for finding in compared_run.run.findings.findings
         if (not by or finding.grouping in by) and (not metrics or finding.name in metrics)
     }
 

@@ -24,10 +24,10 @@ def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
     Raises:
         InputError: Names both.
     """
-    for one in runs:
-        if one.manifest.get("kind") == "compare":
-            raise InputError(f"{one.folder!r} is a comparison itself; give the runs that it compares")
-    named = [(one.folder, one.manifest.get("benchmark")) for one in runs]
+    for run in runs:
+        if run.manifest.get("kind") == "compare":
+            raise InputError(f"{run.folder!r} is a comparison itself; give the runs that it compares")
+    named = [(run.folder, run.manifest.get("benchmark")) for run in runs]
     known = [(folder, benchmark) for folder, benchmark in named if benchmark]
     for folder, benchmark in known[1:]:
         if benchmark != known[0][1]:
@@ -35,7 +35,7 @@ def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
                 f"{known[0][0]!r} is a run of {known[0][1]} and {folder!r} of {benchmark}; compare runs of "
                 "one benchmark"
             )
-    lacking = [one.folder for one in runs if one.counts is None]
+    lacking = [run.folder for run in runs if run.counts is None]
     if lacking and len(lacking) < len(runs):
         raise InputError(
             f"{lacking[0]!r} has no counts of predictions and other runs have; compare runs of one kind"
@@ -49,10 +49,10 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
         runs: With their manifests.
         groups: Of all runs, where some are taken as one; none: each stands for itself.
     """
-    said = adaptation_warnings([one.manifest for one in runs])
+    said = adaptation_warnings([run.manifest for run in runs])
     said += seed_notes(runs, groups) if groups else each_seed_notes(runs)
-    modes = {str(one.manifest.get("mode") or "default") for one in runs}
-    if modes != {"default"} and all(one.counts is not None for one in runs):
+    modes = {str(run.manifest.get("mode") or "default") for run in runs}
+    if modes != {"default"} and all(run.counts is not None for run in runs):
         said.append(
             f"runs were made in mode {' and '.join(sorted(modes))}; the comparison measures all of them in "
             "default mode, so values may differ from those of the runs"
@@ -61,8 +61,8 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
         said.append(
             f"runs were made in different modes ({', '.join(sorted(modes))}); their values may differ by it"
         )
-    digests = {one.manifest.get("samples") for one in runs if one.manifest.get("samples")}
-    if len(digests) > 1 and not any(one.own_samples for one in groups):
+    digests = {run.manifest.get("samples") for run in runs if run.manifest.get("samples")}
+    if len(digests) > 1 and not any(group.own_samples for group in groups):
         said.append(
             "runs were not asked about the same samples, or annotations differ; those in common are compared"
         )
@@ -77,8 +77,8 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) 
         findings: Differences of pairs.
         orders: All models over each grouping.
     """
-    apart = [float(one.details.get("mix_distance") or 0) for one in findings]
-    far = max(apart + [one.unlike for one in orders if one.standardised], default=0.0)
+    apart = [float(finding.details.get("mix_distance") or 0) for finding in findings]
+    far = max(apart + [order.unlike for order in orders if order.standardised], default=0.0)
     if not far:
         return []
     share = "less than 1 %" if far < 0.01 else f"up to {100 * far:.0f} %"
@@ -90,8 +90,8 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) 
 
 def not_joined(a: ComparedRun, b: ComparedRun, mine: pl.DataFrame, theirs: pl.DataFrame) -> str:
     """Why no sample of two runs could be joined."""
-    audits = [one for one in (a, b) if one.manifest.get("kind") == "audit"]
-    without = [one.name for one in audits if not one.manifest.get("id")]
+    audits = [run for run in (a, b) if run.manifest.get("kind") == "audit"]
+    without = [run.name for run in audits if not run.manifest.get("id")]
     if without:
         return f"audited without ids: {' and '.join(without)}; audit again with --id COL"
     here, there = (one_line(rows["sample"][0])[:_LONG] for rows in (mine, theirs))
@@ -103,12 +103,13 @@ def not_joined(a: ComparedRun, b: ComparedRun, mine: pl.DataFrame, theirs: pl.Da
 
 def _parameters(runs: Sequence[ComparedRun]) -> list[str]:
     """Parameters of the benchmark that differ."""
-    given = [one.manifest.get("parameters") or {} for one in runs if one.manifest.get("benchmark")]
-    names = sorted({name for one in given for name in one})
-    unlike = [name for name in names if len({str(one.get(name)) for one in given}) > 1]
+    run_params = [run.manifest.get("parameters") or {} for run in runs if run.manifest.get("benchmark")]
+    names = sorted({name for params in run_params for name in params})
+    unlike = [name for name in names if len({str(params.get(name)) for params in run_params}) > 1]
     if not unlike:
         return []
-    told = "; ".join(
-        f"{name} {' / '.join(dict.fromkeys(str(one.get(name)) for one in given))}" for name in unlike[:_SHOWN]
+    differences = "; ".join(
+        f"{name} {' / '.join(dict.fromkeys(str(params.get(name)) for params in run_params))}"
+        for name in unlike[:_SHOWN]
     )
-    return [f"runs have different parameters: {told}; a difference may be theirs"]
+    return [f"runs have different parameters: {differences}; a difference may be theirs"]

@@ -116,13 +116,13 @@ class FetchResult:
 
 def list_data() -> list[DataListing]:
     """All data that can be fetched, sorted by name."""
-    found = []
+    listings = []
     for name in DATA.names():
         source, folder = _source(name), default_folder(name)
         tables = sum((folder / file.name).is_file() for file in source.files)
         places = {each for below in source.image_folders for each in files_by_id(folder / below)}
         removed = len(removed_ids(folder / source.images)) if source.images else 0
-        found.append(
+        listings.append(
             DataListing(
                 name,
                 source.title,
@@ -137,7 +137,7 @@ def list_data() -> list[DataListing]:
                 bool(source.by_hand and not source.files),
             )
         )
-    return found
+    return listings
 
 
 def fetch_data(
@@ -242,16 +242,16 @@ def remove_data(name: str | DataSource, ids: Sequence[str], folder: Path | None 
     known = [link.id for link in source.links(folder)]
     deleted = [f"{source.images}/{file}" for file in remove_images(folder / source.images, ids, known)]
     for below in source.image_folders:
-        found = files_by_id(folder / below)
-        for file in (file for each in ids for file in found.get(each, [])):
+        files = files_by_id(folder / below)
+        for file in (file for each in ids for file in files.get(each, [])):
             (folder / below / file).unlink()
             deleted.append(str(Path(below) / file))
     return deleted
 
 
 def _source(name: str | DataSource) -> DataSource:
-    found: DataSource = DATA.get(name) if isinstance(name, str) else name
-    return found
+    source: DataSource = DATA.get(name) if isinstance(name, str) else name
+    return source
 
 
 def _require_folder(source: DataSource, folder: Path) -> None:
@@ -265,8 +265,8 @@ def _require_folder(source: DataSource, folder: Path) -> None:
 
 def _counted(source: DataSource, folder: Path, done: FetchResult) -> FetchResult:
     """With what of the data is there."""
-    found = source.parts(folder) if source.parts is not None else []
-    return replace(done, parts=found, by_hand=source.by_hand)
+    source_parts = source.parts(folder) if source.parts is not None else []
+    return replace(done, parts=source_parts, by_hand=source.by_hand)
 
 
 def _require_network(done: Downloaded) -> None:

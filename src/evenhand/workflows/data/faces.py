@@ -86,35 +86,35 @@ def cut_faces(
         if value < 1:
             raise ParameterError(f"{name}={value} is not possible; choose 1 or more")
     detector = face_detector()
-    found = _videos(Path(videos))
+    video_paths = _videos(Path(videos))
     before = _before(folder)
-    hashes = sha256_files(found.values())
-    wanted = {name: (hashes[path], str(every), detector) for name, path in found.items()}
-    rows = {name: before[name] for name in found if _holds(folder, before.get(name), wanted[name])}
-    kept = len(rows)
+    hashes = sha256_files(video_paths.values())
+    wanted = {name: (hashes[path], str(every), detector) for name, path in video_paths.items()}
+    rows = {name: before[name] for name in video_paths if _holds(folder, before.get(name), wanted[name])}
+    n_done = len(rows)
     if progress is not None:
-        progress(kept, len(found))
-    missing = {name: path for name, path in found.items() if name not in rows}
+        progress(n_done, len(video_paths))
+    missing = {name: path for name, path in video_paths.items() if name not in rows}
     _write(folder, {**before, **rows})
     written = time.monotonic()
     try:
         with closing(_cropped(missing, folder, every, jobs)) as crops:
             for name, crop in crops:
-                rows[name] = _row(name, hashes[found[name]], crop, every, detector)
+                rows[name] = _row(name, hashes[video_paths[name]], crop, every, detector)
                 _forget(folder, name, before.get(name), rows[name])
                 if progress is not None:
-                    progress(len(rows), len(found))
+                    progress(len(rows), len(video_paths))
                 if time.monotonic() - written > _PAUSE:
                     _write(folder, {**before, **rows})
                     written = time.monotonic()
     except BrokenProcessPool as problem:
         raise InputError(
-            f"a process died after {len(rows)} of {len(found)} videos, maybe for want of memory; what came "
-            f"is kept in {str(folder)!r}: type the same again with --jobs 1"
+            f"a process died after {len(rows)} of {len(video_paths)} videos, maybe for want of memory; what "
+            f"came is kept in {str(folder)!r}: type the same again with --jobs 1"
         ) from problem
     finally:
         _write(folder, {**before, **rows})
-    return CutFaces(folder, [rows[name] for name in found], kept)
+    return CutFaces(folder, [rows[name] for name in video_paths], n_done)
 
 
 def _cropped(
@@ -141,15 +141,15 @@ def _cropped(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _videos(given: Path) -> dict[str, Path]:
+def _videos(videos: Path) -> dict[str, Path]:
     """Videos by their path below the folder."""
-    path = given.expanduser()
+    path = videos.expanduser()
     if path.is_file() and path.suffix.lower() in VIDEOS:
         return {path.name: path}
-    found = list_files(path)
-    if path.is_file() or not found.videos:
-        raise InputError(f"{str(given)!r} holds no videos; give a folder with {', '.join(VIDEOS)} files")
-    return {name: found.folder / name for name in found.videos}
+    files = list_files(path)
+    if path.is_file() or not files.videos:
+        raise InputError(f"{str(videos)!r} holds no videos; give a folder with {', '.join(VIDEOS)} files")
+    return {name: files.folder / name for name in files.videos}
 
 
 def _before(folder: Path) -> dict[str, Row]:

@@ -104,10 +104,10 @@ def debias(
     findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
     settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
     settings |= {"pairs": pairs, "seed": seed, **_utility_settings(source, labelled)}
-    made = _assembled(findings, tables, settings, items, everyone)
+    debias_run = _assembled(findings, tables, settings, items, everyone)
     if out is not None:
-        made.save(out)
-    return made
+        debias_run.save(out)
+    return debias_run
 
 
 def _utility_settings(source: SourceRun, labelled: UtilityImages | None) -> dict[str, Any]:
@@ -126,12 +126,12 @@ def _assembled(
 ) -> DebiasRun:
     manifest = make_manifest({}, settings)
     dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
-    kept = named(adjust_run(findings, ()), settings["benchmark"], settings["model"], dropped)
+    adjusted = named(adjust_run(findings, ()), settings["benchmark"], settings["model"], dropped)
     return DebiasRun(
-        Findings(manifest_id=manifest["manifest_id"], findings=kept),
+        Findings(manifest_id=manifest["manifest_id"], findings=adjusted),
         manifest,
         tables=tables,
-        mitigations={one.name: one.mitigation for one in everyone},
+        mitigations={fitted.name: fitted.mitigation for fitted in everyone},
     )
 
 
@@ -146,20 +146,20 @@ def _fitted(
     for name, chosen in groups:
         material = part_of(replace(items.material, tests=chosen), fit)
         try:
-            found = fitter.fit(material, seed=seed)
-            told = {**found.facts, **model, **_paired(items, found, chosen)}
-            everyone.append(Fitted(name, replace(found, facts=told), chosen))
+            mitigation = fitter.fit(material, seed=seed)
+            fit_facts = {**mitigation.facts, **model, **_paired(items, mitigation, chosen)}
+            everyone.append(Fitted(name, replace(mitigation, facts=fit_facts), chosen))
         except InputError as problem:
             raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
     return everyone
 
 
-def _paired(items: AssociationItems, found: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
+def _paired(items: AssociationItems, mitigation: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
     """Two prompts that were taken as a pair, for a reader to see whether the lists are parallel."""
-    if "paired" not in found.facts:
+    if "paired" not in mitigation.facts:
         return {}
-    one, other = replace(items.material, tests=tuple(tests)).pairs()[0]
-    return {"such_as": [items.targets[one], items.targets[other]]}
+    first, second = replace(items.material, tests=tuple(tests)).pairs()[0]
+    return {"such_as": [items.targets[first], items.targets[second]]}
 
 
 def _measured(
@@ -171,15 +171,15 @@ def _measured(
     seed: int,
 ) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
     findings, before_after, curves, useful = [], [], [], []
-    for one in everyone:
-        found, table = measure_association(items, *halves, one, seed)
-        findings += found
+    for fitted in everyone:
+        association_findings, table = measure_association(items, *halves, fitted, seed)
+        findings += association_findings
         before_after.append(table)
-        told = utility_of_groups(items, *halves, one.mitigation, one.tests)
-        beside = [] if labelled is None else labelled.compared(one.mitigation)
-        useful.append((one.name, [*told, *beside]))
-        curve = Curve(items, *halves, one.tests, labelled, seed)
-        curves.append(curve.table(one.name, fitter, one.mitigation))
+        group_utility = utility_of_groups(items, *halves, fitted.mitigation, fitted.tests)
+        beside = [] if labelled is None else labelled.compared(fitted.mitigation)
+        useful.append((fitted.name, [*group_utility, *beside]))
+        curve = Curve(items, *halves, fitted.tests, labelled, seed)
+        curves.append(curve.table(fitted.name, fitter, fitted.mitigation))
     tables = {
         "before_after": pl.concat(before_after),
         "tradeoff": pl.concat(curves),
@@ -198,7 +198,7 @@ def _halves(items: AssociationItems, halves: tuple[Split, Split]) -> pl.DataFram
             ("target", items.targets, half.targets, items.material.target_sets),
             ("attribute", items.attributes, half.attributes, items.material.attribute_sets),
         ):
-            of = [[one for one, members in sets.items() if row in members] for row in rows]
+            of = [[set_name for set_name, members in sets.items() if row in members] for row in rows]
             part = pl.DataFrame(
                 {"sample": [ids[row] for row in rows], "sets": of},
                 schema={"sample": pl.String, "sets": pl.List(pl.String)},
@@ -234,6 +234,6 @@ def _settings(
             "fit": {"targets": len(fit.targets), "attributes": len(fit.attributes)},
             "held_out": {"targets": len(held_out.targets), "attributes": len(held_out.attributes)},
         },
-        "mitigations": {one.name: one.mitigation.fingerprint() for one in everyone},
+        "mitigations": {fitted.name: fitted.mitigation.fingerprint() for fitted in everyone},
         "source": {"path": source.name},
     }

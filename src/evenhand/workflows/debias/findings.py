@@ -83,16 +83,18 @@ def measure_association(
         that interval lies above 0, and ``random_after`` the mean |d| of the held-out half after as much was
         removed at random, of 20 draws.
     """
-    values = [cosines(items.material, one) for one in (None, fitted.mitigation)]
+    values = [cosines(items.material, change) for change in (None, fitted.mitigation)]
     rng = stream(seed, "random removal", fitted.name)
     drawn = random_effect_sizes(items, Removal.of(fitted.mitigation), (fit, held_out), fitted.tests, rng)
     all_rows = compared_in(items, everything(items), fitted.tests)
-    whole = [effect_sizes(one, all_rows) for one in values]
+    whole = [effect_sizes(matrix, all_rows) for matrix in values]
     findings, rows = [], []
-    for place, test in enumerate(fitted.tests):
-        found = _of_test(items, (fit, held_out), values, test, drawn[:, :, place], seed)
-        findings += found
-        rows.append(_row(items, fitted, test, [one[place] for one in whole], found, drawn[:, 1, place]))
+    for index, test in enumerate(fitted.tests):
+        test_findings = _of_test(items, (fit, held_out), values, test, drawn[:, :, index], seed)
+        findings += test_findings
+        rows.append(
+            _row(items, fitted, test, [sizes[index] for sizes in whole], test_findings, drawn[:, 1, index])
+        )
     return findings, pl.DataFrame(rows, schema=BEFORE_AFTER).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
@@ -106,21 +108,23 @@ def _of_test(
 ) -> list[Finding]:
     """The reduction first, then d by half and stage."""
     staged = []
-    asked: dict[str, Any] = {"targets": test[:2], "attributes": test[2:], "seed": seed}
-    evidence = [[similarities(items, one, half, test) for one in values] for half in halves]
+    options: dict[str, Any] = {"targets": test[:2], "attributes": test[2:], "seed": seed}
+    evidence = [[similarities(items, matrix, half, test) for matrix in values] for half in halves]
     for half, name in reversed(list(zip((0, 1), HALVES, strict=True))):
         inference = "auto" if name == "held_out" else "none"
-        for stage, one in zip(("before", "after"), evidence[half], strict=True):
-            found = association_effect_size(one, inference=inference, **asked)
-            staged.append(_staged(found, stage, name))
+        for stage, stage_evidence in zip(("before", "after"), evidence[half], strict=True):
+            finding = association_effect_size(stage_evidence, inference=inference, **options)
+            staged.append(_staged(finding, stage, name))
         staged.append(_random(staged[-1], drawn[:, half], seed))
-    reduction = association_reduction(evidence[1][0], after=evidence[1][1], **asked)
+    reduction = association_reduction(evidence[1][0], after=evidence[1][1], **options)
     return [_judged(reduction, drawn[:, 1], seed), *staged]
 
 
 def _staged(finding: Finding, stage: str, half: str, **update: Any) -> Finding:
     params = {**finding.params, "stage": stage, "half": half}
-    printed = {key: "|".join(map(str, one)) if isinstance(one, list) else one for key, one in params.items()}
+    printed = {
+        key: "|".join(map(str, value)) if isinstance(value, list) else value for key, value in params.items()
+    }
     metric = str(MetricId.make(finding.name, (), printed))
     return finding.model_copy(update={"params": params, "metric": metric, **update})
 
@@ -129,7 +133,7 @@ def _random(finding: Finding, drawn: Floats, seed: int) -> Finding:
     """The mean d after removal at random, in the shape of a finding of d."""
     usable = drawn[np.isfinite(drawn)]
     empty: dict[str, Any] = {"interval": None, "null": None, "p_value": None, "parts": []}
-    told: dict[str, Any] = {"value": None, "details": {}}
+    fields: dict[str, Any] = {"value": None, "details": {}}
     if usable.size:
         details: dict[str, Any] = {
             "sd": number(usable.std(ddof=1)),
@@ -137,9 +141,9 @@ def _random(finding: Finding, drawn: Floats, seed: int) -> Finding:
             "high": float(usable.max()),
         }
         details["draws"] = float(usable.size)
-        told = {"value": float(usable.mean()), "reason": None, "details": details}
+        fields = {"value": float(usable.mean()), "reason": None, "details": details}
     note = f"mean over {drawn.size} random sets of as many dimensions or directions; seed {seed}"
-    return _staged(finding, "random", str(finding.params["half"]), **empty, **told, notes=[note])
+    return _staged(finding, "random", str(finding.params["half"]), **empty, **fields, notes=[note])
 
 
 def _judged(reduction: Finding, drawn: Floats, seed: int) -> Finding:
@@ -188,11 +192,11 @@ def _row(
     fitted: Fitted,
     test: Test,
     whole: Sequence[float],
-    found: Sequence[Finding],
+    findings: Sequence[Finding],
     drawn: Floats,
 ) -> dict[str, Any]:
-    reduction, *staged = found
-    d = {(one.params["stage"], one.params["half"]): one.value for one in staged}
+    reduction, *staged = findings
+    d = {(finding.params["stage"], finding.params["half"]): finding.value for finding in staged}
     interval = reduction.interval
     random = np.abs(drawn)
     return {
@@ -226,7 +230,7 @@ UTILITY = {
 
 def utility_table(measured: Sequence[tuple[str, Sequence[Utility]]]) -> pl.DataFrame:
     """mitigation, on, measure, x, y, before, after, chance, n, reason; null where not defined."""
-    rows = [{"mitigation": name, **asdict(one)} for name, found in measured for one in found]
+    rows = [{"mitigation": name, **asdict(utility)} for name, utilities in measured for utility in utilities]
     return pl.DataFrame(rows, schema=UTILITY).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
@@ -242,8 +246,8 @@ def norm_table(items: AssociationItems, held_out: Split, everyone: Sequence[Fitt
         for role, modality, vectors in sides:
             share = fitted.mitigation.removed_share(vectors, modality)
             usable = share[np.isfinite(share)]
-            told = [float(one) for one in (usable.mean(), usable.min(), usable.max())]
-            rows.append((fitted.name, role, modality, *told, len(usable)))
+            summary = [float(value) for value in (usable.mean(), usable.min(), usable.max())]
+            rows.append((fitted.name, role, modality, *summary, len(usable)))
     schema = {
         **dict.fromkeys(("mitigation", "role", "modality"), pl.String),
         **dict.fromkeys(("share", "low", "high"), pl.Float64),

@@ -29,17 +29,17 @@ def make_fitter(method: str, parameters: Mapping[str, Any], remove: int | None =
         raise InputError(
             f"{method!r} cannot be fitted; give a dataclass with fit, or see: evenhand ls mitigations"
         )
-    given = dict(parameters)
+    options = dict(parameters)
     if remove is not None:
-        if "remove" in given:
+        if "remove" in options:
             raise ParameterError("--remove and -p remove say the same; give one of them")
-        given["remove"] = remove
+        options["remove"] = remove
     fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
-    for name in given:
+    for name in options:
         if name not in fields:
             raise UnknownName(f"parameter of {method}", name, fields)
     hints = get_type_hints(kind)
-    values = {name: _parsed(fields[name], hints[name], value) for name, value in given.items()}
+    values = {name: _parsed(fields[name], hints[name], value) for name, value in options.items()}
     return cast("Fitter", kind(**values))
 
 
@@ -74,5 +74,7 @@ def _of_kind(name: str, kinds: tuple[Any, ...], text: str) -> Any:
                 continue
     if str in kinds:
         return text
-    what = " or ".join("none" if one is type(None) else str(getattr(one, "__name__", one)) for one in kinds)
+    what = " or ".join(
+        "none" if kind is type(None) else str(getattr(kind, "__name__", kind)) for kind in kinds
+    )
     raise ParameterError(f"-p {name}={text!r} is not possible; give {what}")

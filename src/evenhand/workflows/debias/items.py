@@ -34,13 +34,17 @@ class SourceRun:
     name: str = ""
 
     @classmethod
-    def read(cls, given: str | Path | run_folder.RunFolder) -> SourceRun:
+    def read(cls, run_or_folder: str | Path | run_folder.RunFolder) -> SourceRun:
         """From a run folder, or from a run that still knows its evidence.
 
         Raises:
             InputError: Not a run folder, or one without embeddings.
         """
-        run = run_folder.RunFolder.read(Path(given).expanduser()) if isinstance(given, str | Path) else given
+        run = (
+            run_folder.RunFolder.read(Path(run_or_folder).expanduser())
+            if isinstance(run_or_folder, str | Path)
+            else run_or_folder
+        )
         if run.manifest.get("mitigation"):
             raise InputError(
                 f"{str(run.folder or 'this run')!r} was measured with a mitigation, while its evidence is as "
@@ -49,7 +53,7 @@ class SourceRun:
         folder = getattr(run, "evidence_folder", None)
         if folder is None:
             folder = run.folder / "evidence" if run.folder is not None else Path()
-        source = cls(run.tables, folder, run.manifest, str(run.folder or given))
+        source = cls(run.tables, folder, run.manifest, str(run.folder or run_or_folder))
         if not source.embeddings():
             raise InputError(
                 f"{source.name!r} holds no embeddings; give the folder of a run that asked for vectors, such "
@@ -59,13 +63,13 @@ class SourceRun:
 
     def embeddings(self) -> list[pl.LazyFrame]:
         """Every table of vectors, lazy."""
-        found = []
+        tables = []
         for folder in sorted(self.evidence.glob("*")):
             if any(folder.glob("part-*.parquet")):
                 table = pl.scan_parquet(folder / "part-*.parquet")
                 if {"sample", "modality", "vector"} <= set(table.collect_schema().names()):
-                    found.append(table)
-        return found
+                    tables.append(table)
+        return tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +161,14 @@ def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, 
     return (*first, *second)
 
 
-def _apart(vectors: Floats, one: Ints, other: Ints, modality: str) -> tuple[Ints, Ints]:
+def _apart(vectors: Floats, first: Ints, second: Ints, modality: str) -> tuple[Ints, Ints]:
     """Two sets of rows without images whose vectors both have; phrases of both stay in both."""
     if modality != "image":
-        return one, other
-    contents = [{row: vectors[row].tobytes() for row in rows.tolist()} for rows in (one, other)]
+        return first, second
+    contents = [{row: vectors[row].tobytes() for row in rows.tolist()} for rows in (first, second)]
     both = set(contents[0].values()) & set(contents[1].values())
-    kept = [[row for row, content in mine.items() if content not in both] for mine in contents]
-    return np.array(kept[0], dtype=np.int64), np.array(kept[1], dtype=np.int64)
+    remaining = [[row for row, content in mine.items() if content not in both] for mine in contents]
+    return np.array(remaining[0], dtype=np.int64), np.array(remaining[1], dtype=np.int64)
 
 
 def _tables(source: SourceRun) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -191,19 +195,19 @@ def _form(declared: pl.DataFrame, form: str | None) -> str:
     return there[0] if form is None else form
 
 
-def _chosen(declared: pl.DataFrame, asked: Sequence[str]) -> tuple[Test, ...]:
+def _chosen(declared: pl.DataFrame, names: Sequence[str]) -> tuple[Test, ...]:
     possible: list[Test] = list(dict.fromkeys(declared.select("x", "y", "a", "b").iter_rows()))
-    if not asked:
+    if not names:
         return tuple(possible)
     named: dict[str, list[Test]] = {}
     for test in possible:
         named.setdefault(":".join(test[:2]), []).append(test)
         named[":".join(test)] = [test]
-    for name in asked:
+    for name in names:
         if name not in named:
             short = list(dict.fromkeys(":".join(test[:2]) for test in possible))
             raise UnknownName("test", name, short, "write X:Y as the run has them")
-    return tuple(dict.fromkeys(test for name in asked for test in named[name]))
+    return tuple(dict.fromkeys(test for name in names for test in named[name]))
 
 
 def _members(
@@ -226,30 +230,32 @@ def _vectors(
 ) -> tuple[tuple[str, ...], Floats, dict[str, Ints]]:
     """Ids and vectors of the usable items, and the rows of each set; the others are counted."""
     wanted = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))
-    found: dict[str, npt.NDArray[np.float64]] = {}
+    vectors_by_sample: dict[str, npt.NDArray[np.float64]] = {}
     for table in source.embeddings():
         mine = table.filter((pl.col("modality") == modality) & pl.col("sample").is_in(wanted))
         part = mine.select("sample", "vector").drop_nulls().collect()
         for sample, vector in zip(part["sample"], part["vector"], strict=True):
-            found.setdefault(sample, np.asarray(vector, dtype=np.float64))
-    there = [sample for sample in wanted if sample in found]
+            vectors_by_sample.setdefault(sample, np.asarray(vector, dtype=np.float64))
+    there = [sample for sample in wanted if sample in vectors_by_sample]
     _count(dropped, "no answer", len(wanted) - len(there))
-    lengths = {len(found[sample]) for sample in there}
+    lengths = {len(vectors_by_sample[sample]) for sample in there}
     if len(lengths) > 1:
         raise InputError(
             f"vectors of {min(lengths)} and of {max(lengths)} dimensions stand in one run; embed all anew"
         )
-    finite = [sample for sample in there if np.isfinite(found[sample]).all()]
-    kept = [sample for sample in finite if found[sample].any()]
+    finite = [sample for sample in there if np.isfinite(vectors_by_sample[sample]).all()]
+    usable = [sample for sample in finite if vectors_by_sample[sample].any()]
     _count(dropped, "vector that is not finite", len(there) - len(finite))
-    _count(dropped, "vector of length 0", len(finite) - len(kept))
-    at = {sample: row for row, sample in enumerate(kept)}
+    _count(dropped, "vector of length 0", len(finite) - len(usable))
+    at = {sample: row for row, sample in enumerate(usable)}
     rows = {
         name: np.array([at[sample] for sample in samples if sample in at], dtype=np.int64)
         for name, samples in sets.items()
     }
-    vectors = in_range(np.stack([found[sample] for sample in kept])) if kept else np.zeros((0, 0))
-    return tuple(kept), vectors, rows
+    vectors = (
+        in_range(np.stack([vectors_by_sample[sample] for sample in usable])) if usable else np.zeros((0, 0))
+    )
+    return tuple(usable), vectors, rows
 
 
 def _check(

@@ -40,28 +40,28 @@ class LabelTexts:
             source: The run.
             truth: The true labels of all its images.
         """
-        given = source.manifest.get("parameters", {})
-        found = _texts(source)
-        templates = [part.strip() for part in str(given.get("templates", "")).split("|") if part.strip()]
-        if not found or not templates:
+        params = source.manifest.get("parameters", {})
+        vectors = _texts(source)
+        templates = [part.strip() for part in str(params.get("templates", "")).split("|") if part.strip()]
+        if not vectors or not templates:
             return cls(reason=NO_PROMPTS)
-        spelling = _renamed(str(given.get("rename", "")))
-        said = _kept(source) or _said(templates, found, truth.cast(pl.String), spelling)
-        if said is None or not _asked(said.values(), templates) <= set(found):
+        spelling = _renamed(str(params.get("rename", "")))
+        said = _kept(source) or _said(templates, vectors, truth.cast(pl.String), spelling)
+        if said is None or not _asked(said.values(), templates) <= set(vectors):
             return cls(reason=OTHER_PROMPTS)
         prompts = [template.replace("{label}", text) for text in said.values() for template in templates]
         names = tuple(spelling.get(name, name) for name in said)
-        return cls(names, np.stack([found[prompt] for prompt in prompts]), len(templates))
+        return cls(names, np.stack([vectors[prompt] for prompt in prompts]), len(templates))
 
 
 def _texts(source: SourceRun) -> Vectors:
     """Every text that the run has a vector of."""
-    found: dict[str, np.ndarray] = {}
+    vectors: dict[str, np.ndarray] = {}
     for table in source.embeddings():
         mine = table.filter(pl.col("modality") == "text").select("sample", "vector").drop_nulls().collect()
         for sample, vector in mine.iter_rows():
-            found.setdefault(sample, np.asarray(vector, dtype=np.float64))
-    return found
+            vectors.setdefault(sample, np.asarray(vector, dtype=np.float64))
+    return vectors
 
 
 def _kept(source: SourceRun) -> dict[str, str] | None:
@@ -73,16 +73,16 @@ def _kept(source: SourceRun) -> dict[str, str] | None:
 
 
 def _said(
-    templates: Sequence[str], found: Vectors, truth: pl.Series, spelling: Mapping[str, str]
+    templates: Sequence[str], vectors: Vectors, truth: pl.Series, spelling: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Each label and its text by the texts alone, where these name every true label; else None."""
-    plain = dict.fromkeys(_filled(templates[0], found))
+    plain = dict.fromkeys(_filled(templates[0], vectors))
     there = {
         text: text
         for text in plain
-        if all(template.replace("{label}", text) in found for template in templates)
+        if all(template.replace("{label}", text) in vectors for template in templates)
     }
-    if _asked(there.values(), templates) != set(found):
+    if _asked(there.values(), templates) != set(vectors):
         return None
     return there if set(truth.drop_nulls()) <= {spelling.get(name, name) for name in there} else None
 
@@ -91,16 +91,16 @@ def _asked(texts: Iterable[str], templates: Sequence[str]) -> set[str]:
     return {template.replace("{label}", text) for text in texts for template in templates}
 
 
-def _filled(template: str, found: Vectors) -> list[str]:
+def _filled(template: str, vectors: Vectors) -> list[str]:
     """What stands in the place for the label."""
     before, _, after = template.partition("{label}")
     return [
         text[len(before) : len(text) - len(after)]
-        for text in found
+        for text in vectors
         if len(text) > len(before) + len(after) and text.startswith(before) and text.endswith(after)
     ]
 
 
-def _renamed(given: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+def _renamed(rename: str) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in rename.split(",") if pair.strip()]
     return {name.strip(): true.strip() for name, _, true in pairs}

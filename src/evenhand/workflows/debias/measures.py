@@ -75,13 +75,13 @@ Compared = tuple[Ints, Ints, Ints, Ints]
 
 def compared_in(items: AssociationItems, half: Split, tests: Sequence[Test]) -> list[Compared]:
     """Rows of X, Y, A and B of each test that lie in a half."""
-    found = []
+    compared_rows = []
     for test in tests:
         x, y, a, b = items.compared[test]
         first, second = (rows[np.isin(rows, half.targets)] for rows in (x, y))
         left, right = (rows[np.isin(rows, half.attributes)] for rows in (a, b))
-        found.append((first, second, left, right))
-    return found
+        compared_rows.append((first, second, left, right))
+    return compared_rows
 
 
 def effect_sizes(values: Floats, compared: Sequence[Compared]) -> Floats:
@@ -94,11 +94,11 @@ def effect_sizes(values: Floats, compared: Sequence[Compared]) -> Floats:
     Returns:
         Shape (tests,); NaN where a test has no spread.
     """
-    found = []
+    sizes = []
     for x, y, a, b in compared:
         phi, other = (associations(values[rows], a, b) for rows in (x, y))
-        found.append(effect_size(phi, other))
-    return np.array(found)
+        sizes.append(effect_size(phi, other))
+    return np.array(sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +194,9 @@ def random_effect_sizes(
     """
     units = Units.of(items.material)
     compared = [compared_in(items, half, tests) for half in halves]
-    found = np.empty((draws, len(halves), len(tests)))
+    sizes = np.empty((draws, len(halves), len(tests)))
     for draw in range(draws):
         values = removal.at_random(units, rng)
-        for place, rows in enumerate(compared):
-            found[draw, place] = effect_sizes(values, rows)
-    return found
+        for index, rows in enumerate(compared):
+            sizes[draw, index] = effect_sizes(values, rows)
+    return sizes

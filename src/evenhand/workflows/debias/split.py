@@ -84,14 +84,14 @@ def _pairs_within(material: TrainingVectors, half: Split) -> Ints | None:
         pairs = material.pairs()
     except InputError:
         return np.zeros((0, 2), dtype=np.int64)
-    kept = pairs[np.isin(pairs, half.targets).all(axis=1)]
-    return np.searchsorted(half.targets, kept).astype(np.int64)
+    selected = pairs[np.isin(pairs, half.targets).all(axis=1)]
+    return np.searchsorted(half.targets, selected).astype(np.int64)
 
 
 def rows_within(rows: Ints, chosen: Ints) -> Ints:
     """Places in ``chosen`` (ascending) of those of ``rows`` that are there."""
-    kept = rows[np.isin(rows, chosen)]
-    return np.searchsorted(chosen, kept).astype(np.int64)
+    selected = rows[np.isin(rows, chosen)]
+    return np.searchsorted(chosen, selected).astype(np.int64)
 
 
 def _renumbered(sets: Mapping[str, Ints], chosen: Ints) -> dict[str, Ints]:
@@ -127,7 +127,7 @@ def _dealt(
 ) -> np.ndarray:
     """Whether each item is in the fit half: those of most sets first, each where its sets are behind."""
     ordered = [units[key] for key in sorted(units)]  # by content: the order of rows does not matter
-    shuffled = [ordered[place] for place in rng.permutation(len(ordered))]
+    shuffled = [ordered[index] for index in rng.permutation(len(ordered))]
     shuffled.sort(key=lambda unit: -sum(len(sets[item]) for item in unit))
     ahead: dict[str, int] = {}
     in_fit = np.zeros(len(sets), dtype=np.bool_)

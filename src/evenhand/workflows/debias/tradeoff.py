@@ -104,29 +104,29 @@ class Curve:
         even = np.linspace(0, most, min(most, POINTS) + 1).round().astype(int)
         for amount in np.union1d(even, [min(removed, most)]).tolist():
             if amount == removed:
-                one = chosen
+                mitigation = chosen
             elif nested is not None:
-                one = whole.cut(nested, amount)
+                mitigation = whole.cut(nested, amount)
             else:
-                one = dataclasses.replace(whole, remove=amount).fit(material, seed=self.seed)
-            if amount_of(one, amount) > last:  # asked for more, the same may be all there is
-                last = amount_of(one, amount)
-                yield last, one
+                mitigation = dataclasses.replace(whole, remove=amount).fit(material, seed=self.seed)
+            if amount_of(mitigation, amount) > last:  # asked for more, the same may be all there is
+                last = amount_of(mitigation, amount)
+                yield last, mitigation
 
     def _most(self, fitter: Any, chosen: Mitigation, removed: int) -> int:
         dimensions = self.items.material.dimensions
-        asked = fitter.remove
-        if asked is None and "dimensions" in chosen.facts:
-            asked = round(USUAL_SHARE * dimensions)
-        return min(max(removed, asked or 0), dimensions - 1)
+        requested = fitter.remove
+        if requested is None and "dimensions" in chosen.facts:
+            requested = round(USUAL_SHARE * dimensions)
+        return min(max(removed, requested or 0), dimensions - 1)
 
     def _association(self, amount: int, mitigation: Mitigation) -> Iterator[dict[str, Any]]:
         material, halves = self.items.material, (self.fit, self.held_out)
         values = cosines(material, mitigation)
         rng = stream(self.seed, "curve", amount)
         drawn = random_effect_sizes(self.items, Removal.of(mitigation), halves, self.tests, rng)
-        for place, half in enumerate(HALVES):
-            d = effect_sizes(values, compared_in(self.items, halves[place], self.tests))
+        for index, half in enumerate(HALVES):
+            d = effect_sizes(values, compared_in(self.items, halves[index], self.tests))
             at = {"amount": amount, "half": half}
             yield {
                 **at,
@@ -138,19 +138,19 @@ class Curve:
                 **at,
                 "measure": "absolute_effect_size",
                 "series": "random",
-                **_spread(np.abs(drawn[:, place]).mean(axis=1)),
+                **_spread(np.abs(drawn[:, index]).mean(axis=1)),
             }
-            for test, mine, theirs in zip(self.tests, d, drawn[:, place].T, strict=True):
-                one = {**at, "measure": "association_effect_size", "test": name_of_test(test)}
-                yield {**one, "series": "mitigation", "value": float(mine)}
-                yield {**one, "series": "random", **_spread(theirs)}
+            for test, mine, theirs in zip(self.tests, d, drawn[:, index].T, strict=True):
+                row = {**at, "measure": "association_effect_size", "test": name_of_test(test)}
+                yield {**row, "series": "mitigation", "value": float(mine)}
+                yield {**row, "series": "random", **_spread(theirs)}
 
     def _utility(self, amount: int, mitigation: Mitigation) -> Iterator[dict[str, Any]]:
         views = GroupViews.make(self.items, self.fit, self.held_out, mitigation)
-        found = {GROUPS: views.measures()}
+        utility_measures = {GROUPS: views.measures()}
         if self.labelled is not None:
-            found[self.labelled.name] = self.labelled.measures(mitigation)
-        for on, measures in found.items():
+            utility_measures[self.labelled.name] = self.labelled.measures(mitigation)
+        for on, measures in utility_measures.items():
             for measure, value in measures.items():
                 yield {
                     "amount": amount,

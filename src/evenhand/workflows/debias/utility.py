@@ -72,19 +72,19 @@ def utility_of_groups(
         change: The mitigation.
         tests: Of which pairs of groups the leakage is told.
     """
-    before, after = (GroupViews.make(items, fit, held_out, one) for one in (None, change))
+    before, after = (GroupViews.make(items, fit, held_out, mitigation) for mitigation in (None, change))
     first, then = before.measures(), after.measures()
-    found = [
+    utilities = [
         Utility(GROUPS, name, "", "", value, then[name], *before.beside(name))
         for name, value in first.items()
     ]
-    found.append(_stability(before, after))
+    utilities.append(_stability(before, after))
     for x, y in dict.fromkeys((x, y) for x, y, _, _ in tests):
         leaks = (before.leakage(x, y), after.leakage(x, y))
         chance, n = before.leakage_beside(x, y)
         reason = None if np.isfinite(leaks).all() else TOO_FEW
-        found.append(Utility(GROUPS, "group_leakage", x, y, *leaks, chance, n, reason))
-    return found
+        utilities.append(Utility(GROUPS, "group_leakage", x, y, *leaks, chance, n, reason))
+    return utilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,16 +119,16 @@ class GroupViews:
     def measures(self, probe: bool = True) -> dict[str, float]:
         """Each measure's value; NaN where it is not defined."""
         labels, texts = self.test_labels, (self.texts, self.text_labels)
-        found = {
+        values = {
             "zero_shot_accuracy": utility.nearest_prototype_accuracy(
                 self.test, labels, *texts, len(self.names)
             ),
             **{f"recall_at_{k}": utility.recall_at(self.test, labels, *texts, k) for k in NEAREST},
         }
         if not probe:
-            return found
+            return values
         learnt = utility.probe_accuracy(self.train, self.train_labels, self.test, labels)
-        return {"linear_probe_accuracy": learnt, **found}
+        return {"linear_probe_accuracy": learnt, **values}
 
     def beside(self, measure: str) -> tuple[float, int, str | None]:
         """Chance level, number of items, and why a value is missing."""
@@ -169,9 +169,9 @@ def _phrases(items: AssociationItems, fit: Split, names: Sequence[str]) -> tuple
     rows, labels = [], []
     for code, name in enumerate(names):
         mine = items.phrase_sets.get(name, np.zeros(0, dtype=np.int64))
-        kept = mine[np.isin(mine, fit.phrases)]
-        rows.append(kept)
-        labels.append(np.full(len(kept), code, dtype=np.int64))
+        selected = mine[np.isin(mine, fit.phrases)]
+        rows.append(selected)
+        labels.append(np.full(len(selected), code, dtype=np.int64))
     every = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
     return items.phrases[every], np.concatenate(labels) if labels else every
 
@@ -228,8 +228,8 @@ class UtilityImages:
         if not len(images):
             raise InputError(f"{str(folder)!r} has no vector of an image with a true label; give another run")
         names = tuple(dict.fromkeys((*texts.names, *sorted(set(truths)))))
-        places = {one: place for place, one in enumerate(names)}
-        labels = np.array([places[one] for one in truths], dtype=np.int64)
+        index_of = {label: index for index, label in enumerate(names)}
+        labels = np.array([index_of[label] for label in truths], dtype=np.int64)
         model = model_facts(source.manifest)
         return cls(Path(folder).name, images, labels, _half_of_each(labels, rng), names, texts, model)
 
@@ -240,12 +240,12 @@ class UtilityImages:
             InputError: Vectors of another number of dimensions than the mitigation's.
         """
         images = changed(self.images, "image", change)
-        found = {"zero_shot_accuracy": self._zero_shot(images, change)}
+        values = {"zero_shot_accuracy": self._zero_shot(images, change)}
         if not probe:
-            return found
+            return values
         train, test = self.in_train, ~self.in_train
         learnt = utility.probe_accuracy(images[train], self.labels[train], images[test], self.labels[test])
-        return {"linear_probe_accuracy": learnt, **found}
+        return {"linear_probe_accuracy": learnt, **values}
 
     def _zero_shot(self, images: Floats, change: Change) -> float:
         """Share of images named rightly among all labels that the run chose among."""
@@ -302,12 +302,12 @@ def _image_vectors(source: SourceRun, known: pl.DataFrame) -> tuple[Floats, list
     rows = pl.concat(tables).unique("sample", keep="first").sort("sample")
     if not len(rows):
         return np.zeros((0, 0)), []
-    given = [np.asarray(vector, dtype=np.float64) for vector in rows["vector"]]
-    lengths = {len(vector) for vector in given}
+    raw_vectors = [np.asarray(vector, dtype=np.float64) for vector in rows["vector"]]
+    lengths = {len(vector) for vector in raw_vectors}
     if len(lengths) > 1:
-        told = f"vectors of {min(lengths)} and of {max(lengths)} dimensions"
-        raise InputError(f"{told} stand in {source.name!r}; embed all anew")
-    vectors = in_range(np.stack(given))
+        text = f"vectors of {min(lengths)} and of {max(lengths)} dimensions"
+        raise InputError(f"{text} stand in {source.name!r}; embed all anew")
+    vectors = in_range(np.stack(raw_vectors))
     usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
     return vectors[usable], rows["truth"].filter(pl.Series(usable)).to_list()
 

@@ -113,26 +113,26 @@ def generate(
     check_shard(shard)
     chosen = options or LoadOptions(images=ImageOptions())
     source = _source(model, chosen)
-    place = GeneratedFolder(Path(folder), wanted, source.identity(), source.uri)
+    generated_folder = GeneratedFolder(Path(folder), wanted, source.identity(), source.uri)
     looks = _looks(gate or ReviewRule(), wanted, chosen)
-    place.open()
+    generated_folder.open()
     say = progress or (lambda _what, _done, _of: None)
     rows = wanted.prompts()
     mine = rows.head(limit or len(rows)).to_dicts()[shard[0] - 1 :: shard[1]]
-    failed, told = _make(place, source, mine, shard, batch_size, say)
+    failed, model_facts = _make(generated_folder, source, mine, shard, batch_size, say)
     for look in looks:
-        _look(place, look, mine, shard, say)
-    table, known = _table(place, rows, _told(place, looks, told), chosen.images)
-    asked = rows.head(limit or len(rows))["sample"]
-    made = sum("sha256" in known.get(sample, {}) for sample in asked)
-    missing = sum(sample not in known for sample in asked)
-    found = Generated(
-        place.path, wanted, len(asked), made, missing, table, missing == 0 or shard == (1, 1),
+        _look(generated_folder, look, mine, shard, say)
+    table, known = _table(generated_folder, rows, _told(generated_folder, looks, model_facts), chosen.images)
+    samples = rows.head(limit or len(rows))["sample"]
+    n_made = sum("sha256" in known.get(sample, {}) for sample in samples)
+    missing = sum(sample not in known for sample in samples)
+    result = Generated(
+        generated_folder.path, wanted, len(samples), n_made, missing, table, missing == 0 or shard == (1, 1),
         not_made(rows, known), flag_counts(table, wanted), failed,
     )  # fmt: skip
-    if found.written:
-        _write(place, found, len(rows), _told(place, looks, told))
-    return found
+    if result.written:
+        _write(generated_folder, result, len(rows), _told(generated_folder, looks, model_facts))
+    return result
 
 
 def check_shard(shard: Shard) -> None:
@@ -148,8 +148,8 @@ def check_shard(shard: Shard) -> None:
 def _source(model: Any, options: LoadOptions) -> ModelSource:
     source = resolve(model, options)
     require(source, "generates_images")
-    given = options.images or ImageOptions()
-    if given != ImageOptions() and not source.uri.startswith(_TAKE_OPTIONS):
+    image_options = options.images or ImageOptions()
+    if image_options != ImageOptions() and not source.uri.startswith(_TAKE_OPTIONS):
         raise ParameterError(
             f"{source.uri!r} takes no --steps, --guidance or --size; your own class decides them itself"
         )
@@ -172,7 +172,7 @@ def _looks(gate: ReviewRule, definition: GenerationDefinition, options: LoadOpti
 
 
 def _make(
-    place: GeneratedFolder,
+    folder: GeneratedFolder,
     source: ModelSource,
     mine: Sequence[Mapping[str, Any]],
     shard: Shard,
@@ -180,16 +180,16 @@ def _make(
     say: Progress,
 ) -> tuple[dict[str, int], dict[str, Any]]:
     """Ask for what is missing of this shard; why some failed for now, and what the model says of itself."""
-    known = place.known()
+    known = folder.known()
     missing = [row for row in mine if row["sample"] not in known]
     done = len(mine) - len(missing)
     say("images", done, len(mine))
     if not missing:
         return {}, {}
-    asking = Generating(place, source, batch_size)
+    asking = Generating(folder, source, batch_size)
     try:
-        with exits_are_errors(f"the model {source.uri!r}"), journal(place.path, "images", shard) as written:
-            place.sweep(row["sample"] for row in missing)
+        with exits_are_errors(f"the model {source.uri!r}"), journal(folder.path, "images", shard) as written:
+            folder.sweep(row["sample"] for row in missing)
             for count, record in enumerate(asking.make(missing), done + 1):
                 if record is not None:
                     written.add(record)
@@ -198,55 +198,62 @@ def _make(
     finally:
         used = asking.told().get(USAGE)
         if used:
-            with journal(place.path, USAGE, shard) as written:
-                written.add({"sample": "", "key": place.key, USAGE: used})
+            with journal(folder.path, USAGE, shard) as written:
+                written.add({"sample": "", "key": folder.key, USAGE: used})
         asking.close()
 
 
 def _look(
-    place: GeneratedFolder, look: Review, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
+    folder: GeneratedFolder, look: Review, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
 ) -> None:
     """Look at the images of this shard that were not looked at before."""
-    known = {sample: one for sample, one in place.known().items() if "sha256" in one}
-    seen = {one["sample"]: one.get("sha256") for one in records(place.path, look.kind)}
+    known = {sample: record for sample, record in folder.known().items() if "sha256" in record}
+    seen = {record["sample"]: record.get("sha256") for record in records(folder.path, look.kind)}
     here = [row for row in mine if row["sample"] in known]
     new = [row for row in here if seen.get(row["sample"]) != known[row["sample"]]["sha256"]]
     what = look.kind.partition("-")[0]
     say(what, len(here) - len(new), len(here))
     if not new:
         return
-    with journal(place.path, look.kind, shard) as written:
-        for count, record in enumerate(looked_at(place, look, new, known), len(here) - len(new) + 1):
+    with journal(folder.path, look.kind, shard) as written:
+        for count, record in enumerate(looked_at(folder, look, new, known), len(here) - len(new) + 1):
             written.add(record)
             say(what, count, len(here))
 
 
-def _told(place: GeneratedFolder, looks: Sequence[Review], told: Mapping[str, Any]) -> dict[str, Any]:
+def _told(folder: GeneratedFolder, looks: Sequence[Review], model_facts: Mapping[str, Any]) -> dict[str, Any]:
     """For the manifest; what an earlier call looked with holds on, and what it spent adds."""
-    used = spent(place.path, place.key)
-    gate = dict(place.manifest().get("gate", {}))
+    used = spent(folder.path, folder.key)
+    gate = dict(folder.manifest().get("gate", {}))
     gate |= {look.kind.partition("-")[0]: look.told() for look in looks}
-    return {**told, **({USAGE: used} if used else {}), **({"gate": gate} if gate else {})}
+    return {**model_facts, **({USAGE: used} if used else {}), **({"gate": gate} if gate else {})}
 
 
 def _table(
-    place: GeneratedFolder, rows: pl.DataFrame, told: Mapping[str, Any], chosen: ImageOptions | None
+    folder: GeneratedFolder, rows: pl.DataFrame, facts: Mapping[str, Any], chosen: ImageOptions | None
 ) -> tuple[pl.DataFrame, dict[str, Record]]:
     """The annotations of what is there, and what is known of it."""
-    known, gate = place.known(), told.get("gate", {})
+    known, gate = folder.known(), facts.get("gate", {})
     seen = {
-        what: {one["sample"]: one for one in records(place.path, gate[what]["kind"])} if what in gate else {}
+        what: {record["sample"]: record for record in records(folder.path, gate[what]["kind"])}
+        if what in gate
+        else {}
         for what in ("clip", "faces")
     }
     size = chosen.size if chosen is not None else None
     below = gate.get("clip", {}).get("below")
-    return annotation_table(place, rows, known, seen, below=below, size=size), known
+    return annotation_table(folder, rows, known, seen, below=below, size=size), known
 
 
-def _write(place: GeneratedFolder, found: Generated, all_images: int, told: Mapping[str, Any]) -> None:
+def _write(folder: GeneratedFolder, result: Generated, all_images: int, facts: Mapping[str, Any]) -> None:
     """The table and the manifest."""
-    refused, made = int(found.refused["count"].sum()), len(found.table)
-    images = {"wanted": all_images, "made": made, "refused": refused, "missing": all_images - made - refused}
-    lists = {"refused": found.refused.to_dicts(), "flags": found.flags.to_dicts()}
-    place.write_table(found.table)
-    place.write_manifest({**told, "images": images, **lists})
+    refused, n_made = int(result.refused["count"].sum()), len(result.table)
+    images = {
+        "wanted": all_images,
+        "made": n_made,
+        "refused": refused,
+        "missing": all_images - n_made - refused,
+    }
+    lists = {"refused": result.refused.to_dicts(), "flags": result.flags.to_dicts()}
+    folder.write_table(result.table)
+    folder.write_manifest({**facts, "images": images, **lists})

@@ -46,8 +46,8 @@ class GeneratedFolder:
     @cached_property
     def key(self) -> str:
         """What all of its images share; the number of images a cell is left out, and what only describes."""
-        told = asdict(self.definition)
-        decisive = [FORMAT, {name: told[name] for name in _DECISIVE}, dict(self.identity)]
+        fields = asdict(self.definition)
+        decisive = [FORMAT, {name: fields[name] for name in _DECISIVE}, dict(self.identity)]
         return sha256_text(json.dumps(decisive, sort_keys=True))
 
     def open(self) -> None:
@@ -85,10 +85,10 @@ class GeneratedFolder:
         manifest = self.manifest()
         if manifest.get("kind") != "generated" or not (self.path / DEFINITION).is_file():
             raise InputError(f"{str(self.path)!r} is another kind of folder; give a new folder with -o")
-        kept, before = self._kept(), manifest.get("model_identity", {})
+        stored, before = self._kept(), manifest.get("model_identity", {})
         differing = []
         for name in _DECISIVE:
-            old, new = getattr(kept, name), getattr(self.definition, name)
+            old, new = getattr(stored, name), getattr(self.definition, name)
             if old != new:
                 shown = "" if isinstance(old, tuple) else f" ({old}, now {new})"
                 differing.append(f"{name} of the definition{shown}")
@@ -101,11 +101,11 @@ class GeneratedFolder:
                 f"{str(self.path)!r} was made otherwise: {'; '.join(differing[:6])}; "
                 "give a new folder with -o, or the settings of before"
             )
-        if kept.images_per_cell > self.definition.images_per_cell:
+        if stored.images_per_cell > self.definition.images_per_cell:
             raise ParameterError(
-                f"{str(self.path)!r} has {kept.images_per_cell} images a cell, more than "
-                f"{self.definition.images_per_cell}; type --images-per-cell {kept.images_per_cell} or more, "
-                "or give a new folder with -o"
+                f"{str(self.path)!r} has {stored.images_per_cell} images a cell, more than "
+                f"{self.definition.images_per_cell}; type --images-per-cell {stored.images_per_cell} or "
+                "more, or give a new folder with -o"
             )
 
     def manifest(self) -> dict[str, Any]:
@@ -118,14 +118,14 @@ class GeneratedFolder:
         if not path.is_file():
             return {}
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as problem:
             raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; give a new folder") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise InputError(f"{str(path)!r} is no JSON object; give a new folder with -o")
-        return found
+        return content
 
-    def write_manifest(self, told: Mapping[str, Any]) -> None:
+    def write_manifest(self, facts: Mapping[str, Any]) -> None:
         """Write the manifest: what the folder is, and what is told of it now."""
         before = self.manifest()
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -147,7 +147,7 @@ class GeneratedFolder:
             "model": self.uri,
             "model_identity": dict(self.identity),
             "versions": {"evenhand": version("evenhand"), "python": platform.python_version()},
-            **told,
+            **facts,
         }
         text = json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n"
         with telling_where(self.path):
@@ -192,17 +192,17 @@ class GeneratedFolder:
         Raises:
             InputError: Parts that were made otherwise, copied here from another folder.
         """
-        found: dict[str, Record] = {}
+        records_by_sample: dict[str, Record] = {}
         for record in records(self.path, "images"):
             if record.get("key") != self.key:
                 raise InputError(
                     f"{str(self.path / PARTS)!r} holds parts that were made otherwise; take them and their "
                     "images out, or give a new folder with -o"
                 )
-            found[record["sample"]] = record
+            records_by_sample[record["sample"]] = record
         return {
             sample: record
-            for sample, record in found.items()
+            for sample, record in records_by_sample.items()
             if "reason" in record or self._is_there(sample, record)
         }
 

@@ -79,11 +79,11 @@ def records(folder: Path, kind: str) -> Iterator[Record]:
     for path in sorted((folder / PARTS).glob(f"{kind}-????-of-????.jsonl")):
         for line in path.read_bytes().split(b"\n"):
             try:
-                found = json.loads(line) if line else None
+                record = json.loads(line) if line else None
             except ValueError:
                 continue
-            if isinstance(found, dict) and isinstance(found.get("sample"), str):
-                yield found
+            if isinstance(record, dict) and isinstance(record.get("sample"), str):
+                yield record
 
 
 def spent(folder: Path, key: str) -> dict[str, Any]:
@@ -104,7 +104,9 @@ def spent(folder: Path, key: str) -> dict[str, Any]:
 def _joined(before: Any, now: Any) -> Any:
     if isinstance(before, list) and isinstance(now, list):
         return list(dict.fromkeys([*before, *now]))
-    numbers = [one for one in (before, now) if isinstance(one, int | float) and not isinstance(one, bool)]
+    numbers = [
+        value for value in (before, now) if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
     if len(numbers) == 2:
         return numbers[0] + numbers[1]
     return "; ".join(dict.fromkeys([*str(before).split("; "), str(now)]))

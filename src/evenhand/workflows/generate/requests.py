@@ -51,13 +51,13 @@ class Generating:
         while start < len(rows):
             some = rows[start : start + piece]
             try:
-                made = self._model.generate([row["prompt"] for row in some], [row["seed"] for row in some])
+                images = self._model.generate([row["prompt"] for row in some], [row["seed"] for row in some])
             except EvenhandError:
                 raise
             except Exception as problem:
                 piece = self._halved(problem, some)
                 continue
-            yield from self._written(some, made)
+            yield from self._written(some, images)
             start += len(some)
 
     def told(self) -> dict[str, Any]:
@@ -84,8 +84,8 @@ class Generating:
             ) from problem
         return len(rows) // 2
 
-    def _written(self, rows: Sequence[Row], made: Any) -> Iterator[Record | None]:
-        answers = list(made) if hasattr(made, "__iter__") else []
+    def _written(self, rows: Sequence[Row], images: Any) -> Iterator[Record | None]:
+        answers = list(images) if hasattr(images, "__iter__") else []
         if len(answers) != len(rows):
             raise UserError(f"generate() of the model gave {len(answers)} images for {len(rows)} prompts")
         for row, answer in zip(rows, answers, strict=True):
@@ -121,8 +121,8 @@ def model_name(identity: Mapping[str, str]) -> str:
     return f"{name}@{revision}" if revision and revision != "local" else name
 
 
-def _pixels(given: Any) -> Pixels:
-    image = np.asarray(given)
+def _pixels(pixels: Any) -> Pixels:
+    image = np.asarray(pixels)
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
         raise UserError(
             f"generate() of the model gave {image.dtype} of shape {one_line(image.shape)}; "

@@ -95,14 +95,14 @@ class PromptReview:
         prepare = getattr(self._model, "prepare", lambda image: image)
         seen = _unit(self._model.embed_images([prepare(image) for image in images]))
         self._read({prompt for row in rows for prompt in (row["prompt"], *self.rivals[row["prompt"]])})
-        made = []
+        records = []
         for row, vector in zip(rows, seen, strict=True):
             own, *others = (
                 float(self._texts[prompt] @ vector) for prompt in (row["prompt"], *self.rivals[row["prompt"]])
             )
             best = not others or own >= max(others)
-            made.append({"score": WEIGHT * max(own, 0.0), "best": best} if np.isfinite(own) else {})
-        return made
+            records.append({"score": WEIGHT * max(own, 0.0), "best": best} if np.isfinite(own) else {})
+        return records
 
     def _read(self, prompts: set[str]) -> None:
         new = sorted(prompts - set(self._texts))
@@ -177,12 +177,14 @@ def rivals_of(definition: GenerationDefinition) -> dict[str, list[str]]:
     cells = definition.cells()
     turns = min(lcm(*(len(cell.templates) for cell in cells)), definition.images_per_cell)
     prompts = definition.changed(images_per_cell=turns).prompts()
-    found: dict[str, list[str]] = {}
+    rivals: dict[str, list[str]] = {}
     for _, rows in prompts.group_by(["class", "index"], maintain_order=True):
         texts = rows["prompt"].to_list()
         for text in texts:
-            found[text] = list(dict.fromkeys([*found.get(text, []), *(one for one in texts if one != text)]))
-    return found
+            rivals[text] = list(
+                dict.fromkeys([*rivals.get(text, []), *(rival for rival in texts if rival != text)])
+            )
+    return rivals
 
 
 def check_dual_encoder(source: ModelSource) -> None:
@@ -233,9 +235,9 @@ def _read(path: Path) -> Pixels:
 
 def _unit(vectors: Any) -> Floats:
     """Vectors of length 1; one without a direction, or that is not finite, is NaN."""
-    found = np.asarray(vectors, dtype=np.float64)
+    array = np.asarray(vectors, dtype=np.float64)
     with np.errstate(all="ignore"):
-        return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
+        return np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True), dtype=np.float32)
 
 
 @cache

@@ -41,18 +41,18 @@ def annotation_table(
         ``seed``, ``index``, ``model``, ``flagged_by_model``, ``clip_score``, ``faces``, ``flags``.
     """
     definition, named = folder.definition, model_name(folder.identity)
-    made = []
+    table_rows = []
     for row in rows.iter_rows(named=True):
-        one = known.get(row["sample"], {})
-        if "sha256" not in one:
+        record = known.get(row["sample"], {})
+        if "sha256" not in record:
             continue
-        other = size is not None and (one["height"], one["width"]) != (size, size)
-        clip, faces = (_of_this(seen[what], row["sample"], one) for what in ("clip", "faces"))
-        flags = flags_of({**one, "other_size": other}, clip, faces, below=below, people=definition.people)
-        made.append(
+        other = size is not None and (record["height"], record["width"]) != (size, size)
+        clip, faces = (_of_this(seen[what], row["sample"], record) for what in ("clip", "faces"))
+        flags = flags_of({**record, "other_size": other}, clip, faces, below=below, people=definition.people)
+        table_rows.append(
             (
                 row["sample"], f"{IMAGES}/{row['sample']}.png", row["class"], row["group"], row["template"],
-                row["prompt"], row["seed"], row["index"], named, one["flagged"], clip.get("score"),
+                row["prompt"], row["seed"], row["index"], named, record["flagged"], clip.get("score"),
                 faces.get("faces"), flags,
             )
         )  # fmt: skip
@@ -62,7 +62,7 @@ def annotation_table(
         "flagged_by_model": pl.Boolean, "clip_score": pl.Float64, "faces": pl.Int64,
         "flags": pl.List(pl.String),
     }  # fmt: skip
-    return pl.DataFrame(made, schema=schema, orient="row")
+    return pl.DataFrame(table_rows, schema=schema, orient="row")
 
 
 def not_made(rows: pl.DataFrame, known: Mapping[str, Record]) -> pl.DataFrame:
@@ -73,15 +73,15 @@ def not_made(rows: pl.DataFrame, known: Mapping[str, Record]) -> pl.DataFrame:
         for sample, group in zip(rows["sample"], rows["group"], strict=True)
         if "reason" in known.get(sample, {})
     ]
-    found = pl.DataFrame(refused, schema=schema, orient="row")
-    return found.group_by("reason", "group", maintain_order=True).agg(
+    table = pl.DataFrame(refused, schema=schema, orient="row")
+    return table.group_by("reason", "group", maintain_order=True).agg(
         pl.len().alias("count"), pl.col("detail").first()
     )
 
 
 def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.DataFrame:
     """How many images of each group have each flag: ``flag``, ``group``, ``count``, ``of`` (looked at)."""
-    found: list[dict[str, Any]] = []
+    counts: list[dict[str, Any]] = []
     for flag in FLAGS:
         looked = table.filter(pl.col(_LOOKED[flag]).is_not_null()) if flag in _LOOKED else table
         hit = looked.filter(pl.col("flags").list.contains(flag))
@@ -89,7 +89,7 @@ def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.Dat
             continue
         for group in definition.groups:
             of_group = pl.col(definition.attribute) == group.name
-            found.append(
+            counts.append(
                 {
                     "flag": flag,
                     "group": group.name,
@@ -98,10 +98,10 @@ def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.Dat
                 }
             )
     schema = {"flag": pl.String, "group": pl.String, "count": pl.Int64, "of": pl.Int64}
-    return pl.DataFrame(found, schema=schema)
+    return pl.DataFrame(counts, schema=schema)
 
 
 def _of_this(seen: Mapping[str, Record], sample: str, known: Record) -> Record:
     """What was seen of this very image, not of one of the same name before it."""
-    found = seen.get(sample, {})
-    return found if found.get("sha256") == known["sha256"] else {}
+    record = seen.get(sample, {})
+    return record if record.get("sha256") == known["sha256"] else {}

@@ -103,54 +103,58 @@ def artifact(
     Raises:
         UserError: No such artifact, or runs, data or parameters that it cannot be made from.
     """
-    found: Artifact = ARTIFACTS.get(name)
+    declared: Artifact = ARTIFACTS.get(name)
     folder = None if data is None else Path(data).expanduser()
-    _check_given(found, len(runs), folder)
-    parsed = parse_parameters(found, parameters or {})
+    _check_given(declared, len(runs), folder)
+    parsed = parse_parameters(declared, parameters or {})
     read = [run if isinstance(run, RunFolder) else RunFolder.read(run) for run in runs]
-    for run, given in zip(read, runs, strict=True):
-        _check_run(found, run, "" if isinstance(given, RunFolder) else str(given))
+    for run, source in zip(read, runs, strict=True):
+        _check_run(declared, run, "" if isinstance(source, RunFolder) else str(source))
     setting = Setting(parameters=parsed, data=folder, capabilities=(), seed=seed)
-    made = found.made(read, setting)
-    figures = made.figures or found.figures or (Figure("table"),)
+    artifact_table = declared.made(read, setting)
+    figures = artifact_table.figures or declared.figures or (Figure("table"),)
     unlike = adaptation_warnings([run.manifest for run in read]) if len(read) > 1 else []
-    return MadeArtifact(found.name, found.title, made.table, (*made.notes, *unlike), figures)
+    return MadeArtifact(
+        declared.name, declared.title, artifact_table.table, (*artifact_table.notes, *unlike), figures
+    )
 
 
-def _check_given(found: Artifact, runs: int, data: Path | None) -> None:
+def _check_given(declared: Artifact, runs: int, data: Path | None) -> None:
     """The number of runs and the data that the artifact needs."""
-    if found.runs == 0 and runs:
-        needed = " --data DIR" if found.data else ""
+    if declared.runs == 0 and runs:
+        needed = " --data DIR" if declared.data else ""
         raise InputError(
-            f"{found.name} is made from no run, {runs} given; type: evenhand artifact {found.name}{needed}"
+            f"{declared.name} is made from no run, {runs} given; "
+            f"type: evenhand artifact {declared.name}{needed}"
         )
-    if runs < found.runs:
-        what = "a run" if found.runs == 1 else f"{found.runs} runs"
+    if runs < declared.runs:
+        what = "a run" if declared.runs == 1 else f"{declared.runs} runs"
+        what += f" of {' or '.join(declared.benchmarks)}" if declared.benchmarks else ""
         raise InputError(
-            f"{found.name} needs {what}{' of ' + ' or '.join(found.benchmarks) if found.benchmarks else ''}, "
-            f"{runs} given; type: {_command(found)}, then: evenhand artifact {found.name} RUN"
+            f"{declared.name} needs {what}, "
+            f"{runs} given; type: {_command(declared)}, then: evenhand artifact {declared.name} RUN"
         )
-    if found.data and data is None:
-        raise InputError(f"{found.name} is made from the benchmark's data; add --data DIR")
+    if declared.data and data is None:
+        raise InputError(f"{declared.name} is made from the benchmark's data; add --data DIR")
     if data is not None and not data.exists():
         raise InputError(f"--data {str(data)!r} does not exist; give a folder or file")
 
 
-def _check_run(found: Artifact, run: RunFolder, folder: str) -> None:
+def _check_run(declared: Artifact, run: RunFolder, folder: str) -> None:
     """A run of a benchmark that the artifact is made from."""
     benchmark = str(run.manifest.get("benchmark") or "")
-    fits = any(benchmark == name or benchmark.startswith(f"{name}/") for name in found.benchmarks)
-    if found.benchmarks and not fits:
-        given = f"{folder!r} is" if folder else "the run given is"
+    fits = any(benchmark == name or benchmark.startswith(f"{name}/") for name in declared.benchmarks)
+    if declared.benchmarks and not fits:
+        subject = f"{folder!r} is" if folder else "the run given is"
         what = f"a run of {benchmark!r}" if benchmark else "of no benchmark"
         raise InputError(
-            f"{found.name} is made from runs of {' or '.join(found.benchmarks)}, {given} {what}; "
-            f"type: {_command(found)}"
+            f"{declared.name} is made from runs of {' or '.join(declared.benchmarks)}, {subject} {what}; "
+            f"type: {_command(declared)}"
         )
 
 
-def _command(found: Artifact) -> str:
-    benchmark = found.benchmarks[0] if found.benchmarks else "BENCHMARK"
+def _command(declared: Artifact) -> str:
+    benchmark = declared.benchmarks[0] if declared.benchmarks else "BENCHMARK"
     return f"evenhand run {benchmark} --model URI -o DIR"
 
 
@@ -164,13 +168,13 @@ def check_format(path: Path) -> None:
         raise InputError(f"-o {str(path)!r} has an unknown format; possible: {', '.join(FORMATS)}")
 
 
-def write_artifact(made: MadeArtifact, path: Path) -> None:
+def write_artifact(drawn_artifact: MadeArtifact, path: Path) -> None:
     """Write an artifact in the format that the file's name ends with, whole or not at all.
 
     Equal tables give equal bytes.
 
     Args:
-        made: The artifact.
+        drawn_artifact: The artifact.
         path: ``.csv`` and ``.parquet`` hold the table, ``.json`` the Vega-Lite specification with its data,
             ``.svg`` and ``.png`` the drawing, ``.html`` a page that works offline. In CSV, a text that a
             spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) has an
@@ -185,9 +189,9 @@ def write_artifact(made: MadeArtifact, path: Path) -> None:
     with telling_where(path.parent):
         if suffix in (".csv", ".parquet"):
             with atomic_path(path) as temporary:
-                _write_table(made.table, temporary, suffix)
+                _write_table(drawn_artifact.table, temporary, suffix)
         else:
-            write_bytes(path, _drawn(made, suffix))
+            write_bytes(path, _drawn(drawn_artifact, suffix))
 
 
 def _write_table(table: pl.DataFrame, path: Path, suffix: str) -> None:
@@ -205,12 +209,14 @@ def _write_table(table: pl.DataFrame, path: Path, suffix: str) -> None:
         plain.with_columns(safe).write_csv(path)
 
 
-def _drawn(made: MadeArtifact, suffix: str) -> bytes:
+def _drawn(drawn_artifact: MadeArtifact, suffix: str) -> bytes:
     from evenhand.report.figures import draw as figures
 
     if suffix == ".png":
-        return figures.png(made.spec())
+        return figures.png(drawn_artifact.spec())
     if suffix == ".html":
-        return made.html().encode("utf-8")
-    text = figures.svg(made.spec()) if suffix == ".svg" else figures.spec_json(made.spec())
+        return drawn_artifact.html().encode("utf-8")
+    text = (
+        figures.svg(drawn_artifact.spec()) if suffix == ".svg" else figures.spec_json(drawn_artifact.spec())
+    )
     return text.encode("utf-8", "replace")

@@ -42,11 +42,11 @@ def pairs_of(run: RunFolder) -> pl.DataFrame | None:
     vectors = _vectors(run.folder / "evidence")
     if not vectors:
         return None
-    made = []
+    tables = []
     for form, a, b in tests.filter("tested").select("form", "a", "b").unique(maintain_order=True).rows():
         if form in _MODALITIES:
-            made += list(_pairs(members, vectors, form, (a, b)))
-    return pl.concat(made) if made else None
+            tables += list(_pairs(members, vectors, form, (a, b)))
+    return pl.concat(tables) if tables else None
 
 
 def _pairs(
@@ -62,8 +62,10 @@ def _pairs(
         return
     most = max(1, MOST_PAIRS // (words.height * len(each)))
     across = normalised(np.array(words["vector"].to_list()))
-    for one in each:
-        items = one.head(most).join(vectors.get(image_or_text, pl.DataFrame(schema=_VECTORS)), on="sample")
+    for target_set in each:
+        items = target_set.head(most).join(
+            vectors.get(image_or_text, pl.DataFrame(schema=_VECTORS)), on="sample"
+        )
         if items.height:
             cosines = normalised(np.array(items["vector"].to_list())) @ across.T
             crossed = items.select("item", target="set").join(
@@ -78,7 +80,7 @@ def _pairs(
 
 def _vectors(evidence: Path) -> dict[str, pl.DataFrame]:
     """Vectors by modality; those of length 0 or without a number are left out."""
-    found: dict[str, pl.DataFrame] = {}
+    vectors: dict[str, pl.DataFrame] = {}
     for folder in sorted(evidence.glob("*")):
         parts = sorted(folder.glob("part-*.parquet"))
         if not parts or not {"sample", "modality", "vector"} <= set(pl.scan_parquet(parts).collect_schema()):
@@ -86,8 +88,8 @@ def _vectors(evidence: Path) -> dict[str, pl.DataFrame]:
         table = pl.read_parquet(parts)
         length = pl.col("vector").list.eval(pl.element() ** 2).list.sum()
         usable = table.filter(length.is_finite() & (length > 0)).select("sample", "modality", "vector")
-        found |= {
-            str(name[0]): one.drop("modality")
-            for name, one in usable.partition_by("modality", as_dict=True).items()
+        vectors |= {
+            str(name[0]): modality_vectors.drop("modality")
+            for name, modality_vectors in usable.partition_by("modality", as_dict=True).items()
         }
-    return found
+    return vectors

@@ -33,12 +33,12 @@ def rows_of(run: RunFolder) -> dict[str, pl.DataFrame]:
         Tables whose names end with ``/samples``; none where the run has nothing of the kind.
     """
     annotations = run.annotations
-    made = {}
+    tables = {}
     for name, make in _MAKERS.items():
         table = make(run, annotations)
         if table is not None and table.height:
-            made[f"{name}/samples"] = table
-    return made
+            tables[f"{name}/samples"] = table
+    return tables
 
 
 def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -47,11 +47,11 @@ def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame |
     if scores is None or annotations is None:
         return None
     meant = {name for finding in run.findings.findings for name in _candidates(finding.params)}
-    asked = scores.filter(pl.col("candidate").is_in(list(meant))) if meant else scores
+    candidate_scores = scores.filter(pl.col("candidate").is_in(list(meant))) if meant else scores
     whole = pl.col("score").is_not_null().all().over("sample", "template")
     best = pl.col("score") == pl.col("score").max().over("sample", "template")
     chosen = (
-        asked.filter(whole & (pl.len().over("sample", "template") == (len(meant) or pl.len())))
+        candidate_scores.filter(whole & (pl.len().over("sample", "template") == (len(meant) or pl.len())))
         .filter(best)
         .group_by("sample", "template", maintain_order=True)
         .agg(chosen=pl.col("candidate").str.join(" = "), score=pl.col("score").first())
@@ -62,13 +62,22 @@ def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame |
         for template, column in _TRUTHS.items()
         if column in joined.columns
     ]
-    told = with_pairing(joined).with_columns(gender=pl.coalesce(genders))
-    kept = ("sample", "chosen", "gender", "occupation", "sector", "specialisation", "gender_pair", "context")
-    return told.filter(pl.col("gender").is_in(GENDERS)).select(*kept, PAIRING, "template", "score")
+    paired = with_pairing(joined).with_columns(gender=pl.coalesce(genders))
+    columns = (
+        "sample",
+        "chosen",
+        "gender",
+        "occupation",
+        "sector",
+        "specialisation",
+        "gender_pair",
+        "context",
+    )
+    return paired.filter(pl.col("gender").is_in(GENDERS)).select(*columns, PAIRING, "template", "score")
 
 
 def _candidates(params: Mapping[str, Any]) -> list[str]:
-    return [one for one in str(params.get("candidates") or "").split("/") if one]
+    return [name for name in str(params.get("candidates") or "").split("/") if name]
 
 
 def _ranked(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -90,27 +99,27 @@ def _hits(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | No
 
 def _neighbours(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images that were searched with, each with how many of its first k neighbours are like it."""
-    found = _with(run, "neighbours", "query", "rank", "sample")
-    asked = {
+    neighbours = _with(run, "neighbours", "query", "rank", "sample")
+    searches = {
         (finding.params["match"], finding.params["k"])
         for finding in run.findings.findings
         if {"match", "k"} <= set(finding.params)
     }
-    if found is None or annotations is None or not asked:
+    if neighbours is None or annotations is None or not searches:
         return None
-    made = []
-    for match, k in sorted(asked, key=str):
+    tables = []
+    for match, k in sorted(searches, key=str):
         names = match if isinstance(match, list) else [match]
         value = annotations.select("sample", value=pl.concat_str(names, separator=" × "))
-        nearest = found.filter(pl.col("rank") <= k).join(value, on="sample", how="left")
+        nearest = neighbours.filter(pl.col("rank") <= k).join(value, on="sample", how="left")
         nearest = nearest.join(value, left_on="query", right_on="sample", how="left", suffix="_own")
         counted = nearest.group_by("query", maintain_order=True).agg(
             alike=(pl.col("value") == pl.col("value_own")).sum().cast(pl.Int64),
             nearest=pl.col("sample").first(),
         )
-        made.append(counted.with_columns(k=pl.lit(str(k))))
+        tables.append(counted.with_columns(k=pl.lit(str(k))))
     about = annotations.filter(role="query") if "role" in annotations.columns else annotations
-    return pl.concat(made).rename({"query": "sample"}).join(about, on="sample", maintain_order="left")
+    return pl.concat(tables).rename({"query": "sample"}).join(about, on="sample", maintain_order="left")
 
 
 def _labels(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -135,10 +144,10 @@ def _labels(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | 
 def _items(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Items of each set with how much nearer they are to one side's words; pairs of sets share them."""
     del annotations
-    given = _with(run, "contributions", "form", "x", "y", "a", "b", "role", "item", "association")
-    if given is None:
+    contributions = _with(run, "contributions", "form", "x", "y", "a", "b", "role", "item", "association")
+    if contributions is None:
         return None
-    compared = given.filter(pl.col("role").is_in(["x", "y"])).select(
+    compared = contributions.filter(pl.col("role").is_in(["x", "y"])).select(
         sample="item",
         set=pl.when(role="x").then("x").otherwise("y"),
         association="association",

@@ -27,20 +27,20 @@ def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     Returns:
         Tables by name, in the order in which a chapter chooses; empty where the run kept nothing.
     """
-    found = {name: counts.table() for name, counts in run.counts.items() if not counts.paired}
-    found |= rows_of(run)
+    tables = {name: counts.table() for name, counts in run.counts.items() if not counts.paired}
+    tables |= rows_of(run)
     annotations = run.annotations
     if run.folder is None or annotations is None:
-        return found
+        return tables
     for kind in _KINDS:
         parts = sorted((run.folder / "evidence" / kind).glob("part-*.parquet"))
         rows = _read(parts)
         if rows is not None and "sample" in rows.columns:
             known = [column for column in annotations.columns if column not in rows.columns]
-            found[f"{kind}/samples"] = rows.join(
+            tables[f"{kind}/samples"] = rows.join(
                 annotations.select("sample", *known), on="sample", how="left"
             )
-    return found
+    return tables
 
 
 def _read(parts: list[Path]) -> pl.DataFrame | None:

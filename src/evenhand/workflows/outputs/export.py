@@ -62,8 +62,8 @@ _SINKS: Mapping[str, _Sink] = {"mlflow": tracking.to_mlflow, "wandb": tracking.t
 def _plain(write: Callable[[Sequence[RunView]], bytes], name: str) -> _Writer:
     """A writer of a format without parameters."""
 
-    def checked(runs: Sequence[RunView], given: Mapping[str, str]) -> bytes:
-        chosen(given, {}, name)
+    def checked(runs: Sequence[RunView], parameters: Mapping[str, str]) -> bytes:
+        chosen(parameters, {}, name)
         return write(runs)
 
     return checked
@@ -128,17 +128,17 @@ def export(
     Raises:
         UserError: Something given cannot be used; the message says what can.
     """
-    made = format_of(format, out)
+    format_name = format_of(format, out)
     check_gate_names(gates)
-    if made not in _SINKS and out is not None and Path(out).expanduser().is_dir():
+    if format_name not in _SINKS and out is not None and Path(out).expanduser().is_dir():
         raise InputError(f"-o {out!r} is a folder; give a file in it")
     if not runs:
         raise InputError("no run given; type: evenhand export RUN --as markdown")
     read = _read(runs)
-    if suppress and made == "ll144":
+    if suppress and format_name == "ll144":
         raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
     exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]
-    result = _made(made, read, exported, out, parameters or {})
+    result = _made(format_name, read, exported, out, parameters or {})
     if result.content is not None and out is not None:
         path = Path(out).expanduser()
         with telling_where(path.parent):
@@ -158,33 +158,37 @@ def format_of(format: str | None, out: str | None) -> str:
         if format not in FORMATS:
             raise UnknownName("format", format, FORMATS)
         return format
-    found = _BY_NAME.get(Path(out).suffix.lower()) if out else None
-    if found is None:
+    inferred_format = _BY_NAME.get(Path(out).suffix.lower()) if out else None
+    if inferred_format is None:
         where = f"-o {out!r} does not say the format" if out else "no format given"
         raise ParameterError(f"{where}; add --as, one of {', '.join(FORMATS)}")
-    return found
+    return inferred_format
 
 
 def _made(
-    format: str, read: Sequence[RunFolder], runs: Sequence[RunView], out: str | None, given: Mapping[str, str]
+    format: str,
+    read: Sequence[RunFolder],
+    runs: Sequence[RunView],
+    out: str | None,
+    parameters: Mapping[str, str],
 ) -> Export:
     if format in _SINKS:
-        places = _SINKS[format](runs, out, given)
-        return Export(format, None, tuple(f"logged to {format}: {place}" for place in places))
+        addresses = _SINKS[format](runs, out, parameters)
+        return Export(format, None, tuple(f"logged to {format}: {address}" for address in addresses))
     suffix = Path(out or "").suffix.lower()
     if format == "controls":
-        made = control_mapping.controls(runs, given)
+        controls = control_mapping.controls(runs, parameters)
         write = control_mapping.controls_json if suffix == ".json" else control_mapping.controls_markdown
-        return Export(format, write(made))
+        return Export(format, write(controls))
     if format == "ll144":
-        return _ratios(read, runs, suffix, given)
+        return _ratios(read, runs, suffix, parameters)
     if format == "parquet" and out is None:
         raise ParameterError("parquet is no text to print; add -o FILE.parquet")
-    return Export(format, _WRITERS[format](runs, given))
+    return Export(format, _WRITERS[format](runs, parameters))
 
 
 def _ratios(
-    read: Sequence[RunFolder], runs: Sequence[RunView], suffix: str, given: Mapping[str, str]
+    read: Sequence[RunFolder], runs: Sequence[RunView], suffix: str, parameters: Mapping[str, str]
 ) -> Export:
     pairs = []
     for run, exported in zip(read, runs, strict=True):
@@ -194,7 +198,7 @@ def _ratios(
                 f"{exported.name!r} keeps no counts of predictions; type: evenhand audit TABLE ... -o DIR"
             )
         pairs.append((exported, counts))
-    table, notes = impact_ratios(pairs, given)
+    table, notes = impact_ratios(pairs, parameters)
     write: Callable[[Any, Sequence[str]], bytes] = {
         ".csv": lambda table, _: csv_bytes(table),
         ".json": ll144_json,
@@ -210,8 +214,8 @@ def _read(runs: Sequence[str | Path | RunFolder]) -> list[RunFolder]:
     """
     read = [run if isinstance(run, RunFolder) else RunFolder.read(run) for run in runs]
     folders = [run.folder.resolve() for run in read if run.folder is not None]
-    for place, folder in enumerate(folders):
-        if folder in folders[:place]:
+    for index, folder in enumerate(folders):
+        if folder in folders[:index]:
             raise InputError(f"{str(folder)!r} is given twice; give each run once")
     return read
 
@@ -224,12 +228,14 @@ def _names(read: Sequence[RunFolder]) -> list[str]:
     ]
     names: list[str] = []
     for path, name in zip(paths, plain, strict=True):
-        alike = [one for one, other in zip(paths, plain, strict=True) if other == name and one]
+        alike = [
+            other_path for other_path, other in zip(paths, plain, strict=True) if other == name and other_path
+        ]
         depth = 1
-        while path and sum(one[-depth:] == path[-depth:] for one in alike) > 1:
+        while path and sum(other_path[-depth:] == path[-depth:] for other_path in alike) > 1:
             depth += 1
         wanted = text_of("/".join(path[-depth:]) if path else name)
-        taken = sum(one == wanted or one.startswith(f"{wanted} #") for one in names)
+        taken = sum(earlier == wanted or earlier.startswith(f"{wanted} #") for earlier in names)
         names.append(f"{wanted} #{taken + 1}" if taken else wanted)
     return names
 
@@ -253,18 +259,18 @@ def _exported(run: RunFolder, name: str, gates: Sequence[str], suppress: int) ->
 
 def _kept(manifest: Mapping[str, Any]) -> list[str]:
     """Conditions that the manifest keeps; a manifest that was changed by hand may hold anything."""
-    kept = manifest.get("gates")
-    return [gate for gate in kept if isinstance(gate, str)] if isinstance(kept, list) else []
+    gates = manifest.get("gates")
+    return [gate for gate in gates if isinstance(gate, str)] if isinstance(gates, list) else []
 
 
-def _checked(findings: Sequence[Finding], gates: Sequence[str], kept: Sequence[str]) -> list[Gate]:
+def _checked(findings: Sequence[Finding], gates: Sequence[str], manifest_gates: Sequence[str]) -> list[Gate]:
     """Every finding that a gate is about, with what broke it; a kept gate about none is passed over.
 
     Raises:
         UserError: A gate that was typed, and is about none of the findings.
     """
     checked = []
-    for gate in dict.fromkeys((*gates, *kept)):
+    for gate in dict.fromkeys((*gates, *manifest_gates)):
         if gate in gates:
             _refuse_unknown(findings, gate)
         for finding in findings:
@@ -272,11 +278,11 @@ def _checked(findings: Sequence[Finding], gates: Sequence[str], kept: Sequence[s
                 check_gates([finding], [gate])
             except GateBroken as problem:
                 broken = str(problem).removeprefix("gate broken: ")
-                checked.append(Gate(gate, finding, broken, kept=gate in kept))
+                checked.append(Gate(gate, finding, broken, kept=gate in manifest_gates))
             except UserError:
                 continue  # the gate is about other findings
             else:
-                checked.append(Gate(gate, finding, kept=gate in kept))
+                checked.append(Gate(gate, finding, kept=gate in manifest_gates))
     return checked
 
 

@@ -75,7 +75,7 @@ class _Shares:
 
 
 def impact_ratios(
-    runs: Sequence[tuple[RunView, Counts]], given: Mapping[str, str]
+    runs: Sequence[tuple[RunView, Counts]], parameters: Mapping[str, str]
 ) -> tuple[polars.DataFrame, list[str]]:
     """Selection or scoring rates and impact ratios by sex, by race, and by both where asked.
 
@@ -87,7 +87,7 @@ def impact_ratios(
 
     Args:
         runs: Runs with their counts of predictions.
-        given: ``selected``: the label that means selected, or ``scores=yes``: predictions are scores;
+        parameters: ``selected``: the label that means selected, or ``scores=yes``: predictions are scores;
             ``sex`` and ``race``: attributes of the run, one or both; ``crossed=yes``: also sex x race;
             ``reference_from``: the share of rows that a category needs to be the reference, 0.02 where not
             given; ``leave_out_below``: the share of rows below which a category has no ratio, 0 (none) to
@@ -107,7 +107,7 @@ def impact_ratios(
     """
     import polars as pl
 
-    settings = chosen(given, PARAMETERS, "ll144")
+    settings = chosen(parameters, PARAMETERS, "ll144")
     shares = _Shares(*(_share(settings, name) for name in ("reference_from", "leave_out_below")))
     kinds = _kinds(settings)
     rows, notes = [], [NOTE]
@@ -115,9 +115,9 @@ def impact_ratios(
         form = _form(counts, settings)
         notes += [f"{run.name}: {form.note}"] if form.note else []
         for kind in kinds:
-            made, told = _rows(counts, kind, settings, form, shares)
-            rows += [{"run": run.name, "form": form.name, "median": form.median, **row} for row in made]
-            notes += [f"{run.name}: {sentence}" for sentence in told]
+            kind_rows, sentences = _rows(counts, kind, settings, form, shares)
+            rows += [{"run": run.name, "form": form.name, "median": form.median, **row} for row in kind_rows]
+            notes += [f"{run.name}: {sentence}" for sentence in sentences]
     texts = ("run", "by", "form", "category", "sex", "race", "reason")
     flags = ("reference", "below_two_percent", "left_out", "few_rows")
     schema: dict[str, Any] = {name: pl.String if name in texts else pl.Float64 for name in COLUMNS}
@@ -140,20 +140,20 @@ def _share(settings: Mapping[str, str], name: str) -> float:
 
 def _kinds(settings: Mapping[str, str]) -> list[tuple[str, ...]]:
     """Which of sex, race and both are asked for."""
-    given = [name for name in ("sex", "race") if settings[name]]
+    attributes = [name for name in ("sex", "race") if settings[name]]
     for name in ("crossed", "scores"):
         if settings[name] not in ("yes", "no"):
             raise ParameterError(f"{name}={settings[name]!r} is not possible; choose yes or no")
-    if bool(settings["selected"]) == (settings["scores"] == "yes") or not given:
+    if bool(settings["selected"]) == (settings["scores"] == "yes") or not attributes:
         raise ParameterError(
             "--as ll144 needs the label that means selected, or scores, and the columns of sex and race; "
             "type: -p selected=LABEL (or -p scores=yes) -p sex=COL -p race=COL"
         )
     if settings["sex"] == settings["race"]:
         raise ParameterError(f"sex and race both name {settings['sex']!r}; give each a column of its own")
-    if settings["crossed"] == "yes" and len(given) < 2:
+    if settings["crossed"] == "yes" and len(attributes) < 2:
         raise ParameterError("crossed=yes needs both; type: -p sex=COL -p race=COL")
-    return [(name,) for name in given] + ([("sex", "race")] if settings["crossed"] == "yes" else [])
+    return [(name,) for name in attributes] + ([("sex", "race")] if settings["crossed"] == "yes" else [])
 
 
 def _form(counts: Counts, settings: Mapping[str, str]) -> _Form:
@@ -210,33 +210,37 @@ def _rows(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     columns = [settings[name] for name in kind]
     categories, unknown, unpredicted = _categories(counts, columns, form.chosen)
-    total = sum(one.n for one in categories)
-    out = [one for one in categories if one.n / total < shares.leave_out_below]
-    large = [one for one in categories if one not in out and one.n / total >= shares.reference_from]
-    highest = max((one.rate for one in large), default=None)
-    everyone = sum(one.selected for one in categories)
+    total = sum(category.n for category in categories)
+    out = [category for category in categories if category.n / total < shares.leave_out_below]
+    large = [
+        category
+        for category in categories
+        if category not in out and category.n / total >= shares.reference_from
+    ]
+    highest = max((category.rate for category in large), default=None)
+    everyone = sum(category.selected for category in categories)
     missing = _missing(highest, everyone, shares)
     rows = []
-    for one in categories:
-        reason = "left out: below the share given" if one in out else missing
-        low, high = Rates.of_rows([one.selected], [one.n]).limits(normal_quantile(0.95))
+    for category in categories:
+        reason = "left out: below the share given" if category in out else missing
+        low, high = Rates.of_rows([category.selected], [category.n]).limits(normal_quantile(0.95))
         rows.append(
             {
                 "by": " x ".join(kind),
-                "category": " x ".join(one.key),
-                **dict(zip(kind, one.key, strict=True)),
-                "n": one.n,
-                "share": one.n / total,
-                "selected": one.selected,
-                "selection_rate": one.rate,
+                "category": " x ".join(category.key),
+                **dict(zip(kind, category.key, strict=True)),
+                "n": category.n,
+                "share": category.n / total,
+                "selected": category.selected,
+                "selection_rate": category.rate,
                 "rate_low": float(low[0]),
                 "rate_high": float(high[0]),
-                "impact_ratio": None if reason or not highest else one.rate / highest,
+                "impact_ratio": None if reason or not highest else category.rate / highest,
                 "reason": reason,
-                "reference": one in large and missing is None and one.rate == highest,
-                "below_two_percent": one.n / total < SMALL,
-                "left_out": one in out,
-                "few_rows": one.n < FEW,
+                "reference": category in large and missing is None and category.rate == highest,
+                "below_two_percent": category.n / total < SMALL,
+                "left_out": category in out,
+                "few_rows": category.n < FEW,
             }
         )
     said = list(_said(" x ".join(kind), rows, unknown, unpredicted, shares))
@@ -279,7 +283,7 @@ def _categories(
     counts: Counts, columns: Sequence[str], selected: frozenset[str]
 ) -> tuple[list[_Category], int, int]:
     """Each category, the rows without one, and the rows of a category without a prediction."""
-    found: dict[tuple[str, ...], list[int]] = {}
+    sums_by_key: dict[tuple[str, ...], list[int]] = {}
     unknown = unpredicted = 0
     for row in counts.table().select([*columns, "prediction", "n"]).iter_rows():
         *levels, prediction, n = row
@@ -288,8 +292,8 @@ def _categories(
         elif prediction is None:
             unpredicted += n
         else:
-            sums = found.setdefault(tuple(map(str, levels)), [0, 0])
+            sums = sums_by_key.setdefault(tuple(map(str, levels)), [0, 0])
             sums[0] += n
             sums[1] += n if str(prediction) in selected else 0
-    categories = [_Category(key, n, chosen_) for key, (n, chosen_) in sorted(found.items()) if n]
+    categories = [_Category(key, n, chosen_) for key, (n, chosen_) in sorted(sums_by_key.items()) if n]
     return categories, unknown, unpredicted

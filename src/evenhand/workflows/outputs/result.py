@@ -24,9 +24,9 @@ class Run(run_folder.RunFolder):
         """Its tables with those of the papers that it fills, which are made when they are first needed."""
         from evenhand.workflows.outputs.run_artifacts import artifact_tables
 
-        found = {**self.tables, **artifact_tables(self)}
+        tables = {**self.tables, **artifact_tables(self)}
         # In the order in which they are read again, so that the report is the same.
-        return {name: found[name] for name in sorted(found, key=lambda name: f"{name}.parquet")}
+        return {name: tables[name] for name in sorted(tables, key=lambda name: f"{name}.parquet")}
 
     def html(self, *, suppress: int = 0, images: bool = False, data: str | Path | None = None) -> str:
         """The report as one self-contained HTML text.

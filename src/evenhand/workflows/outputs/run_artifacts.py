@@ -79,13 +79,13 @@ def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list
             missing.append(NotFilled(line["artifact"], line["title"], line["reason"] or "its table is gone"))
         else:
             figures = _figures().validate_json(line["figures"])
-            told = {"notes": line["notes"], "own": line["own"]}
-            drawn.append(DrawnTable(line["artifact"], line["title"], table, figures, **told))
+            fields = {"notes": line["notes"], "own": line["own"]}
+            drawn.append(DrawnTable(line["artifact"], line["title"], table, figures, **fields))
     listed = set(record["artifact"])
     for name in ARTIFACTS.names():
         if name not in listed and _file(name) in tables:
-            made = ARTIFACTS.get(name)
-            drawn.append(DrawnTable(name, made.title, tables[_file(name)], made.figures))
+            declared = ARTIFACTS.get(name)
+            drawn.append(DrawnTable(name, declared.title, tables[_file(name)], declared.figures))
     return drawn, missing
 
 
@@ -96,9 +96,9 @@ def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
     if run.manifest.get("kind") not in _KINDS:
         return []
     family = _family(run)
-    found = [name for name in ARTIFACTS.names() if name.partition("/")[0] == family]
-    found.sort(key=_place)
-    return list(dict.fromkeys([*found, *declared]))
+    names = [name for name in ARTIFACTS.names() if name.partition("/")[0] == family]
+    names.sort(key=_place)
+    return list(dict.fromkeys([*names, *declared]))
 
 
 def _place(name: str) -> tuple[int, int]:
@@ -149,9 +149,9 @@ def _line(
     try:
         if lacking:
             raise InputError(lacking)
-        given = runs if declared.runs else _none_for(declared, run, data)
-        parameters = _SLOW.get(name, {}) if _classes(given) > _MANY_CLASSES else {}
-        made = artifact(name, given, data=data, parameters=parameters, seed=_seed(run))
+        used_runs = runs if declared.runs else _none_for(declared, run, data)
+        parameters = _SLOW.get(name, {}) if _classes(used_runs) > _MANY_CLASSES else {}
+        drawn = artifact(name, used_runs, data=data, parameters=parameters, seed=_seed(run))
     except UserError as problem:
         reason = _without_place(str(problem), runs).removeprefix(f"{declared.name} ").removeprefix("is ")
         return {**line, "reason": reason}
@@ -160,10 +160,10 @@ def _line(
             **line,
             "reason": f"it could not be made ({type(problem).__name__}: {one_line(str(problem))})",
         }
-    tables[_file(declared.name)] = made.table
-    written = _figures().dump_json(tuple(made.figures)).decode()
+    tables[_file(declared.name)] = drawn.table
+    written = _figures().dump_json(tuple(drawn.figures)).decode()
     own = bool(declared.runs) and not _of_the_paper(runs)
-    return {**line, "table": _file(declared.name), "notes": list(made.notes), "figures": written, "own": own}
+    return {**line, "table": _file(declared.name), "notes": list(drawn.notes), "figures": written, "own": own}
 
 
 def _none_for(declared: Artifact, run: RunFolder, data: str | Path | None) -> list[RunFolder]:
@@ -189,7 +189,7 @@ def _of_the_paper(runs: Sequence[RunFolder]) -> bool:
 
 def _classes(runs: Sequence[RunFolder]) -> int:
     counts = [run.counts["predictions"] for run in runs if "predictions" in run.counts]
-    return sum(len(one.axis("truth").levels) for one in counts)
+    return sum(len(run_counts.axis("truth").levels) for run_counts in counts)
 
 
 def _seed(run: RunFolder) -> int:

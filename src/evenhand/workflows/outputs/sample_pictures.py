@@ -39,15 +39,15 @@ class SamplePictures:
 
     def __call__(self, samples: Sequence[str]) -> dict[str, str]:
         """Thumbnails by sample, as ``data:`` addresses; what cannot be read has none."""
-        found = {}
+        thumbnails = {}
         for sample in samples:
             if sample in self._places:
                 source, at = self._places[sample]
                 try:
-                    found[sample] = thumbnail(source.load(at), _LONGEST)
+                    thumbnails[sample] = thumbnail(source.load(at), _LONGEST)
                 except UnreadableImage:
                     continue
-        return found
+        return thumbnails
 
 
 def _questions(run: RunFolder, data: str | Path | None) -> Sequence[Any]:
@@ -59,12 +59,12 @@ def _questions(run: RunFolder, data: str | Path | None) -> Sequence[Any]:
     if manifest.get("kind") != "run" or not manifest.get("benchmark"):
         raise InputError("--images needs a run of a benchmark (evenhand run); a table has no pictures")
     benchmark = BENCHMARKS.get(str(manifest["benchmark"]))
-    declared = {name: one.default for name, one in benchmark.parameters.items()}
-    asked = (manifest.get("asking") or {}).get("questions") or []
+    declared = {name: parameter.default for name, parameter in benchmark.parameters.items()}
+    requests = (manifest.get("asking") or {}).get("questions") or []
     setting = Setting(
         parameters={**declared, **(manifest.get("parameters") or {})},
         data=None if data is None else Path(data).expanduser(),
-        capabilities=[str(one["capability"]) for one in asked],
+        capabilities=[str(request["capability"]) for request in requests],
         seed=int(manifest.get("seed") or 0),
         limit=manifest.get("limit"),
         model=str(manifest.get("model") or ""),

@@ -1,0 +1,228 @@
+"""Rates of choices by gender and group, and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import ParameterError
+from evenhand.core.findings import Finding, Interval, Null, Part, key_of
+from evenhand.core.random_streams import stream
+from evenhand.evidence.choices import Choices, Where
+from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
+from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
+from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.stats.rates.clustered import FEWEST
+from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
+
+CONTEXT = "context"
+"""Attribute over whose values paper mode takes the mean of accuracies."""
+
+
+_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
+
+
+_Z = 1.959963984540054
+
+
+_ROUNDING = 1e-9
+
+
+_GENDERS = ((1.0, 0.0), (0.0, 1.0))
+
+
+_RULES = {
+    "resolution_accuracy": ("correct", MEAN),
+    "resolution_gap": ("correct", GAP),
+    "misgendering_rate": ("misgendered", MEAN),
+    "misgendering_gap": ("misgendered", GAP),
+    "neutral_rate": ("neutral", MEAN),
+    "neutral_gap": ("neutral", GAP),
+}
+
+
+def rule_of(name: str) -> tuple[str, Weight]:
+    """Outcome and weights of the two genders' rates of a metric.
+
+    Raises:
+        ParameterError: Not a metric of choices.
+    """
+    if name not in _RULES:
+        raise ParameterError(f"metric={name!r} is not possible; choose one of {', '.join(map(repr, _RULES))}")
+    return _RULES[name]
+
+
+def choice_finding(
+    name: str, evidence: Choices, by: By, where: Where | None, mode: str, inference: str, seed: int
+) -> Finding:
+    """One of the metrics of choices."""
+    check_common(mode, inference, seed)
+    outcome, weight = rule_of(name)
+    bound = BoundChoices.of(evidence, by, where, mode)
+    rows = bound.rows(outcome)
+    full = inference == "auto"
+    piece = Piece(bound, rows, outcome, weight, seed, ())
+    fields: dict[str, Any] = {"parts": _parts(piece, full)}
+    value, notes = rows.value(weight), list[str]()
+    if weight != GAP:
+        fields["details"] = {"guessing": sum(bound.choices.chance(outcome)) / 2}
+    if mode == "paper":
+        value, notes = _paper_value(bound, rows, weight)
+    if value is None or not full or notes:
+        reason = (rows.reason or "undefined") if value is None else None
+        return bound.finding(name, value, bound.params, reason=reason, notes=notes, **fields)
+    tested = piece.inference()
+    sizes = zip(bound.choices.genders, rows.units, strict=True)
+    fields["notes"] = few_decide(sizes, bound.units(rows))
+
+    def limits(level: float) -> Interval:
+        return piece.interval(level, tested["p_value"], tested["chance_at"])
+
+    return bound.finding(name, value, bound.params, limits=limits, **fields, **tested)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One mean or gap of an outcome: of all samples, or of a group."""
+
+    bound: BoundChoices
+    rows: OutcomeRates
+    outcome: str
+    weight: Weight
+    seed: int
+    group: tuple[str, ...]  # its values; empty for all samples
+
+    def inference(self) -> dict[str, Any]:
+        """Interval, null band, p and, for gaps, the minimum detectable one."""
+        if self.rows.alone:
+            return {"interval": None, "chance_at": None, "p_value": None, "reason": "one_cluster"}
+        found = self.exchanged(self.weight)
+        if found is None:
+            return {"interval": self.interval(LEVEL, None, None), "chance_at": None, "p_value": None}
+        # of a gap, chance stands at 0 where genders are balanced
+        at = None if self.weight == GAP and abs(found.expected) < _ROUNDING else found.expected
+        p_value = joint_p(found.p_value, at or 0.0, self._limits)
+        interval = self.interval(LEVEL, p_value, at)
+        fields = {"interval": interval, "chance_at": at, "p_value": p_value, "null": self.null(found)}
+        if self.weight == GAP:
+            sd, error = float(found.values.std()), (interval.high - interval.low) / (2 * _Z)
+            fields["mde"] = number(_Z * sd + _Z_POWER * max(sd, error))
+        return fields
+
+    def exchanged(self, weight: tuple[float, float]) -> Exchanged | None:
+        """Genders exchanged; None for what no exchange says anything of."""
+        if self.outcome == "neutral" and weight != GAP:
+            return None  # a neutral choice is one for whoever is seen
+        rng = stream(self.seed, "choices", str(self.bound.params), "+".join(self.bound.by), *self.group,
+                     self.outcome, str(weight))  # fmt: skip
+        return self.rows.exchanged(weight, rng)
+
+    def null(self, found: Exchanged) -> Null:
+        """The central part of what the exchange gives."""
+        low, high = np.quantile(found.values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        strata = self.bound.choices.strata
+        method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
+        method += f" within {'+'.join(strata)}" if strata else ""
+        middle = found.expected
+        return Null(
+            mean=middle, low=min(float(low), middle), high=max(float(high), middle), level=LEVEL,
+            method=method, replicates=found.drawn.replicates, seed=self.seed,
+        )  # fmt: skip
+
+    def interval(self, level: float, p_value: float | None, chance_at: float | None) -> Interval:
+        """MOVER of both rates."""
+        low, high = agreeing(self._limits(level), p_value, chance_at or 0.0, level)
+        return Interval(low=low, high=high, level=level, method=f"MOVER of {self._wilson()} of both genders")
+
+    def _limits(self, level: float) -> tuple[float, float]:
+        if self.weight == GAP:
+            return pair_limits(self.rows.rates, level)
+        low, high = mean_limits(self.rows.rates, np.array(self.weight), level)
+        return max(float(low), 0.0), min(float(high), 1.0)
+
+    def gender_interval(self, which: int) -> Interval | None:
+        """Wilson's of one gender's rate; None where it is one unit."""
+        if self.rows.units[which] < FEWEST:
+            return None
+        low, high = self.rows.rates.limits(normal_quantile(LEVEL))
+        return Interval(low=float(low[which]), high=float(high[which]), level=LEVEL, method=self._wilson())
+
+    def _wilson(self) -> str:
+        if self.rows.cluster is None:
+            return "Wilson score"
+        many = np.unique(self.rows.cluster).size
+        return f"Wilson score, effective size by {many} {self.bound.units(self.rows)}"
+
+
+def _parts(whole: Piece, full: bool) -> list[Part]:
+    """Each gender; then, under a grouping, each group and each group's genders."""
+    bound = whole.bound
+    full = full and bound.mode == "default"
+    codes = range(len(bound.groups)) if bound.by else ()
+    pieces = [replace(whole, rows=bound.piece(whole.rows, code), group=bound.groups[code]) for code in codes]
+    parts = [*_gender_parts(whole, full), *bound.parts(lambda code: _group_fields(pieces[code], full))]
+    return parts + [part for piece in pieces for part in _gender_parts(piece, full)]
+
+
+def _gender_parts(piece: Piece, full: bool) -> list[Part]:
+    parts, bound, rows = [], piece.bound, piece.rows
+    kind = "*".join([*(bound.by if piece.group else ()), "gender"])
+    for which, gender in enumerate(bound.choices.genders):
+        n, value = rows.sizes[which], rows.shares[which]
+        if piece.group and not n:
+            continue
+        more: dict[str, Any] = {} if n else {"reason": "empty"}
+        if n and full:
+            interval = piece.gender_interval(which)
+            more = {"interval": interval} if interval else {"reason": "one_cluster"}
+            found = None if piece.group or not all(rows.sizes) else piece.exchanged(_GENDERS[which])
+            more |= {} if found is None else {"null": piece.null(found), "chance_at": found.expected}
+        if bound.mode == "paper" and value is not None:
+            value = _rounded(value)
+        parts.append(Part(kind=kind, key=key_of((*piece.group, gender)), value=value, n=n, **more))
+    return parts
+
+
+def _group_fields(piece: Piece, full: bool) -> dict[str, Any]:
+    """The mean or the gap of one group."""
+    rows = piece.rows
+    value = rows.value(piece.weight)
+    more: dict[str, Any] = {"reason": rows.reason} if value is None else {}
+    if value is not None and piece.bound.mode == "paper":
+        value = _twice_rounded(rows, piece.weight)
+    elif value is not None and full:
+        more = piece.inference()
+    shares = dict(zip(piece.bound.choices.genders, rows.shares, strict=True))
+    return {"value": value, "details": shares, **more}
+
+
+def _rounded(value: float) -> float:
+    return float(np.round(value, 2))
+
+
+def _twice_rounded(rows: OutcomeRates, weight: Weight) -> float | None:
+    """The mean or gap of rates that are rounded themselves, rounded again (half to even)."""
+    first, second = rows.shares
+    if first is None or second is None:
+        return None
+    first, second = _rounded(first), _rounded(second)
+    return _rounded((first + second) / 2 if weight == MEAN else first - second)
+
+
+def _paper_value(bound: BoundChoices, rows: OutcomeRates, weight: Weight) -> tuple[float | None, list[str]]:
+    """As the released code rounds; over several contexts the mean of their means, and no gap."""
+    choices, levels = bound.choices, list[str]()
+    if CONTEXT in choices.attributes:
+        context = choices.table[CONTEXT].cast(pl.String).fill_null("").to_numpy()[bound.chosen]
+        levels = sorted(set(context.tolist()))
+    if len(levels) < 2:
+        return _twice_rounded(rows, weight), []
+    if weight == GAP:
+        return None, ["the paper has no gap over several contexts; select one with where"]
+    means = [_twice_rounded(rows.take(context == level), weight) for level in levels]
+    known = [mean for mean in means if mean is not None]
+    note = f"the mean over {' and '.join(levels)}, whatever their sizes; no interval is made for it"
+    return (_rounded(sum(known) / len(known)) if len(known) == len(means) else None), [note]

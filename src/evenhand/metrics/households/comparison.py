@@ -1,0 +1,159 @@
+"""Hit rates beside those of a reference model, and beside the income of countries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError, check_choice
+from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.metrics.estimates import agreeing, number
+from evenhand.metrics.households.estimation import HitQuestion
+from evenhand.metrics.households.tables import check_hits, country_points
+from evenhand.metrics.named_groups import kept
+from evenhand.metrics.prepared import LEVEL
+from evenhand.stats.correlation import correlation, jackknife_interval
+from evenhand.stats.paired.differences import Paired, paired_difference
+from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval
+
+_ELSEWHERE = "not in the other evidence"
+
+
+_FLIPPED = "models exchanged in each household"
+
+
+_KEYS = ("household", "sample", "concept")
+
+
+def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits, HouseholdHits]:
+    """Two pieces of evidence on the pairs of image and concept that both have; images lost are counted.
+
+    Raises:
+        InputError: Not HouseholdHits, or nothing in common.
+    """
+    check_hits(first)
+    check_hits(second)
+
+    def make() -> tuple[HouseholdHits, HouseholdHits, HouseholdHits]:
+        found = _common(first, second), _common(second, first)
+        if first.table.height and not found[0].table.height:
+            raise InputError("the two models have no image in common; give answers to the same images")
+        return *found, second  # the other one lives as long as its id is a key
+
+    return kept(first.memo, ("matched", id(second)), make)[:2]
+
+
+def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
+    table = here.table.join(there.table.select(_KEYS), on=_KEYS, how="semi", nulls_equal=True)
+    table = table.sort("sample", "concept")
+    lost = here.table["sample"].n_unique() - table["sample"].n_unique()
+    dropped = {**here.dropped, **({_ELSEWHERE: lost} if lost else {})}
+    return replace(here, table=table, dropped=dropped, memo={})
+
+
+def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
+    """How much more is recognised than by the reference, with a part for each group."""
+    if question.reason is not None:
+        return question.finding(None, reason=question.reason)
+    bound, there = question.bound, reference.bound
+
+    def fields(code: int) -> dict[str, Any]:
+        means = bound.means[code], there.means[code]
+        return _ratio(question, bound.cells, there.cells, code, means, f"group {code}")
+
+    whole = bound.whole.means()[0], there.whole.means()[0]
+    found = _ratio(question, bound.whole, there.whole, 0, whole, "whole")
+    return question.finding(parts=bound.parts(fields), **found)
+
+
+def _ratio(
+    question: HitQuestion,
+    cells: GroupCells,
+    reference: GroupCells,
+    code: int,
+    means: tuple[ClusterMean, ClusterMean],
+    purpose: str,
+) -> dict[str, Any]:
+    """The hit rate of one group over that of the reference, household by household, and what chance gives."""
+    rate, base = (mean.value for mean in means)
+    details = {"rate": rate, "reference_rate": base, "households": float(means[0].clusters)}
+    if not base > 0:
+        return {"value": None, "reason": "undefined", "details": details}
+    fields: dict[str, Any] = {"value": rate / base - 1, "details": details}
+    if not question.infers:
+        return fields
+    ends = ratio_interval(*means, LEVEL)
+    if ends is not None:
+        method = "log ratio, paired by household"
+        fields["interval"] = Interval(low=ends[0] - 1, high=ends[1] - 1, level=LEVEL, method=method)
+    some = np.flatnonzero(cells.group == code)
+    if some.size > 1:
+        moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
+        none, rng = np.zeros(moved.size, dtype=bool), question.stream("flip", purpose)
+        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
+        fields |= {
+            "null": _exchanged_models(rate + base, paired, question.seed),
+            "p_value": paired.p_value,
+        }
+    return fields
+
+
+def _exchanged_models(both: float, paired: Paired, seed: int) -> Null | None:
+    """Improvements where models are exchanged: what one loses the other has, so none is below -1.
+
+    None where the reference may be left with nothing of what ``both`` have.
+    """
+    low, high = paired.band(LEVEL)
+    ends = [2 * moved / (both - moved) if moved < both else np.inf for moved in (low, 0.0, high)]
+    if not np.isfinite(ends[2]):
+        return None
+    drawn = {} if paired.replicates is None else {"replicates": paired.replicates, "seed": seed}
+    low, high = min(max(ends[0], -1.0), ends[1]), max(ends[2], ends[1])
+    return Null(mean=ends[1], low=low, high=high, level=LEVEL, method=_FLIPPED, **drawn)
+
+
+def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
+    """The correlation of the hit rate of countries with their mean income."""
+    check_choice("method", method, ("pearson", "spearman"))
+    check_choice("scale", scale, ("log", "linear"))
+    question.bound.hits.check_attribute("income")
+    params = {"method": method, **({"scale": scale} if scale != "log" else {})}
+    points = country_points(question.bound).drop_nulls("income")
+    income, rate = points["income"].to_numpy(), points["hit_rate"].to_numpy()
+    given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
+    rng = question.stream("orders", method, scale)
+    found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
+    fields: dict[str, Any] = {"params": params, "details": {"countries": float(found.n)}}
+    if question.reason is None:
+        fields["parts"] = _countries(question, points)
+    if question.reason is not None or found.reason:
+        fields["notes"] = [found.reason] if found.reason else []
+        return question.finding(None, reason=question.reason or "undefined", **fields)
+    if not question.infers:
+        return question.finding(found.value, **fields)
+
+    def make(level: float) -> Interval | None:
+        ends = jackknife_interval(x, y, level)
+        if ends is None:
+            return None
+        low, high = agreeing(ends, found.p_value, 0.0, level)
+        return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
+
+    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(found.p_value)}
+    return question.finding(found.value, **fields)
+
+
+def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:
+    bound, income = question.bound, dict(zip(points["country"], points["income"], strict=True))
+
+    def fields(code: int) -> dict[str, Any]:
+        mean = bound.means[code]
+        details = {"income": income.get(bound.text(code)), "households": float(mean.clusters)}
+        interval = question.interval_of(code, mean.value).get("interval") if question.infers else None
+        return {"value": mean.value, "interval": interval, "details": details}
+
+    return bound.parts(fields)
