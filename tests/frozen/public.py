@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def _exporting() -> list[str]:
 
 def _signature(thing: object) -> str:
     try:
-        return str(inspect.signature(thing))  # type: ignore[arg-type]
+        # a class has its name wherever its file lies
+        return re.sub(r"evenhand(\.\w+)*\.(?=\w)", "", str(inspect.signature(thing)))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return f": {type(thing).__name__}"

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shutil
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -27,6 +28,7 @@ EXPORTS = (
 )  # fmt: skip
 SUPPRESSED = 6
 _VERSION = importlib.metadata.version("evenhand")
+_BEGUN = datetime.now(UTC).date()
 _CHANGING = {
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d| UTC)?": "TIME",
     r"\d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC": "TIME",
@@ -134,6 +136,8 @@ def _words(page: str) -> str:
 
 def _write(path: Path, text: str, demo_folder: Path) -> None:
     text = text.replace(str(demo_folder), "DEMO").replace(_VERSION, "VERSION")
+    for day in {_BEGUN, datetime.now(UTC).date()}:  # on which answers were given
+        text = text.replace(day.isoformat(), "DAY")
     for pattern, by in _CHANGING.items():
         text = re.sub(pattern, by, text)
     path.parent.mkdir(parents=True, exist_ok=True)
