@@ -21,23 +21,15 @@ from evenhand.metrics.catalogue import known_cards
 
 CARDS = known_cards()
 
-FAMILIES = {
-    "effect_size": "Effect sizes and SkewSize",
-    "ranked": "Effect sizes and SkewSize",
-    "mistakes": "Effect sizes and SkewSize",
-    "group_accuracy": "Accuracy by group",
-    "parity": "Parity",
-    "label_association": "Labels on people",
-    "label_tables": "Labels on people",
-    "household": "Households",
-    "precision": "Retrieval",
+FAMILIES = {  # by folder of evenhand.metrics, or by file of one
+    "classification": "Effect sizes and SkewSize",
+    "classification.accuracy": "Accuracy by group",
+    "classification.parity": "Parity",
+    "labels": "Labels on people",
+    "households": "Households",
     "retrieval": "Retrieval",
-    "resolution": "Pronoun resolution",
-    "choice_differences": "Pronoun resolution",
+    "choices": "Pronoun resolution",
     "association": "Associations",
-    "attribution": "Associations",
-    "matching": "Associations",
-    "reductions": "Associations",
 }
 OTHER = "Further"
 COMPARED = "Differences between models"
@@ -91,13 +83,24 @@ def signature_of(metric: Callable[..., Any]) -> str:
 
 
 def facts_of(name: str) -> str:
-    """Direction, fair value and source of a metric, as ``definitions`` has them."""
+    """What a metric measures, its formula, range, direction, fair value and source, as its card has them."""
     if name not in CARDS:
         return "A table, not a finding."
     known = CARDS[name]
     fair = "" if known.fair_at is None else f"; fair at {known.fair_at:g}"
     place = f", {known.source.equation}" if known.source.equation else ""
-    return f"*{known.direction}{fair}*. {marked_up(known.source.paper + place)}."
+    low, high = ("no limit" if end is None else f"{end:g}" for end in known.range)
+    limits = f"from {low} to {high}" if known.range != (None, None) else "any number"
+    return (
+        f"**{known.title}**: {marked_up(known.summary)}. *{known.direction}{fair}*; {limits}. "
+        f"{marked_up(known.source.paper + place)}.\n\n`{known.formula}`"
+    )
+
+
+def family_of(metric: Callable[..., Any]) -> str:
+    """The heading under which a metric stands."""
+    file = metric.__module__.removeprefix("evenhand.metrics.")
+    return FAMILIES.get(file) or FAMILIES.get(file.partition(".")[0], OTHER)
 
 
 def metric_cards() -> str:
@@ -112,7 +115,7 @@ def metric_cards() -> str:
             f"```text\n{signature_of(metric)}\n```",
             body_of(metric.__doc__ or ""),
         ]
-        families[FAMILIES.get(metric.__module__.rpartition(".")[2], OTHER)].append("\n\n".join(card))
+        families[family_of(metric)].append("\n\n".join(card))
     differences = [f"### {name}\n\n{facts_of(name)}" for name in sorted(set(CARDS) - set(names))]
     families[COMPARED] = ["`evenhand compare` makes these: [Comparing models](compare.md).", *differences]
     sections = [f"## {title}\n\n" + "\n\n".join(cards) for title, cards in families.items() if cards]

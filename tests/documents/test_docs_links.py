@@ -175,6 +175,8 @@ def test_every_metric_and_benchmark_has_a_card(docs):
 
     names = {name for name in dir(metrics) if not name.startswith("_")} | set(known_cards())
     assert names == set(re.findall(r"^### (\w+)$", (docs / GENERATED[0]).read_text(), re.MULTILINE))
+    further = (docs / GENERATED[0]).read_text().partition("\n## Further\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^### (\w+)$", further, re.MULTILINE) == ["model_differences"]  # of no family
     cards = (docs / GENERATED[1]).read_text()
     assert all(f"`evenhand run {name}`" in cards for name in BENCHMARKS.builtin)
     assert "``" not in re.sub(r"```.*?```", "", (docs / GENERATED[0]).read_text(), flags=re.DOTALL)
