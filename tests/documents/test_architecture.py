@@ -12,7 +12,11 @@ from tests.architecture.test_imports import ROOMS
 from tests.documents.reading import DOCS
 
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if line.startswith("| `")
+]
 WHERE = re.findall(r"^\| ([^|`]+) \| `([^`]+)` \| `([^`]+)` \|$", PAGE, re.MULTILINE)
 
 
