@@ -9,14 +9,7 @@ import pytest
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from tests.benchmarks import people_layouts as layouts
-from tests.benchmarks.indicator_models import (
-    Answers,
-    Classifies,
-    Compares,
-    ask,
-    keys_of,
-    numbered_image,
-)
+from tests.benchmarks.indicator_models import Answers, Classifies, Compares, ask, keys_of, numbered_image
 from tests.models.tiny import build
 
 VECTOR = Path(__file__).parents[1] / "papers" / "vectors" / "indicators" / "label_assoc_cc.json"

@@ -10,13 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.evidence.open_answers.normalise import (
-    STEPS,
-    Pipeline,
-    Vocabulary,
-    normalised,
-    step_shares,
-)
+from evenhand.evidence.open_answers.normalise import STEPS, Pipeline, Vocabulary, normalised, step_shares
 from evenhand.evidence.open_answers.pipeline import PipelineRun
 
 HERE = Path(__file__).parent / "answers"

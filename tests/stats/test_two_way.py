@@ -7,14 +7,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.association.effect_size import associations, cohens_d, effect_bound, effect_size
-from evenhand.stats.association.two_way import (
-    Sizes,
-    d_of,
-    left_out,
-    reduction_interval,
-    single_set,
-    two_way,
-)
+from evenhand.stats.association.two_way import Sizes, d_of, left_out, reduction_interval, single_set, two_way
 
 SETS = (7, 5, 4, 6)
 

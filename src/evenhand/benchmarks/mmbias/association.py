@@ -15,13 +15,7 @@ from evenhand.benchmarks.mmbias.data.sets import AssociationData, read_associati
 from evenhand.benchmarks.mmbias.embedding_tables import read_embeddings
 from evenhand.benchmarks.mmbias.measures import AssociationMeasures
 from evenhand.benchmarks.mmbias.modalities import FORMS, choose_forms, limited
-from evenhand.benchmarks.mmbias.questions import (
-    IMAGES,
-    TEXTS,
-    AssociationSets,
-    Templates,
-    annotations_of,
-)
+from evenhand.benchmarks.mmbias.questions import IMAGES, TEXTS, AssociationSets, Templates, annotations_of
 from evenhand.core.errors import ParameterError
 
 SHARED_PARAMETERS: Mapping[str, Parameter] = {

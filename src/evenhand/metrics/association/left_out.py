@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.similarities import (
-    Details,
-)
+from evenhand.metrics.association.similarities import Details
 from evenhand.metrics.estimates import number
 from evenhand.stats.arrays import Floats
-from evenhand.stats.association.effect_size import (
-    leave_one_attribute_out,
-    leave_one_out,
-)
+from evenhand.stats.association.effect_size import leave_one_attribute_out, leave_one_out
 
 MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
 

@@ -28,18 +28,12 @@ _ROUNDING = 1e-12
 
 @metric(
     title="Association by match probability",
-    summary=(
-        "how much more images of the first group match unpleasant words than images of the second group do"
-    ),
-    formula="mean over X - mean over Y of how much likelier the k best matches are of A than of B",
-    range=(None, None),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=MMBIAS, equation="section 5.2; Table 2, ALBEF and ViLT"),
-    unit="share difference",
-    order=340,
-    compared="contributions",
-)
+    summary="how much more images of the first group match unpleasant words than images of the second group "
+        "do", formula="mean over X - mean over Y of how much likelier the k best matches are of A than of B",
+    range=(None, None), direction="descriptive", fair_at=0.0,
+    source=Source(paper=MMBIAS, equation="section 5.2; Table 2, ALBEF and ViLT"), unit="share difference",
+    order=340, compared="contributions",
+)  # fmt: skip
 def match_association(
     evidence: Similarities,
     *,

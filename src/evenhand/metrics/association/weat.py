@@ -25,31 +25,19 @@ from evenhand.metrics.estimates import number
 from evenhand.metrics.papers import CALISKAN, MMBIAS
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.arrays import Floats
-from evenhand.stats.association.effect_size import (
-    associations,
-    effect_bound,
-    effect_size,
-    single_category,
-)
+from evenhand.stats.association.effect_size import associations, effect_bound, effect_size, single_category
 from evenhand.stats.association.permutation import permutation_test, sign_flip_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
 
 
 @metric(
     title="Association, effect size d",
-    summary=(
-        "how much more the first group is tied to the first attributes (unpleasant) than the second is, "
-        "in standard deviations over both; it cannot leave about ±2, so the difference is read with it"
-    ),
-    formula="(mean_X phi - mean_Y phi) / std(phi of X and Y)",
-    range=(None, None),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=MMBIAS, equation="eq. 1; Table 2"),
-    unit="SDs",
-    order=320,
+    summary="how much more the first group is tied to the first attributes (unpleasant) than the second is, "
+        "in standard deviations over both; it cannot leave about ±2, so the difference is read with it",
+    formula="(mean_X phi - mean_Y phi) / std(phi of X and Y)", range=(None, None), direction="descriptive",
+    fair_at=0.0, source=Source(paper=MMBIAS, equation="eq. 1; Table 2"), unit="SDs", order=320,
     compared="contributions",
-)
+)  # fmt: skip
 def association_effect_size(
     evidence: Similarities,
     *,
@@ -112,14 +100,9 @@ def association_effect_size(
 @metric(
     title="Association, difference",
     summary="the same difference of mean similarities, not divided by their spread",
-    formula="mean_X phi - mean_Y phi",
-    range=(None, None),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=MMBIAS, equation="eq. 1, without its denominator"),
-    unit="similarity",
-    order=330,
-)
+    formula="mean_X phi - mean_Y phi", range=(None, None), direction="descriptive", fair_at=0.0,
+    source=Source(paper=MMBIAS, equation="eq. 1, without its denominator"), unit="similarity", order=330,
+)  # fmt: skip
 def association_difference(
     evidence: Similarities,
     *,
@@ -156,17 +139,12 @@ def association_difference(
 
 @metric(
     title="Association of one group",
-    summary=(
-        "how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)"
-    ),
-    formula="mean over X of phi, the mean similarity with A - that with B",
-    range=(None, None),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=CALISKAN, equation="WEFAT; SC-WEAT"),
-    unit="similarity",
-    order=350,
-)
+    summary="how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)"
+        "how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)",
+    formula="mean over X of phi, the mean similarity with A - that with B", range=(None, None),
+    direction="descriptive", fair_at=0.0, source=Source(paper=CALISKAN, equation="WEFAT; SC-WEAT"),
+    unit="similarity", order=350,
+)  # fmt: skip
 def single_category_association(
     evidence: Similarities,
     *,
@@ -226,16 +204,11 @@ def single_category_association(
 
 @metric(
     title="Less association, held out",
-    summary=(
-        "|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker"
-    ),
-    formula="|d before| - |d after|",
-    range=(None, None),
-    direction="higher is fairer",
-    source=Source(paper=MMBIAS, equation="Table 3, here on held-out items"),
-    unit="SDs",
-    order=310,
-)
+    summary="|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker"
+        "|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker",
+    formula="|d before| - |d after|", range=(None, None), direction="higher is fairer",
+    source=Source(paper=MMBIAS, equation="Table 3, here on held-out items"), unit="SDs", order=310,
+)  # fmt: skip
 def association_reduction(
     evidence: Similarities,
     *,

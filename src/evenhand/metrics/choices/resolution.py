@@ -14,15 +14,10 @@ from evenhand.metrics.prepared import By
 @metric(
     title="Right pronoun",
     summary="how often the pronoun of the perceived gender scores highest, mean over the two genders",
-    formula="mean over genders g of P(right pronoun | g)",
-    range=(0, 1),
-    direction="higher is better",
-    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
-    unit="share",
-    order=190,
-    compared="contributions",
-    p_is_about="guessing",
-)
+    formula="mean over genders g of P(right pronoun | g)", range=(0, 1), direction="higher is better",
+    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"), unit="share", order=190,
+    compared="contributions", p_is_about="guessing",
+)  # fmt: skip
 def resolution_accuracy(
     evidence: Choices,
     *,
@@ -66,19 +61,12 @@ def resolution_accuracy(
 
 @metric(
     title="Right pronoun, masculine minus feminine",
-    summary=(
-        "accuracy for masculine minus accuracy for feminine subjects; where a neutral pronoun is "
-        "offered it mixes misgendering with neutral choices, so the two gaps below are read with it"
-    ),
-    formula="P(right pronoun | first gender) - P(right pronoun | second gender)",
-    range=(-1, 1),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
-    unit="share difference",
-    order=200,
-    compared="contributions",
-)
+    summary="accuracy for masculine minus accuracy for feminine subjects; where a neutral pronoun is "
+        "offered it mixes misgendering with neutral choices, so the two gaps below are read with it",
+    formula="P(right pronoun | first gender) - P(right pronoun | second gender)", range=(-1, 1),
+    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
+    unit="share difference", order=200, compared="contributions",
+)  # fmt: skip
 def resolution_gap(
     evidence: Choices,
     *,
@@ -108,15 +96,10 @@ def resolution_gap(
 @metric(
     title="Misgendered",
     summary="how often the pronoun of the other gender scores highest, mean over the two genders",
-    formula="mean over genders g of P(pronoun of the other gender | g)",
-    range=(0, 1),
-    direction="lower is fairer",
-    source="misgendering apart from neutral choices",
-    unit="share",
-    order=210,
-    compared="contributions",
-    p_is_about="guessing",
-)
+    formula="mean over genders g of P(pronoun of the other gender | g)", range=(0, 1),
+    direction="lower is fairer", source="misgendering apart from neutral choices", unit="share", order=210,
+    compared="contributions", p_is_about="guessing",
+)  # fmt: skip
 def misgendering_rate(
     evidence: Choices,
     *,
@@ -139,15 +122,10 @@ def misgendering_rate(
 @metric(
     title="Misgendered, masculine minus feminine",
     summary="misgendering of masculine minus that of feminine subjects",
-    formula="P(misgendered | first gender) - P(misgendered | second gender)",
-    range=(-1, 1),
-    direction="descriptive",
-    fair_at=0.0,
-    source="misgendering apart from neutral choices",
-    unit="share difference",
-    order=220,
-    compared="contributions",
-)
+    formula="P(misgendered | first gender) - P(misgendered | second gender)", range=(-1, 1),
+    direction="descriptive", fair_at=0.0, source="misgendering apart from neutral choices",
+    unit="share difference", order=220, compared="contributions",
+)  # fmt: skip
 def misgendering_gap(
     evidence: Choices,
     *,
@@ -169,18 +147,11 @@ def misgendering_gap(
 
 @metric(
     title="Neutral pronoun",
-    summary=(
-        "how often a neutral pronoun (their) scores highest, mean over the two genders; no mistake in itself"
-    ),
-    formula="mean over genders g of P(neutral pronoun | g)",
-    range=(0, 1),
-    direction="descriptive",
-    source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
-    unit="share",
-    order=230,
-    compared="contributions",
-    p_is_about="guessing",
-)
+    summary="how often a neutral pronoun (their) scores highest, mean over the two genders; no mistake in "
+        "itself", formula="mean over genders g of P(neutral pronoun | g)", range=(0, 1),
+    direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"), unit="share",
+    order=230, compared="contributions", p_is_about="guessing",
+)  # fmt: skip
 def neutral_rate(
     evidence: Choices,
     *,
@@ -203,15 +174,10 @@ def neutral_rate(
 @metric(
     title="Neutral pronoun, masculine minus feminine",
     summary="neutral pronouns for masculine minus those for feminine subjects",
-    formula="P(neutral pronoun | first gender) - P(neutral pronoun | second gender)",
-    range=(-1, 1),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
-    unit="share difference",
-    order=240,
-    compared="contributions",
-)
+    formula="P(neutral pronoun | first gender) - P(neutral pronoun | second gender)", range=(-1, 1),
+    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
+    unit="share difference", order=240, compared="contributions",
+)  # fmt: skip
 def neutral_gap(
     evidence: Choices,
     *,

@@ -33,14 +33,10 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
 @classifier_metric(
     title="Demographic parity difference",
     summary="how far apart the groups are in how often a label is predicted",
-    formula="mean or max over labels c of max - min over groups z of P(predicted c | z)",
-    range=(0, 1),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 5"),
-    unit="share difference",
-    order=170,
-)
+    formula="mean or max over labels c of max - min over groups z of P(predicted c | z)", range=(0, 1),
+    direction="lower is fairer", fair_at=0.0, source=Source(paper=SKEWSIZE, equation="eq. 5"),
+    unit="share difference", order=170,
+)  # fmt: skip
 def demographic_parity(
     evidence: Evidence,
     *,
@@ -88,17 +84,10 @@ def demographic_parity(
 @classifier_metric(
     title="Equalized odds difference",
     summary="how far apart the groups are in their true-positive and false-positive rates",
-    formula=(
-        "mean or max over labels of the larger, or the average, of the ranges over groups of true and "
-        "false positive rate"
-    ),
-    range=(0, 1),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"),
-    unit="share difference",
-    order=180,
-)
+    formula="mean or max over labels of the larger, or the average, of the ranges over groups of true and "
+        "false positive rate", range=(0, 1), direction="lower is fairer", fair_at=0.0,
+    source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"), unit="share difference", order=180,
+)  # fmt: skip
 def equalized_odds(
     evidence: Evidence,
     *,

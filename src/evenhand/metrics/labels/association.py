@@ -14,14 +14,10 @@ from evenhand.metrics.prepared import By
 @metric(
     title="Labels of one kind",
     summary="share of images with a label of this kind among the first, as sure as the threshold",
-    formula="images with a label of the kind among the first / images",
-    range=(0, 1),
-    direction="descriptive",
-    source=Source(paper=INDICATORS, equation="section 3.1; Table 3"),
-    unit="share",
-    order=390,
+    formula="images with a label of the kind among the first / images", range=(0, 1), direction="descriptive",
+    source=Source(paper=INDICATORS, equation="section 3.1; Table 3"), unit="share", order=390,
     compared="contributions",
-)
+)  # fmt: skip
 def label_association_rate(
     evidence: LabelMatches,
     *,
@@ -73,17 +69,11 @@ def label_association_rate(
 
 
 @metric(
-    title="Labels of one kind, largest gap",
-    summary="highest rate of any group minus the lowest",
-    formula="max - min over groups z of P(label of the kind | z)",
-    range=(0, 1),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
-    unit="share difference",
-    order=400,
-    compared="contributions",
-)
+    title="Labels of one kind, largest gap", summary="highest rate of any group minus the lowest",
+    formula="max - min over groups z of P(label of the kind | z)", range=(0, 1), direction="lower is fairer",
+    fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
+    unit="share difference", order=400, compared="contributions",
+)  # fmt: skip
 def label_association_gap(
     evidence: LabelMatches,
     *,
@@ -118,18 +108,12 @@ def label_association_gap(
 
 @metric(
     title="Harmful labels",
-    summary=(
-        "share of images with a non-human or crime label among the first, as sure as the threshold; an "
-        "image counts once; read coverage with it"
-    ),
-    formula="images with a harmful label among the first / images",
-    range=(0, 1),
-    direction="lower is fairer",
-    source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"),
-    unit="share",
-    order=370,
+    summary="share of images with a non-human or crime label among the first, as sure as the threshold; an "
+        "image counts once; read coverage with it",
+    formula="images with a harmful label among the first / images", range=(0, 1), direction="lower is fairer",
+    source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"), unit="share", order=370,
     compared="contributions",
-)
+)  # fmt: skip
 def harmful_association_rate(
     evidence: LabelMatches,
     *,
@@ -160,15 +144,10 @@ def harmful_association_rate(
 @metric(
     title="Harmful labels, largest gap",
     summary="highest rate of harmful labels of any group minus the lowest",
-    formula="max - min over groups z of P(harmful label | z)",
-    range=(0, 1),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
-    unit="share difference",
-    order=380,
-    compared="contributions",
-)
+    formula="max - min over groups z of P(harmful label | z)", range=(0, 1), direction="lower is fairer",
+    fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
+    unit="share difference", order=380, compared="contributions",
+)  # fmt: skip
 def harmful_association_gap(
     evidence: LabelMatches,
     *,

@@ -38,19 +38,12 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
 
 @metric(
     title="Same group among the nearest k",
-    summary=(
-        "share of the k nearest images that are of the query’s group; read the chance level with it, "
-        "which the database’s mix gives"
-    ),
-    formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)",
-    range=(0, 1),
-    direction="higher is better",
-    source=Source(paper=INDICATORS, equation="section 3.3"),
-    unit="share",
-    order=460,
-    compared="contributions",
-    p_is_about="guessing",
-)
+    summary="share of the k nearest images that are of the query’s group; read the chance level with it, "
+        "which the database’s mix gives",
+    formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)", range=(0, 1),
+    direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"), unit="share",
+    order=460, compared="contributions", p_is_about="guessing",
+)  # fmt: skip
 def precision_at_k(
     evidence: Neighbours,
     *,
@@ -110,15 +103,10 @@ def precision_at_k(
 @metric(
     title="Same group among the nearest k, largest gap",
     summary="highest precision of any group minus the lowest; random neighbours can give a gap too",
-    formula="max - min over groups of precision_at_k",
-    range=(0, 1),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=INDICATORS, equation="section 3.3, range over groups"),
-    unit="share difference",
-    order=470,
-    compared="contributions",
-)
+    formula="max - min over groups of precision_at_k", range=(0, 1), direction="lower is fairer", fair_at=0.0,
+    source=Source(paper=INDICATORS, equation="section 3.3, range over groups"), unit="share difference",
+    order=470, compared="contributions",
+)  # fmt: skip
 def precision_gap(
     evidence: Neighbours,
     *,

@@ -13,12 +13,7 @@ from evenhand.core.metric import metric
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.papers import GEYIK, VISOGENDER
 from evenhand.metrics.prepared import By, check_k
-from evenhand.metrics.retrieval.ranking_bound import (
-    BoundRankings,
-    Figures,
-    Statistic,
-    Target,
-)
+from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic, Target
 from evenhand.metrics.retrieval.ranking_estimation import retrieval_finding
 from evenhand.metrics.retrieval.ranking_figures import (
     WIDE,
@@ -41,16 +36,12 @@ from evenhand.stats.rankings.null import NullDistribution
 
 @metric(
     title="Bias among the first k",
-    summary="masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0",
-    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k",
-    range=(-1, 1),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="share difference",
-    order=260,
-    compared="contributions",
-)
+    summary="masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0"
+        "masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0",
+    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k", range=(-1, 1),
+    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="share difference", order=260, compared="contributions",
+)  # fmt: skip
 def bias_at_k(
     evidence: Rankings,
     *,
@@ -100,15 +91,10 @@ def bias_at_k(
 @metric(
     title="Skew among the first k",
     summary="logarithm of a group’s share of the first k over its share of the pool; above 0: more of it",
-    formula="mean over queries of ln(share of the first k / share of the pool)",
-    range=(None, None),
-    direction="descriptive",
-    fair_at=0.0,
-    source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio",
-    order=270,
-    compared="contributions",
-)
+    formula="mean over queries of ln(share of the first k / share of the pool)", range=(None, None),
+    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="log ratio", order=270, compared="contributions",
+)  # fmt: skip
 def skew_at_k(
     evidence: Rankings,
     *,
@@ -166,15 +152,10 @@ def skew_at_k(
 @metric(
     title="Largest skew among the first k",
     summary="skew of the group that is favoured most; a fair model does not reach 0 either",
-    formula="mean over queries of the largest skew_at_k of a group",
-    range=(None, None),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio",
-    order=280,
-    compared="contributions",
-)
+    formula="mean over queries of the largest skew_at_k of a group", range=(None, None),
+    direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="log ratio", order=280, compared="contributions",
+)  # fmt: skip
 def max_skew_at_k(
     evidence: Rankings,
     *,
@@ -201,15 +182,10 @@ def max_skew_at_k(
 @metric(
     title="Smallest skew among the first k",
     summary="skew of the group that is favoured least; a fair model does not reach 0 either",
-    formula="mean over queries of the smallest skew_at_k of a group",
-    range=(None, None),
-    direction="higher is fairer",
-    fair_at=0.0,
-    source=Source(paper=GEYIK, equation="MinSkew@k"),
-    unit="log ratio",
-    order=290,
-    compared="contributions",
-)
+    formula="mean over queries of the smallest skew_at_k of a group", range=(None, None),
+    direction="higher is fairer", fair_at=0.0, source=Source(paper=GEYIK, equation="MinSkew@k"),
+    unit="log ratio", order=290, compared="contributions",
+)  # fmt: skip
 def min_skew_at_k(
     evidence: Rankings,
     *,
@@ -234,19 +210,12 @@ def min_skew_at_k(
 
 @metric(
     title="Divergence of the ranking (NDKL)",
-    summary=(
-        "how far the groups’ shares of every top lie from their shares of the pool, early places "
-        "counting more; a fair model does not reach 0 either"
-    ),
-    formula="mean over queries of sum_i KL_i / log2(i + 1) / sum_i 1 / log2(i + 1)",
-    range=(0, None),
-    direction="lower is fairer",
-    fair_at=0.0,
-    source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="nats",
-    order=300,
-    compared="contributions",
-)
+    summary="how far the groups’ shares of every top lie from their shares of the pool, early places "
+        "counting more; a fair model does not reach 0 either",
+    formula="mean over queries of sum_i KL_i / log2(i + 1) / sum_i 1 / log2(i + 1)", range=(0, None),
+    direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
+    unit="nats", order=300, compared="contributions",
+)  # fmt: skip
 def ndkl(
     evidence: Rankings,
     *,

@@ -13,14 +13,7 @@ import numpy as np
 from evenhand.core.capabilities import Images, NotAnswered, PreparesImages
 from evenhand.core.errors import InputError
 from evenhand.files.hashing import sha256_files
-from evenhand.models.adapted.folder import (
-    HEAD,
-    NETWORK,
-    Head,
-    hash_of_classes,
-    read_card,
-    read_hashes,
-)
+from evenhand.models.adapted.folder import HEAD, NETWORK, Head, hash_of_classes, read_card, read_hashes
 from evenhand.models.identity.source import LoadOptions, ModelSource
 from evenhand.models.resolve import resolve
 from evenhand.models.trainable import network_uri

@@ -9,13 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.benchmarks.labelling.taxonomies import (
-    NAMES,
-    NO_HYPONYMS,
-    TAXONOMIES,
-    Taxonomy,
-    find_taxonomy,
-)
+from evenhand.benchmarks.labelling.taxonomies import NAMES, NO_HYPONYMS, TAXONOMIES, Taxonomy, find_taxonomy
 from evenhand.core.errors import InputError, ParameterError, one_line
 from evenhand.evidence.derivation.from_vectors import plain
 

@@ -11,13 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
-from evenhand.metrics.differences.answers import (
-    SAME_SAMPLES,
-    AnsweredBoth,
-    Pairs,
-    PartOf,
-    answer_difference,
-)
+from evenhand.metrics.differences.answers import SAME_SAMPLES, AnsweredBoth, Pairs, PartOf, answer_difference
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from evenhand.workflows.compare.compare_cells import Combination, Contributions, cells_of
 from evenhand.workflows.compare.runs import ComparedRun

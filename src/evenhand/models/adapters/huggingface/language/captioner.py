@@ -12,11 +12,7 @@ import numpy as np
 
 from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import ParameterError
-from evenhand.models.adapters.huggingface.decoding import (
-    MAX_NEW_TOKENS,
-    decode_greedily,
-    import_transformers,
-)
+from evenhand.models.adapters.huggingface.decoding import MAX_NEW_TOKENS, decode_greedily, import_transformers
 from evenhand.models.adapters.huggingface.language.continuations import (
     Step,
     Tokens,
