@@ -2,6 +2,7 @@
 
 import ast
 import json
+from collections import Counter
 from pathlib import Path
 
 import evenhand
@@ -139,6 +140,24 @@ def test_a_class_name_means_one_thing():
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{name_of(path)}:{node.lineno}")
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+def test_variables_are_called_by_what_they_are(capsys):
+    """Names that say what was done to a thing do not say what it is; the number only ever falls."""
+    counts = Counter(
+        name
+        for path in FILES
+        for node in ast.walk(tree(path))
+        for name in [node.arg if isinstance(node, ast.arg) else getattr(node, "id", None)]
+        if name in AWKWARD and not isinstance(getattr(node, "ctx", ast.Store()), ast.Load)
+    )
+    with capsys.disabled():
+        print(f"\n{counts.total()} variables of awkward names: {dict(counts.most_common())}")
+    assert counts.total() <= MOST_AWKWARD
+
+
+AWKWARD = {"one", "found", "place", "told", "given", "made", "kept", "asked"}
+MOST_AWKWARD = 1_056
 
 
 def test_words_to_avoid_do_not_name_anything_public():

@@ -208,8 +208,8 @@ def half_met(model: object) -> dict[str, str]:
     """
     found = {}
     for name, protocol in CAPABILITIES.items():
-        methods = [one for one in vars(protocol) if not one.startswith("_") and callable(vars(protocol)[one])]
-        there = [f"{one}()" for one in methods if hasattr(model, one)]
+        methods = [var for var in vars(protocol) if not var.startswith("_") and callable(vars(protocol)[var])]
+        there = [f"{method}()" for method in methods if hasattr(model, method)]
         absent = [one for one in (*methods, *get_annotations(protocol)) if not hasattr(model, one)]
         if there and absent:
             kind = (model if isinstance(model, type) else type(model)).__name__

@@ -37,7 +37,9 @@ def adjust_run(
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])
     adjusted, places = adjust(p, method), _places(p)
     exploratory = {"role": "exploratory"}
-    result = [one if one.p_value is None else one.model_copy(update=exploratory) for one in findings]
+    result = [
+        finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
+    ]
     for index, corrected, place in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
         result[index] = _primary(findings[index], corrected, place if method == "holm" else 1, alpha, method)
     passed = {_grouping(result[index]) for index in chosen if significance_of(result[index], alpha).beyond}

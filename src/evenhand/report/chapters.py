@@ -85,7 +85,9 @@ def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
 def _models_apart(findings: Sequence[Finding]) -> bool:
     """Whether these are several models' own findings, and not their comparison."""
     models = {finding.model for finding in findings}
-    return len(models) > 1 and not any(one.reference or "reference" in one.params for one in findings)
+    return len(models) > 1 and not any(
+        finding.reference or "reference" in finding.params for finding in findings
+    )
 
 
 def _title(by: Sequence[str], facets: str) -> str:

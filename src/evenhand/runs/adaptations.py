@@ -22,8 +22,10 @@ def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
     Returns:
         One sentence for each difference; empty where all were adapted alike, or none was.
     """
-    adapted = [(_name(one), one["model_identity"]) for one in manifests if _is_adapted(one)]
-    plain = [_name(one) for one in manifests if not _is_adapted(one)]
+    adapted = [
+        (_name(manifest), manifest["model_identity"]) for manifest in manifests if _is_adapted(manifest)
+    ]
+    plain = [_name(manifest) for manifest in manifests if not _is_adapted(manifest)]
     if not adapted:
         return []
     said = []

@@ -142,7 +142,7 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
     """The findings whose parameters a gate asks for; all where it asks for none."""
     if not only:
         return findings
-    told = [{key: _printed(value) for key, value in one.params.items()} for one in findings]
+    told = [{key: _printed(value) for key, value in finding.params.items()} for finding in findings]
     for key, value in only.items():
         values = sorted({one[key] for one in told if key in one})
         if not values:

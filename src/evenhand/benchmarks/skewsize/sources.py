@@ -52,7 +52,7 @@ def shift_parts(name: str, folder: Path) -> list[SourcePart]:
     """
     del name
     definition = GenerationDefinition.read("backgrounds")
-    wanted = [one.name for one in definition.groups]
+    wanted = [group.name for group in definition.groups]
     listed = unwrapped(list_files(folder), {*map(plain_name, wanted), *classes_by_folder(definition)})
     counts: dict[str, Counter[str]] = {}
     loose = 0

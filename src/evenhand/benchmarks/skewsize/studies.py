@@ -103,7 +103,7 @@ def _from_table(data: Path, definition: GenerationDefinition, given: Mapping[str
     except UnknownName as problem:
         raise UserError(f"{problem}; name the columns of {str(data)!r}: --image, --truth, --by") from None
     classes = classes_by_folder(definition)
-    groups = {plain_name(one.name): one.name for one in definition.groups}
+    groups = {plain_name(group.name): group.name for group in definition.groups}
     table = samples.annotations.with_columns(_spelled("truth", samples.annotations, classes))
     if definition.attribute in attributes:
         table = table.with_columns(_spelled(definition.attribute, table, groups))

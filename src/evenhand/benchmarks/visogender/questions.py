@@ -122,7 +122,7 @@ class Elicitation:
     def _continuations(self) -> list[Question]:
         """Whole pronouns after the prefix; or, as in the paper, the first token after a trailing space."""
         first = self.way == "first_token"
-        told = [one if first else f" {one}" for one in self.candidates]
+        told = [candidate if first else f" {candidate}" for candidate in self.candidates]
         asked = []
         for template in self.templates:
             rows, images = self._of(template)

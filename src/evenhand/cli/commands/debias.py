@@ -147,8 +147,8 @@ def _shares(table: pl.DataFrame) -> list[str]:
 def _notes(run: DebiasRun) -> list[str]:
     """Lines for the terminal."""
     said = []
-    reductions = [one for one in run.findings.findings if one.name == "association_reduction"]
-    missing = [one.reason for one in reductions if one.value is None and one.reason]
+    reductions = [finding for finding in run.findings.findings if finding.name == "association_reduction"]
+    missing = [reduction.reason for reduction in reductions if reduction.value is None and reduction.reason]
     said += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
     said += _of_mitigations(run)
     for name, mitigation in run.mitigations.items():

@@ -42,7 +42,7 @@ def print_associations(console: Console, run: Run) -> None:
     """One table for each form (reading); single sets and contributions stay in the folder."""
     findings = run.findings.findings
     effects = [finding for finding in findings if _is_effect(finding)]
-    beside = {_pair(one): one for one in findings if one.name in _BESIDE}
+    beside = {_pair(finding): finding for finding in findings if finding.name in _BESIDE}
     for key in dict.fromkeys(map(_heading, effects)):
         mine = [finding for finding in effects if _heading(finding) == key]
         console.print(clean(", ".join(key), 400), style="bold")
@@ -57,7 +57,7 @@ def print_associations(console: Console, run: Run) -> None:
     _print_pleasant(console, findings)
     _print_untested(console, run)
     _print_traps(console, run)
-    told = [one for one in findings if one.name in (*_EFFECTS, *_BESIDE)]
+    told = [finding for finding in findings if finding.name in (*_EFFECTS, *_BESIDE)]
     more = len(findings) - len(told)
     if more:
         console.print(f"{more} more findings (single sets, words) stand in report and findings.json.")
@@ -117,9 +117,9 @@ def _heading(finding: Finding) -> Key:
 
 def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding], alpha: float) -> Table:
     last = ""
-    if any(_pair(one) in beside for one in findings):
+    if any(_pair(finding) in beside for finding in findings):
         last = "difference"
-    if any("template_low" in one.details for one in findings):
+    if any("template_low" in finding.details for finding in findings):
         last = "over templates"
     table = Table(box=None, pad_edge=False)
     for name in ("pair", "value", "interval", "by chance alone", "p", "p adj.", "value is", last):
@@ -162,7 +162,7 @@ def _row_name(finding: Finding) -> str:
 
 def _print_pleasant(console: Console, findings: Sequence[Finding]) -> None:
     """Of the words at the top of each group, how many are of the second set of attributes."""
-    found = [one for one in findings if one.name == "pleasant_at_k" and one.value is not None]
+    found = [finding for finding in findings if finding.name == "pleasant_at_k" and finding.value is not None]
     for k, word in dict.fromkeys((one.params.get("k"), _names(one, "attributes")[-1]) for one in found):
         told = [
             f"{clean(str(one.params.get('target')))} {(one.value or 0) * 100:.0f} %"

@@ -112,7 +112,7 @@ def _cell(row: dict[str, float | None]) -> str:
 
 def _print_answers(console: Console, run: Run) -> None:
     """Differences of findings that are not of predictions: those beyond chance, then what was left out."""
-    found = [one for one in run.findings.findings if one.reference is not None]
+    found = [finding for finding in run.findings.findings if finding.reference is not None]
     if not found:
         return
     console.print()
@@ -158,7 +158,11 @@ def _said(
 
 def _print_differences(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
     alpha = float(run.manifest["alpha"])
-    found = [one for one in run.findings.findings if one.grouping == grouping and one.reference is not None]
+    found = [
+        finding
+        for finding in run.findings.findings
+        if finding.grouping == grouping and finding.reference is not None
+    ]
     tested = [one for one in found if one.p_adjusted is not None]
     beyond = _beyond(tested, alpha)
     if found:
@@ -238,7 +242,9 @@ def _rank(rank: int | None, among: int, models: int) -> str:
 def _print_dropped(console: Console, findings: Sequence[Finding]) -> None:
     """Samples and rows left out of a pair, once each."""
     told = {
-        (one.model, one.reference, lost.reason, lost.count): None for one in findings for lost in one.dropped
+        (finding.model, finding.reference, lost.reason, lost.count): None
+        for finding in findings
+        for lost in finding.dropped
     }
     for first, second, reason, count in list(told)[:_MOST_PAIRS]:
         console.print(

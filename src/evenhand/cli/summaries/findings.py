@@ -93,7 +93,7 @@ def _print_grouping(console: Console, run: Run, findings: list[Finding], groupin
     title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
     console.print(title, style="bold")
     alpha = alpha_of(run)
-    console.print(_headlines([one for one in findings if _shown(one)], alpha))
+    console.print(_headlines([finding for finding in findings if _shown(finding)], alpha))
     for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
         console.print(f"  {escape(explain(reason))}")
     _print_readings(console, findings, alpha)
@@ -111,7 +111,7 @@ def _shown(finding: Finding) -> bool:
 
 def _headlines(findings: list[Finding], alpha: float) -> Table:
     """The findings of a grouping; a column of corrected values only where there is one."""
-    both = any(one.corrected is not None for one in findings)
+    both = any(finding.corrected is not None for finding in findings)
     table = Table(box=None, pad_edge=False)
     middle = ("interval", "by chance alone", "p", "p adj.")
     for name in ("finding", "value", *(["corrected"] if both else []), *middle, "value is"):
@@ -143,14 +143,16 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
         if (standing := significance_of(one, alpha)).note:
             console.print(f"  {one.name} is {standing.told()}")
     large = [
-        f"{one.name} {one.value:z.3f} (p {probability(p_shown(one))})"
-        for one in findings
-        if one.name == "cramers_v_pooled" and one.value is not None and one.band in ("medium", "large")
-        if significance_of(one, alpha).side in ("within", "below")
+        f"{finding.name} {finding.value:z.3f} (p {probability(p_shown(finding))})"
+        for finding in findings
+        if finding.name == "cramers_v_pooled"
+        and finding.value is not None
+        and finding.band in ("medium", "large")
+        if significance_of(finding, alpha).side in ("within", "below")
     ]
     if large:
         console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")
-    if any(one.name == "accuracy" and one.value == 0 for one in findings):
+    if any(finding.name == "accuracy" and finding.value == 0 for finding in findings):
         console.print(
             "  No prediction is a true label. If the two are different kinds of labels, accuracies and "
             "odds say nothing here: read the effect sizes"

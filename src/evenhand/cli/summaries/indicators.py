@@ -64,7 +64,7 @@ def print_indicators(console: Console, run: Run) -> None:
 
 
 def _title(grouping: str, finding: Finding) -> str:
-    groups = ", ".join(f"{clean(one.key)} {one.n:,.0f}" for one in finding.groups[:_MOST_GROUPS])
+    groups = ", ".join(f"{clean(group.key)} {group.n:,.0f}" for group in finding.groups[:_MOST_GROUPS])
     left = len(finding.groups) - _MOST_GROUPS
     more = f" and {left} more" if left > 0 else ""
     whose = f"by {clean(grouping)}" if grouping else "everybody"
@@ -93,7 +93,7 @@ def _undefined(findings: Sequence[Finding]) -> list[str]:
     for finding in findings:
         if finding.value is None and finding.name in _NAMES:
             named.setdefault(finding.reason or "undefined", []).append(_what(finding))
-    others = {one.reason or "undefined" for one in findings if one.value is None} - named.keys()
+    others = {finding.reason or "undefined" for finding in findings if finding.value is None} - named.keys()
     told = [f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in named.items()]
     return told + [f"– {clean(explain(reason), 200)}" for reason in sorted(others)]
 

@@ -18,7 +18,7 @@ _NUMBER = ".3f"
 
 def print_seeds(console: Console, run: Run) -> None:
     """Mean over seeds, their spread, and what samples do to one run, of every model with several seeds."""
-    found = [one for one in run.findings.findings if one.name.endswith(_SPREAD)]
+    found = [finding for finding in run.findings.findings if finding.name.endswith(_SPREAD)]
     if not found:
         return
     table = Table(box=None, pad_edge=False, title="\nover seeds", title_justify="left")

@@ -90,7 +90,7 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
         name_shown = _MEANINGS.get(name, name)
-        for place, finding in enumerate(one for one in findings if one.name == name):
+        for place, finding in enumerate(finding for finding in findings if finding.name == name):
             table.add_row(name_shown if place == 0 else "", *_row(finding), verdict(finding, alpha))
     return table
 

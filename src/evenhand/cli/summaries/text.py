@@ -38,7 +38,11 @@ def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) 
         findings: The rows of the table.
         row: How a row is called there.
     """
-    shown = [(one, one.interval) for one in findings if one.value is not None and one.interval is not None]
+    shown = [
+        (finding, finding.interval)
+        for finding in findings
+        if finding.value is not None and finding.interval is not None
+    ]
     unusual = [
         f"{row(one).strip()} {level_text(interval.level)} %"
         for one, interval in shown

@@ -103,8 +103,8 @@ def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
     cells, whole = _cells(margins), margins.overall()
 
     def ends(level: float) -> Pair:
-        worst, best = (float(one) for one in worst_limits(cells, level))
-        low, high = (float(one[0, 0]) for one in whole.limits(normal_quantile(level)))
+        worst, best = (float(limit) for limit in worst_limits(cells, level))
+        low, high = (float(limit[0, 0]) for limit in whole.limits(normal_quantile(level)))
         middle = float(whole.value[0, 0])
         below = np.hypot(middle - low, best - (middle - value))
         above = np.hypot(high - middle, middle - value - worst)

@@ -189,7 +189,7 @@ class Margins:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
             chunks = self.tables.draws(rng, ("hit",), replicates, within=False)
-            return _joined([one["hit"] for one in chunks])
+            return _joined([chunk["hit"] for chunk in chunks])
         replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
         correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
         margins = np.array([correct.sum(), size.sum() - correct.sum()])
@@ -304,8 +304,10 @@ def _tally(confusion: Confusion, kind: str, expected: Floats | None = None) -> T
 
 def _joined(parts: list[Tally]) -> Tally:
     """Draws of several pieces as one, without what the variance was made of."""
-    whole = Tally(np.concatenate([one.hits for one in parts]), np.concatenate([one.trials for one in parts]))
-    whole.__dict__["variance"] = np.concatenate([one.variance for one in parts])
+    whole = Tally(
+        np.concatenate([part.hits for part in parts]), np.concatenate([part.trials for part in parts])
+    )
+    whole.__dict__["variance"] = np.concatenate([part.variance for part in parts])
     return whole
 
 

@@ -212,11 +212,11 @@ def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
     p, quantile, notes = largest_test(margins, question.kinds, drawn, groups, families)
 
     def ends(level: float) -> Pair:
-        limits = [_label_limits(one, level, quantile(level), families) for one in rates]
+        limits = [_label_limits(rate, level, quantile(level), families) for rate in rates]
         lows = question.of_labels([low for low, _ in limits])
         highs = question.of_labels([high for _, high in limits])
         if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
-            ranges = [_ranges(one) for one in rates]
+            ranges = [_ranges(rate) for rate in rates]
             arms = [np.nan_to_num(high - one) for (_, high), one in zip(limits, ranges, strict=True)]
             both = ~np.isnan(ranges[0]) & ~np.isnan(ranges[1])
             highs = np.where(both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
@@ -245,8 +245,8 @@ def _mean(margins: Margins, value: float, question: RangeSummary) -> MarginInfer
         noise = [margins.weight_noise(kind) for kind in question.kinds]
         draws = question.combined(*(range_over_groups(one, 2) for one in noise))
         exchanged, notes = "normal noise of weighted rows", [_NORMAL]
-    away, variance = [one.away[0] for one in tallies], [one.variance[0] for one in tallies]
-    wider = [one.wider[0] for one in tallies]
+    away, variance = [tally.away[0] for tally in tallies], [tally.variance[0] for tally in tallies]
+    wider = [tally.wider[0] for tally in tallies]
     found = mean_range(value, away, variance, noise, wider, question.combined)
     return MarginInference(
         found.limits, "inverted test of the mean range, noise by " + exchanged,
@@ -284,7 +284,7 @@ def _label_limits(rates: Rates, level: float, quantile: float | None, families: 
 
 def _extremes(margins: Margins, rates: Sequence[Rates], question: RangeSummary) -> dict[str, int]:
     """The groups between which the label that decides has its range."""
-    ranges = [_ranges(one) for one in rates]
+    ranges = [_ranges(rate) for rate in rates]
     label = int(np.nanargmax(question.of_labels(ranges)))
     kind = int(np.nanargmax([one[label] for one in ranges]))
     value = rates[kind].value[label]

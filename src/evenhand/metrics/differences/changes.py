@@ -88,14 +88,14 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
         (
-            *pair, measure, one.kind, _text(one.key), one.value, one.corrected,
-            *((one.interval.low, one.interval.high) if one.interval else (None, None)),
-            *((one.null.low, one.null.high) if one.null else (None, None)),
-            one.p_value, one.p_adjusted, one.details.get("q_value"), one.details.get("first"),
-            one.details.get("second"), one.n, one.details.get("n_gained"), one.details.get("n_lost"),
-            one.reason,
+            *pair, measure, part.kind, _text(part.key), part.value, part.corrected,
+            *((part.interval.low, part.interval.high) if part.interval else (None, None)),
+            *((part.null.low, part.null.high) if part.null else (None, None)),
+            part.p_value, part.p_adjusted, part.details.get("q_value"), part.details.get("first"),
+            part.details.get("second"), part.n, part.details.get("n_gained"), part.details.get("n_lost"),
+            part.reason,
         )
-        for one in sorted(finding.parts, key=_sureness)
+        for part in sorted(finding.parts, key=_sureness)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=CHANGES, orient="row")
 
@@ -108,7 +108,7 @@ def _bounded(finding: Finding, most: int) -> Finding:
     chosen = {id(one) for one in ahead}
     left = float(len(finding.parts) - most)
     update = {
-        "parts": [one for one in finding.parts if id(one) in chosen],
+        "parts": [part for part in finding.parts if id(part) in chosen],
         "details": {**finding.details, "parts_left_out": left},
     }
     return finding.model_copy(update=update)

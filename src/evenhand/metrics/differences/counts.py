@@ -75,7 +75,7 @@ class ComparedCounts:
         """The largest share of a model's rows that another has in other classes and groups, in [0, 1]."""
         rows = self._mix[0]
         shares = rows / rows.sum(axis=1, keepdims=True)
-        return float(max(0.5 * np.abs(shares - one).sum(axis=1).max() for one in shares))
+        return float(max(0.5 * np.abs(shares - share).sum(axis=1).max() for share in shares))
 
     @property
     def standardised(self) -> bool:

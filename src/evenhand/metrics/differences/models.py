@@ -257,7 +257,7 @@ def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
     rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
 
     def summed(weights: Floats) -> Floats:
-        return np.stack([np.bincount(place, one, cell.size) for one in weights])
+        return np.stack([np.bincount(place, weight, cell.size) for weight in weights])
 
     return Shares(unit[first], summed(rows * right), summed(rows), units)
 
@@ -335,7 +335,7 @@ def _accuracies(pair: ComparedCounts, kind: str, keys: Sequence[Key], unit: Code
     if isinstance(found, Flips):
         for one, gained, lost in zip(details, found.gained.tolist(), found.lost.tolist(), strict=True):
             one |= {"n_gained": gained, "n_lost": lost}
-    more = [{"details": one} for one in details]
+    more = [{"details": detail} for detail in details]
     return _parts(kind, keys, rows, value, value, ends, p, method=PAIRED if a.joined else APART, more=more)
 
 

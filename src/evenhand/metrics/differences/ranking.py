@@ -67,7 +67,9 @@ def measured(compared: ComparedCounts, metric: str) -> list[RankingNotes]:
 
     Where models have other mixes of classes and groups, values and intervals are those in the common mix.
     """
-    found = [MEASURES[metric](one, by=compared.aligned.by, seed=compared.seed) for one in compared.singles]
+    found = [
+        MEASURES[metric](single, by=compared.aligned.by, seed=compared.seed) for single in compared.singles
+    ]
     return [_told(compared, metric, place, one) for place, one in enumerate(found)]
 
 
@@ -132,7 +134,8 @@ def ranks_over_mev(compared: ComparedCounts, groups: Sequence[SeedGroup]) -> pl.
     by = compared.aligned.by
     for mev in MEVS:
         found = [
-            effect_size.skewsize(one, by=by, mev=mev, inference="none").value for one in compared.singles
+            effect_size.skewsize(single, by=by, mev=mev, inference="none").value
+            for single in compared.singles
         ]
         values = [_mean([found[place] for place in group.places]) for group in groups]
         ranks = _ranks(values, "skewsize")

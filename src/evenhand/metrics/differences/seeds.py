@@ -146,10 +146,10 @@ class OverSeeds:
     def _shared(
         self, metric: str, weights: Floats, groups: Sequence[SeedGroup], *, by_seed: bool = False
     ) -> float | None:
-        if all(one.own_samples for one in groups if one.several):
+        if all(group.own_samples for group in groups if group.several):
             return 0.0
-        draws = self.draws[metric][[place for one in groups for place in one.places]]
-        sizes = [len(one.places) for one in groups]
+        draws = self.draws[metric][[place for group in groups for place in group.places]]
+        sizes = [len(group.places) for group in groups]
         if by_seed:
             order = [groups[1].seeds.index(seed) for seed in groups[0].seeds]
             draws = draws[: sizes[0]] - draws[sizes[0] :][order]

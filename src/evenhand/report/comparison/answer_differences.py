@@ -37,7 +37,7 @@ def called(finding: Finding) -> str:
         if value is not None:
             plain = value if isinstance(value, list) else [in_words(key, value) if key in _FACETS else value]
             names = [str(one) for one in plain]
-            told.append(before + " and ".join(quoted(one) if key == "targets" else one for one in names))
+            told.append(before + " and ".join(quoted(name) if key == "targets" else name for name in names))
     return f"{title} ({', '.join(told)})" if told else title
 
 

@@ -306,7 +306,7 @@ def _add_answers(
     data.add_frame(name, columns, texts)
     told = [one for one in _ANSWERS if len(pairs) > 1 or one not in _MODELS]
     data.tables[name] = {**_table(name, told, {**columns, **texts}, ["group"]), "plain": True}
-    pieces = [one for one in chapter.findings if one.parts]
+    pieces = [finding for finding in chapter.findings if finding.parts]
     evidence = {
         **data.tables[name],
         "kinds": ["class", "group"],
@@ -315,7 +315,7 @@ def _add_answers(
         "only": "those that the two models answer differently",
         "rows": len(kept),
         "left": len(rows) - len(kept),
-        "when": {one.metric: [{"told": "", "rows": _models_of(one)}] for one in pieces},
+        "when": {piece.metric: [{"told": "", "rows": _models_of(piece)}] for piece in pieces},
         "axes": {},
     }
     data.evidence.setdefault(chapter.id, [evidence])
@@ -326,9 +326,9 @@ def _metrics(chapter: Chapter) -> dict[tuple[str, str, str], str]:
     """The findings that changes are parts of, by measure and models."""
     measures = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cramers_v"}
     return {
-        (measures[one.name], str(one.model), str(one.reference)): one.metric
-        for one in chapter.findings
-        if one.name in measures
+        (measures[finding.name], str(finding.model), str(finding.reference)): finding.metric
+        for finding in chapter.findings
+        if finding.name in measures
     }
 
 

@@ -61,7 +61,7 @@ def seed_views(content: ReportInput, data: PageData, alpha: float) -> list[SeedV
 
 
 def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
-    found = [one for one in content.findings.findings if one.name.endswith(SPREAD)]
+    found = [finding for finding in content.findings.findings if finding.name.endswith(SPREAD)]
     found.sort(key=lambda one: one.card.order)
     if not found:
         return None

@@ -40,14 +40,14 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         findings: Differences of one pair.
         alpha: Level of the tests.
     """
-    beyond = [one for one in findings if is_beyond(one, alpha)]
+    beyond = [finding for finding in findings if is_beyond(finding, alpha)]
     if not beyond:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
         none = none_of(findings) or f"No difference between {pair} is more than noise."
         return f"{none} That does not prove that they are alike."
     named = [one for one in beyond if _measure(one) in _MEASURES]
     if not named:
-        return surest(beyond, sum(one.p_adjusted is not None for one in findings))
+        return surest(beyond, sum(finding.p_adjusted is not None for finding in findings))
     sides = {_better(one): "" for one in named}
     for model in sides:
         titles = {_measure(one): (one.card.of or one.card).title for one in named if _better(one) == model}
@@ -76,7 +76,7 @@ def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
         findings: Differences of one pair.
         alpha: Level of the tests.
     """
-    return [_sentence(one, alpha) for one in findings]
+    return [_sentence(finding, alpha) for finding in findings]
 
 
 def _sentence(finding: Finding, alpha: float) -> str:
@@ -136,9 +136,9 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
         alpha: Level of the tests.
     """
     told = []
-    for name in dict.fromkeys(one.name for one in findings):
-        mine = [one for one in findings if one.name == name and one.p_adjusted is not None]
-        card = next(one.card for one in findings if one.name == name)
+    for name in dict.fromkeys(finding.name for finding in findings):
+        mine = [finding for finding in findings if finding.name == name and finding.p_adjusted is not None]
+        card = next(finding.card for finding in findings if finding.name == name)
         title = (card.of or card).title
         beyond = [one for one in mine if is_beyond(one, alpha)]
         if not beyond:

@@ -147,12 +147,12 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     tested = _tested(chapter)
     if not tested:
         return []
-    differences = [one for one in chapter.findings if one.name.endswith(change_words.SUFFIX)]
-    if len({(one.model, one.reference) for one in differences}) == 1:
+    differences = [finding for finding in chapter.findings if finding.name.endswith(change_words.SUFFIX)]
+    if len({(difference.model, difference.reference) for difference in differences}) == 1:
         told = change_words.sentences(differences, alpha)
     else:
         told = change_words.of_many(differences, alpha)
-    cautious = [one for one in chapter.findings if one.details.get("compared") == "not paired"]
+    cautious = [finding for finding in chapter.findings if finding.details.get("compared") == "not paired"]
     if cautious:
         told.append("Some pairs could not be joined sample by sample; their tests are cautious.")
     return told
@@ -161,9 +161,9 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
 def _tested(chapter: Chapter) -> list[Finding]:
     """Differences of models that were tested; none where the chapter holds tested ones of another kind."""
     tested = [
-        one
-        for one in chapter.findings
-        if one.name.endswith(change_words.SUFFIX) and one.p_adjusted is not None
+        finding
+        for finding in chapter.findings
+        if finding.name.endswith(change_words.SUFFIX) and finding.p_adjusted is not None
     ]
     return tested if all("reference" in one.params for one in tested) else []
 
@@ -193,7 +193,7 @@ def _ranked(by: str, tables: Mapping[str, polars.DataFrame], findings: Findings)
         for model in models
     ]
     outside = any(row["low"] is not None and not row["low"] <= row["value"] <= row["high"] for row in own)
-    return Ranked(grouping_title(by.split("+")), orders, [f"{one:g}" for one in levels], lines, outside)
+    return Ranked(grouping_title(by.split("+")), orders, [f"{level:g}" for level in levels], lines, outside)
 
 
 def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], float]) -> list[RankingEntry]:

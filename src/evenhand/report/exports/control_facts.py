@@ -127,7 +127,7 @@ def _comparison(run: RunView, runs: Sequence[RunView]) -> Iterator[str]:
         yield f"manifest.json: over_time, one_model, dates = {json_text(run.manifest.get('dates'))}"
         return
     compared = run.manifest.get("compared") or []
-    beside = [one for one in runs if one.findings.manifest_id in compared and one.created is not None]
+    beside = [run for run in runs if run.findings.manifest_id in compared and run.created is not None]
     for earlier, later in pairwise(sorted(beside, key=_when)):
         lineage = lineage_of(later.manifest)
         if _when(earlier) < _when(later) and lineage_of(earlier.manifest) == lineage != "":

@@ -109,9 +109,11 @@ def _control(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, A
         "id": written["id"],
         "asks": written["asks"],
         "note": NOTE,
-        "evidence": [{"says": one.says, "found": list(one.found)} for one in needs if one.found],
+        "evidence": [{"says": need.says, "found": list(need.found)} for need in needs if need.found],
         "missing": [
-            {"says": one.says, "found": NONE, "otherwise": one.otherwise} for one in needs if not one.found
+            {"says": need.says, "found": NONE, "otherwise": need.otherwise}
+            for need in needs
+            if not need.found
         ],
         "not_estimable": sorted({line for one in written["needs"] for line in _undefined(one, runs)}),
         "hidden": sorted({line for one in written["needs"] for line in _hidden(one, runs)}),
@@ -136,7 +138,7 @@ def _evidence(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[s
     holds = [_HOLDS[name] for name in written.get("holds", [])]
     for run in runs:
         for finding in run.estimable:
-            if finding.name in written.get("findings", []) and all(one(finding) for one in holds):
+            if finding.name in written.get("findings", []) and all(hold(finding) for hold in holds):
                 yield f"{run.name}, findings.json: {finding.metric} = {finding.value:.6g}"
 
 

@@ -151,7 +151,7 @@ def _score(finding: Finding) -> dict[str, Any]:
         "fair_at": finding.fair_at,
         "note": finding.reason,
         "dropped": [one.model_dump() for one in finding.dropped],
-        "groups": [one.model_dump() for one in finding.groups],
+        "groups": [group.model_dump() for group in finding.groups],
     }
     score: dict[str, Any] = {
         "score": finding.value,

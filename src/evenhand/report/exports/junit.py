@@ -31,7 +31,7 @@ def junit(runs: Sequence[RunView]) -> bytes:
 
 def _suite(run: RunView, place: int) -> ElementTree.Element:
     gated = [gate.finding for gate in run.gates]
-    alone = [one for one in run.findings.findings if not any(one is other for other in gated)]
+    alone = [finding for finding in run.findings.findings if not any(finding is other for other in gated)]
     suite = ElementTree.Element(
         "testsuite",
         {

@@ -48,8 +48,10 @@ def _extent(prepared: FigureData, role: str, panels: Sequence[Panel]) -> tuple[f
     if role in figure.domain:
         return figure.domain[role]
     ends: Iterable[str] = _INTERVAL_KEYS if value_role(prepared) == role else ("left", "right")
-    values = [row[key] for one in panels for row in one.rows for key in (role, *ends) if row[key] is not None]
-    values += [at for one in panels for axis, at, _ in one.references if axis == role]
+    values = [
+        row[key] for panel in panels for row in panel.rows for key in (role, *ends) if row[key] is not None
+    ]
+    values += [at for panel in panels for axis, at, _ in panel.references if axis == role]
     log = role in figure.log
     values = [value for value in values if finite(value) and (value > 0 or not log)]
     if figure.kind in ("bars", "stacked") and not log and values:
@@ -248,7 +250,7 @@ def panel_heading(prepared: FigureData, panel: Panel) -> list[alt.Chart]:
     """A panel's title with the numbers under it, as layers: so it is as high above its axes as all others."""
     import altair as alt
 
-    marked = any(axis == "x" and text for one in prepared.panels for axis, _, text in one.references)
+    marked = any(axis == "x" and text for panel in prepared.panels for axis, _, text in panel.references)
     lines = [(panel.title, "bold"), *((line, "normal") for line in panel.above)]
     lines = [(text, weight) for text, weight in lines if text]
     found = []

@@ -77,13 +77,13 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
         shared=_shared(chapter) if chapter.faceted else "",
         lines=[
             rows.row(
-                one,
+                finding,
                 alpha,
                 with_level=title == "Interval",
                 shown=shown,
-                parts_at=_parts_at(chapter, one, pieces),
+                parts_at=_parts_at(chapter, finding, pieces),
             )
-            for one in chapter.findings
+            for finding in chapter.findings
         ],
         bands=bands,
         classes=len(chapter.classes),

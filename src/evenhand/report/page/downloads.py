@@ -21,25 +21,27 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
         data,
         name,
         {
-            "finding": [one.card.title for one in findings],
-            "name": [one.name for one in findings],
-            "parameters": [facets.row_params(one, None) for one in findings],
-            "value": [one.value for one in findings],
-            "corrected": [one.corrected for one in findings],
-            "low": [one.interval.low if one.interval else None for one in findings],
-            "high": [one.interval.high if one.interval else None for one in findings],
-            "level": [one.interval.level if one.interval else None for one in findings],
-            "null low": [one.null.low if one.null else None for one in findings],
-            "null high": [one.null.high if one.null else None for one in findings],
-            "p": [one.p_value for one in findings],
-            "adjusted p": [one.p_adjusted for one in findings],
-            "chance at": [one.chance_at for one in findings],
-            "role": [one.role for one in findings],
-            "band": [one.band for one in findings],
-            "n": [one.n for one in findings],
-            "against chance": [words.place(one, data.alpha) or None for one in findings],
-            "direction": [one.direction for one in findings],
-            "why not": [glossary.reason(one.reason) if one.value is None else None for one in findings],
+            "finding": [finding.card.title for finding in findings],
+            "name": [finding.name for finding in findings],
+            "parameters": [facets.row_params(finding, None) for finding in findings],
+            "value": [finding.value for finding in findings],
+            "corrected": [finding.corrected for finding in findings],
+            "low": [finding.interval.low if finding.interval else None for finding in findings],
+            "high": [finding.interval.high if finding.interval else None for finding in findings],
+            "level": [finding.interval.level if finding.interval else None for finding in findings],
+            "null low": [finding.null.low if finding.null else None for finding in findings],
+            "null high": [finding.null.high if finding.null else None for finding in findings],
+            "p": [finding.p_value for finding in findings],
+            "adjusted p": [finding.p_adjusted for finding in findings],
+            "chance at": [finding.chance_at for finding in findings],
+            "role": [finding.role for finding in findings],
+            "band": [finding.band for finding in findings],
+            "n": [finding.n for finding in findings],
+            "against chance": [words.place(finding, data.alpha) or None for finding in findings],
+            "direction": [finding.direction for finding in findings],
+            "why not": [
+                glossary.reason(finding.reason) if finding.value is None else None for finding in findings
+            ],
         },
     )
 
@@ -47,7 +49,7 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
 def add_bands(data: PageData, name: str, bands: Sequence[Mapping[str, Any]]) -> None:
     """Keep how many classes lie in each band."""
     columns = {"band": "name", "effect size": "range", "classes": "count"}
-    add_sheet(data, name, {title: [one[key] for one in bands] for title, key in columns.items()})
+    add_sheet(data, name, {title: [band[key] for band in bands] for title, key in columns.items()})
 
 
 def add_closing(
@@ -61,12 +63,12 @@ def add_closing(
         data,
         "contrasts",
         {
-            "finding": [one.finding.card.title for one in contrasts],
-            "grouping": [one.chapter for one in contrasts],
-            "value": [one.finding.value for one in contrasts],
-            "computed as": [one.label for one in contrasts],
-            "other value": [one.value for one in contrasts],
-            "because": [one.reason for one in contrasts],
+            "finding": [contrast.finding.card.title for contrast in contrasts],
+            "grouping": [contrast.chapter for contrast in contrasts],
+            "value": [contrast.finding.value for contrast in contrasts],
+            "computed as": [contrast.label for contrast in contrasts],
+            "other value": [contrast.value for contrast in contrasts],
+            "because": [contrast.reason for contrast in contrasts],
         },
     )
     add_sheet(

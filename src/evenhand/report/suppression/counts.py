@@ -250,7 +250,7 @@ class SmallCells:
             parts = [self._known.get((benchmark, model, one), {}) for one in _SPLIT.get(setting, ())]
             for axes, cells in kinds.items():
                 for cell, same in cells.items():
-                    own = [list(one.get(axes, {}).get(cell, {}).values()) for one in parts]
+                    own = [list(part.get(axes, {}).get(cell, {}).values()) for part in parts]
                     if own and all(len(one) == 1 for one in own):
                         for total in same.values():
                             self._add_up(total, [one[0] for one in own], kept="right" in axes)

@@ -158,7 +158,7 @@ def tells_flips(finding: Finding, fewest: int) -> bool:
 
 
 def _unknown_or_small(counts: Sequence[float | str | None], fewest: int) -> bool:
-    known = [one for one in counts if isinstance(one, int | float)]
+    known = [count for count in counts if isinstance(count, int | float)]
     return not known or len(known) < len(counts) or _is_small(sum(known), fewest)
 
 

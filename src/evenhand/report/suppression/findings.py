@@ -75,7 +75,7 @@ class HiddenFindings:
     ) -> None:
         self._own = list(findings)
         self._fewest = fewest
-        groupings = list(dict.fromkeys(tuple(one.by) for one in findings if one.by))
+        groupings = list(dict.fromkeys(tuple(finding.by) for finding in findings if finding.by))
         self._all: dict[_Grouping, Cells] = {
             (name, by): grouped_cells(table, by)
             for name, table in tables.items()
@@ -84,14 +84,16 @@ class HiddenFindings:
         }
         self.cells = self._offered(groupings)
         self.small = self._settled(findings, rows)
-        self._values = {by: self._values_of(by) for by in {(_raw(one), tuple(one.by)) for one in findings}}
+        self._values = {
+            by: self._values_of(by) for by in {(_raw(finding), tuple(finding.by)) for finding in findings}
+        }
         self._few_people = {
             (place, part.kind)
             for place, one in enumerate(self._own)
             for part in one.parts
             if few_people(part, fewest)
         }
-        self._people = not self._few_people and not any(few_people(one, fewest) for one in findings)
+        self._people = not self._few_people and not any(few_people(finding, fewest) for finding in findings)
         self._lost = [
             [self._part_lost(place, one, number) for number in range(len(one.parts))]
             for place, one in enumerate(self._own)

@@ -240,7 +240,7 @@ def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) 
     """Without small counts, without the number of rows where that would tell them, and without warnings."""
     kept: dict[str, Any] = _counts_hidden(manifest, fewest)
     if hidden.rows_tell:
-        rows = {one for one in _all_rows(manifest) if one >= fewest}
+        rows = {row for row in _all_rows(manifest) if row >= fewest}
         kept = _without_rows(kept, rows)
         if "rows" in kept:
             kept["rows"] = _HIDDEN
@@ -269,9 +269,9 @@ def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
 def _all_rows(entry: object, name: str = "") -> set[int]:
     """How many rows there are, wherever a manifest says so."""
     if isinstance(entry, Mapping):
-        return {one for key, own in entry.items() for one in _all_rows(own, str(key))}
+        return {row for key, own in entry.items() for row in _all_rows(own, str(key))}
     if isinstance(entry, list):
-        return {one for own in entry for one in _all_rows(own, name)}
+        return {row for own in entry for row in _all_rows(own, name)}
     return {entry} if name in _ALL_ROWS and _is_count(entry) else set()
 
 

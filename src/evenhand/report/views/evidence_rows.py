@@ -49,8 +49,8 @@ def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget:
     """
     kinds = {part.kind for finding in chapter.findings for part in finding.parts}
     tables = content.evidence.values()
-    cells = [one for one in tables if {"truth", "prediction", "n"} <= set(one.columns)]
-    samples = [one for one in tables if "n" not in one.columns]
+    cells = [table for table in tables if {"truth", "prediction", "n"} <= set(table.columns)]
+    samples = [table for table in tables if "n" not in table.columns]
     kept = []
     for table, about in _chosen(cells, chapter.by, kinds)[:1]:
         kept.append(_kept(data, chapter, _cells(table, chapter.by, content.fewest), budget, ("cells", about)))

@@ -38,13 +38,13 @@ def kind_of(chapters: Sequence[Chapter]) -> str:
 
 def verdict(chapter: Chapter, alpha: float) -> str:
     """The one line to remember; empty for other chapters."""
-    reductions = [one for one in chapter.findings if one.name == _REDUCTION]
+    reductions = [finding for finding in chapter.findings if finding.name == _REDUCTION]
     if reductions:
         return _reduction_verdict(reductions)
     pairs = _pairs(chapter)
     if not pairs:
         return _other_half(chapter)
-    known = [one for one in pairs if one.value is not None]
+    known = [pair for pair in pairs if pair.value is not None]
     if not known:
         return "Could not be estimated. Not estimable is not the same as fair."
     hits = [one for one in known if is_beyond(one, alpha)]
@@ -59,15 +59,15 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters."""
-    if any(one.name == _REDUCTION for one in chapter.findings):
+    if any(finding.name == _REDUCTION for finding in chapter.findings):
         return _reductions(chapter)
     if not kind_of([chapter]):
         return []
     if _other_half(chapter):
         return ["They are listed below, to be compared with those of the held-out items."]
-    pairs = [one for one in _pairs(chapter) if one.value is not None]
+    pairs = [pair for pair in _pairs(chapter) if pair.value is not None]
     told = [_strongest_told(pairs)] if pairs else []
-    tested = [one for one in pairs if p_shown(one) is not None and one.role != "exploratory"]
+    tested = [pair for pair in pairs if p_shown(pair) is not None and pair.role != "exploratory"]
     if tested:
         hits = [_pair(one) for one in _strongest(tested) if is_beyond(one, alpha)]
         many = f", corrected for all {len(tested)} pairs tested," if len(tested) > 1 else ""
@@ -112,15 +112,23 @@ def _none_beyond(known: Sequence[Finding]) -> str:
 
 def _pairs(chapter: Chapter) -> list[Finding]:
     """One finding a pair: effect sizes, else match associations of one reading, not standardised."""
-    effects = [one for one in chapter.findings if one.name == _EFFECT and "stage" not in one.params]
-    matches = [one for one in chapter.findings if one.name == _MATCH and not one.params.get("standardised")]
+    effects = [
+        finding for finding in chapter.findings if finding.name == _EFFECT and "stage" not in finding.params
+    ]
+    matches = [
+        finding
+        for finding in chapter.findings
+        if finding.name == _MATCH and not finding.params.get("standardised")
+    ]
     readings = _readings(chapter)
-    return effects or [one for one in matches if one.params.get("reading") == readings[0]]
+    return effects or [match for match in matches if match.params.get("reading") == readings[0]]
 
 
 def _readings(chapter: Chapter) -> list[object]:
     """How the words of match associations were chosen, the first first."""
-    return list(dict.fromkeys(one.params.get("reading") for one in chapter.findings if one.name == _MATCH))
+    return list(
+        dict.fromkeys(finding.params.get("reading") for finding in chapter.findings if finding.name == _MATCH)
+    )
 
 
 def _one_reading(chapter: Chapter) -> list[str]:
@@ -132,7 +140,7 @@ def _one_reading(chapter: Chapter) -> list[str]:
 
 
 def _other_half(chapter: Chapter) -> str:
-    staged = any("stage" in one.params for one in chapter.findings)
+    staged = any("stage" in finding.params for finding in chapter.findings)
     return (
         "Effect sizes on the items that the mitigation was fitted on: no evidence that it helps."
         if staged
@@ -141,7 +149,11 @@ def _other_half(chapter: Chapter) -> str:
 
 
 def _reduction_verdict(reductions: Sequence[Finding]) -> str:
-    known = [one for one in reductions if one.value is not None and one.interval is not None]
+    known = [
+        reduction
+        for reduction in reductions
+        if reduction.value is not None and reduction.interval is not None
+    ]
     if not known:
         return "Could not be estimated. Not estimable is not the same as helpful."
     better = [one for one in known if one.interval is not None and one.interval.low > 0]
@@ -153,7 +165,9 @@ def _reduction_verdict(reductions: Sequence[Finding]) -> str:
 
 def _reductions(chapter: Chapter) -> list[str]:
     """Before, after and reduction of the pairs with the strongest association before."""
-    found = [one for one in chapter.findings if one.name == _REDUCTION and one.value is not None]
+    found = [
+        finding for finding in chapter.findings if finding.name == _REDUCTION and finding.value is not None
+    ]
     found.sort(key=lambda one: -abs(_detail(one, "before") or 0.0))
     told = []
     for one in found[:_NAMED]:
@@ -181,11 +195,13 @@ def _strongest_told(pairs: Sequence[Finding]) -> str:
 def _near_bound(pairs: Sequence[Finding]) -> list[str]:
     """Pairs where d can hardly grow any more, with Cohen's d, which can."""
     near = []
-    for one in pairs:
-        bound, other = _detail(one, "bound"), _detail(one, "cohens_d")
-        saturates = one.name == _EFFECT and bound is not None and other is not None and one.value is not None
-        if saturates and abs(one.value or 0.0) > _SATURATED * (bound or 0.0):
-            near.append(f"{_pair(one)} (Cohen’s d {number(other)})")
+    for pair in pairs:
+        bound, other = _detail(pair, "bound"), _detail(pair, "cohens_d")
+        saturates = (
+            pair.name == _EFFECT and bound is not None and other is not None and pair.value is not None
+        )
+        if saturates and abs(pair.value or 0.0) > _SATURATED * (bound or 0.0):
+            near.append(f"{_pair(pair)} (Cohen’s d {number(other)})")
     if not near:
         return []
     return [
@@ -197,10 +213,10 @@ def _near_bound(pairs: Sequence[Finding]) -> list[str]:
 def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
     """Where d moves most when one word or picture is left out."""
     moved = []
-    for one in pairs:
-        low, high = _detail(one, "without_low"), _detail(one, "without_high")
+    for pair in pairs:
+        low, high = _detail(pair, "without_low"), _detail(pair, "without_high")
         if low is not None and high is not None:
-            moved.append((high - low, one, low, high))
+            moved.append((high - low, pair, low, high))
     if not moved:
         return []
     _, one, low, high = max(moved, key=lambda each: each[0])
@@ -211,7 +227,7 @@ def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
 
 
 def _pleasant(chapter: Chapter) -> list[str]:
-    shares = [one for one in chapter.findings if one.name == _WORDS and one.value is not None]
+    shares = [finding for finding in chapter.findings if finding.name == _WORDS and finding.value is not None]
     if not shares:
         return []
     shares.sort(key=lambda one: one.value or 0.0)
@@ -226,9 +242,9 @@ def _pleasant(chapter: Chapter) -> list[str]:
 
 def _not_estimable(chapter: Chapter) -> list[str]:
     missing: dict[str, list[str]] = {}
-    for one in chapter.findings:
-        if one.value is None and one.name in _KINDS:
-            missing.setdefault(glossary.reason(one.reason), []).append(_pair(one))
+    for finding in chapter.findings:
+        if finding.value is None and finding.name in _KINDS:
+            missing.setdefault(glossary.reason(finding.reason), []).append(_pair(finding))
     return [f"No value for {_named(list(dict.fromkeys(pairs)))}: {why}." for why, pairs in missing.items()]
 
 

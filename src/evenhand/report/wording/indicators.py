@@ -73,7 +73,7 @@ def _between(gap: Finding) -> str:
         told = []
         for end in ends:
             rates = (gap.details.get(f"{end}_{what}") for what in ("rate", "precision"))
-            rate = next((one for one in rates if isinstance(one, int | float)), None)
+            rate = next((rate for rate in rates if isinstance(rate, int | float)), None)
             if isinstance(gap.details.get(end), str) and rate is not None:
                 told.append(f"{quoted(gap.details[end])} {number(rate)}")
         if len(told) == len(ends):
@@ -102,7 +102,8 @@ def missing(findings: Sequence[Finding]) -> list[str]:
     sentences = []
     for why, names in by_reason.items():
         titles = [
-            shorten(absent[0].card.title) + _which(absent, [one for one in findings if one.name == name])
+            shorten(absent[0].card.title)
+            + _which(absent, [finding for finding in findings if finding.name == name])
             for name, absent in names.items()
         ]
         sentences.append(f"No value could be given for {listing(titles)}: {why}.")
@@ -116,7 +117,9 @@ def _which(absent: Sequence[Finding], everywhere: Sequence[Finding]) -> str:
         values = {str(one.params.get(name)): one.params.get(name) for one in absent}
         if len(values) < len({str(one.params.get(name)) for one in everywhere}):
             plain = (
-                list(values) if name == "association" else [in_words(name, one) for one in values.values()]
+                list(values)
+                if name == "association"
+                else [in_words(name, value) for value in values.values()]
             )
             told.append(listing(shorten(one) for one in plain))
     return f" ({', '.join(told)})" if told else ""

@@ -111,7 +111,7 @@ def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     if not widest:
         return "Could not be estimated. Not estimable is not the same as fair."
     told = [_leaning(one) for one in widest if is_beyond(one, alpha)]
-    apart, tested = _apart(chapter, alpha), sum(_tested(one) for one in _gaps(chapter))
+    apart, tested = _apart(chapter, alpha), sum(_tested(gap) for gap in _gaps(chapter))
     if not told:
         also = " or in any other setting" if tested > len(widest) and not apart else ""
         where = f", over {_scope(widest[0])}{also}" if tested > len(widest) else ""
@@ -129,19 +129,19 @@ def _tested(finding: Finding) -> bool:
 
 def _gaps(chapter: Chapter) -> list[Finding]:
     """Differences between genders, in every setting, that have a value."""
-    return [one for one in chapter.findings if one.name in _GAPS and one.value is not None]
+    return [finding for finding in chapter.findings if finding.name in _GAPS and finding.value is not None]
 
 
 def _apart(chapter: Chapter, alpha: float) -> list[Finding]:
     """Gaps of a setting beyond chance that the widest one is not, or that go the other way."""
     found = []
-    for one in _gaps(chapter):
-        wide = _widest(chapter, one.name)
-        if one is wide or wide is None or not is_beyond(one, alpha):
+    for gap in _gaps(chapter):
+        wide = _widest(chapter, gap.name)
+        if gap is wide or wide is None or not is_beyond(gap, alpha):
             continue
-        same = (one.value or 0.0) * (wide.value or 0.0) > 0
+        same = (gap.value or 0.0) * (wide.value or 0.0) > 0
         if not (same and is_beyond(wide, alpha)):
-            found.append(one)
+            found.append(gap)
     return found
 
 
@@ -180,7 +180,9 @@ def _group_verdict(chapter: Chapter, alpha: float) -> str:
 
 def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
     """Whom rankings favour on average over occupations, and whether they favour anyone within them."""
-    known = [one for one in chapter.findings if one.name in _RETRIEVAL and one.value is not None]
+    known = [
+        finding for finding in chapter.findings if finding.name in _RETRIEVAL and finding.value is not None
+    ]
     if not any(one.name == "bias_at_k" for one in known):
         return "Could not be estimated. Not estimable is not the same as fair."
     beyond = [one for one in known if is_beyond(one, alpha)]
@@ -215,12 +217,12 @@ def _fixed(finding: Finding) -> bool:
 def _ahead(biases: Sequence[Finding]) -> list[str]:
     """A sentence for each gender that comes first beyond chance, with the places."""
     places: dict[str, list[str]] = {}
-    for one in biases:
-        groups = one.params.get("groups")
+    for biase in biases:
+        groups = biase.params.get("groups")
         names = groups if isinstance(groups, list) else ["the first group", "the second group"]
-        centre = one.null.mean if one.null else 0.0
-        ahead = names[0] if (one.value or 0.0) > centre else names[1]
-        places.setdefault(str(ahead), []).append(str(one.params.get("k")))
+        centre = biase.null.mean if biase.null else 0.0
+        ahead = names[0] if (biase.value or 0.0) > centre else names[1]
+        places.setdefault(str(ahead), []).append(str(biase.params.get("k")))
     return [
         f"On average over occupations, images of {ahead} people come first more often than chance explains "
         f"(first {listing(first)} places)."

@@ -144,9 +144,9 @@ def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
 def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     """How sure the findings are: which primary ones are beyond chance, and how many have no value."""
     findings = [finding for chapter in chapters for finding in chapter.findings]
-    with_test = [one for one in findings if one.value is not None and one.p_value is not None]
+    with_test = [finding for finding in findings if finding.value is not None and finding.p_value is not None]
     primary = [one for one in with_test if one.role != "exploratory"]
-    missing = sum(one.value is None for one in findings)
+    missing = sum(finding.value is None for finding in findings)
     told = []
     if primary:
         hits = [one for one in primary if is_beyond(one, alpha)]

@@ -106,11 +106,16 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
         return None
     centred = draws[:, usable] - draws[:, usable].mean(axis=1, keepdims=True)
     together = float(np.var(weights @ centred, ddof=1))
-    own = [float(np.var(centred[list(one)], axis=0, ddof=1).mean()) for one in clusters if len(one) > 1]
+    own = [
+        float(np.var(centred[list(cluster)], axis=0, ddof=1).mean())
+        for cluster in clusters
+        if len(cluster) > 1
+    ]
     typical = float(np.mean(own)) if own else 0.0
     each = iter(own)
     held = sum(
-        (next(each) if len(one) > 1 else typical) * float((weights[list(one)] ** 2).sum()) for one in clusters
+        (next(each) if len(cluster) > 1 else typical) * float((weights[list(cluster)] ** 2).sum())
+        for cluster in clusters
     )
     return max(0.0, together - held)
 

@@ -85,7 +85,7 @@ class PairedSums:
         """Every summary of sums of shape (..., C), shape (..., S)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = sums / size
-        return np.stack([one.of(rates) for one in self.summaries], axis=-1)
+        return np.stack([summary.of(rates) for summary in self.summaries], axis=-1)
 
     def observed(self) -> Floats:
         """Every summary of the two models, shape (2, S); NaN where a column has no sample."""
@@ -120,7 +120,7 @@ class PairedSums:
     def _each(self) -> list[Floats]:
         """First, second, size and samples with a row for every unit."""
         kinds = (self.first, self.second, self.size, self.samples)
-        return [np.repeat(one, self.units, axis=0) for one in kinds]
+        return [np.repeat(kind, self.units, axis=0) for kind in kinds]
 
     def _means(self, columns: Integers) -> list[ClusterMean]:
         """The first model's columns, then the second's."""

@@ -158,7 +158,7 @@ def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     for view in _each_answers(runs, setting, "skewsize/table4"):
         words = has_raw(view.run)
         levels = dict.fromkeys((0.0, mev))
-        rows += [_measured(view, view.options(one, rule, inference), words=words) for one in levels]
+        rows += [_measured(view, view.options(level, rule, inference), words=words) for level in levels]
     notes = (_HIGHER, _PRINTED, f"Its occupations: MEV 5, normalised answers. {_UNSTATED}", *_reasons(rows))
     return Made(frame(rows, (*LEAD, *_MEASURED)), notes)
 
@@ -185,8 +185,8 @@ def _table6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     for view in _each_answers(runs, setting, "skewsize/table6"):
         levels = list(dict.fromkeys((mev, 0.0)))
         if has_raw(view.run):
-            for one in levels:
-                options = view.options(one, rule, inference)
+            for level in levels:
+                options = view.options(level, rule, inference)
                 rows.append({**_measured(view, options, words=True), "setting": in_words(options)})
         else:
             reason = f"no answers in words; type: {IN_WORDS}"
@@ -205,11 +205,11 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
         rows += _paper("occupations", values, "as published", mev=mev)
     rule, inference = str(given["mev_rule"]), str(given["inference"])
     for view in views(runs, setting, "skewsize/table7"):
-        rows += [_measured(view, view.options(one, rule, inference)) for one in levels]
+        rows += [_measured(view, view.options(level, rule, inference)) for level in levels]
     for row in rows:
         row["heading"] = f"MEV {row['mev']:g}"
     rules = {row["mev_rule"] for row in rows if row["source"] == OURS} - {None}
-    named = ", ".join(f"{one} ({_RULES[one]})" for one in sorted(rules)) or "none needed"
+    named = ", ".join(f"{rule} ({_RULES[rule]})" for rule in sorted(rules)) or "none needed"
     notes = (
         f"Rule: {named}. The paper does not say which expected value of a label counts.",
         _HIGHER,
@@ -217,7 +217,7 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
         _PRINTED,
         *_reasons(rows),
     )
-    order = {"heading": tuple(f"MEV {one:g}" for one in sorted(levels, reverse=True))}
+    order = {"heading": tuple(f"MEV {level:g}" for level in sorted(levels, reverse=True))}
     return Made(frame(rows, (*LEAD, *_MEASURED, "heading")), notes, _sweep(rows, order))
 
 

@@ -152,9 +152,9 @@ class RunSlice:
         if key not in self.memo:
             wanted = {**params, **({"answers": RAW} if self.answers == RAW else {})}
             own = (
-                one
-                for one in self.run.findings.findings
-                if one.name == name and tuple(one.by) == self.by and one.params == wanted
+                finding
+                for finding in self.run.findings.findings
+                if finding.name == name and tuple(finding.by) == self.by and finding.params == wanted
             )
             found = next(own, None)
             self.memo[key] = found or metric(self.counts, by=self.by, seed=self.seed, **options)
@@ -241,7 +241,9 @@ def _grouping(run: RunFolder, counts: Counts, wanted: str, artifact: str) -> tup
             return names
     if wanted:
         raise UnknownName("attribute of these counts", wanted, have)
-    own = (tuple(one.by) for one in run.findings.findings if one.by and set(one.by) <= set(have))
+    own = (
+        tuple(finding.by) for finding in run.findings.findings if finding.by and set(finding.by) <= set(have)
+    )
     return next(own, have[:1])
 
 
@@ -286,7 +288,7 @@ def chosen_names(text: str, known: Mapping[str, str], what: str) -> list[str]:
     pieces = text.split(",")
     while pieces:
         reads = [",".join(pieces[:size]).strip() for size in range(len(pieces), 0, -1)]
-        fits = [[one] if one in known else folds.get(one.casefold(), []) for one in reads]
+        fits = [[read] if read in known else folds.get(read.casefold(), []) for read in reads]
         place = next((place for place, fit in enumerate(fits) if len(fit) == 1), len(reads) - 1)
         if len(fits[place]) == 1:
             found.append(known[fits[place][0]])

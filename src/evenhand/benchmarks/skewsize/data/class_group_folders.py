@@ -41,7 +41,7 @@ def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str =
     Raises:
         InputError: No image in such folders, or no folder of such a name.
     """
-    groups = {plain_name(one.name): one.name for one in definition.groups}
+    groups = {plain_name(group.name): group.name for group in definition.groups}
     classes = classes_by_folder(definition)
     listed = unwrapped(list_files(folder), {**groups, **classes})
     dropped = Counter(listed.passed)

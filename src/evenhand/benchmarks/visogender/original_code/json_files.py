@@ -191,7 +191,9 @@ def resolution_records(resolution: Resolution, context: str, *, flags: bool = Fa
     found = {}
     for row in resolution.samples.filter(pl.col("context") == context).iter_rows(named=True):
         lists = {
-            template: {one: values[one] for one in resolution.candidates if one in values}
+            template: {
+                candidate: values[candidate] for candidate in resolution.candidates if candidate in values
+            }
             for template, values in given.get(row["sample"], {}).items()
         }
         whole = all(len(lists.get(name, {})) == len(resolution.candidates) for name in _LISTS[context])
