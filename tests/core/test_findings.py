@@ -93,6 +93,17 @@ def test_parts_are_found_by_key():
         one.part("z")
 
 
+def test_a_key_of_two_kinds_needs_its_kind():
+    parts = [
+        Part(kind=kind, key="nurse", value=value, n=1) for kind, value in (("class", 0.1), ("group", 0.2))
+    ]
+    with pytest.raises(KeyError, match="kinds class, group"):
+        finding(parts=parts).part("nurse")
+    assert finding(parts=parts).part("nurse", kind="group").value == 0.2
+    with pytest.raises(KeyError):
+        finding(parts=parts).part("nurse", kind="query")
+
+
 def test_grouping_is_written_as_on_the_command_line():
     assert finding(by=["gender", "race"]).grouping == "gender+race"
 

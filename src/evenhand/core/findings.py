@@ -240,12 +240,25 @@ class Finding(Model):
 
         return findings_frame([self])
 
-    def part(self, key: Key) -> Part:
-        """The part with this key; KeyError lists nothing because keys may be many."""
-        for candidate in self.parts:
-            if candidate.key == key:
-                return candidate
-        raise KeyError(key)
+    def part(self, key: Key, kind: str | None = None) -> Part:
+        """The part with this key.
+
+        Args:
+            key: Such as a group, or a list where attributes are crossed.
+            kind: Such as ``class``; needed where parts of several kinds have this key.
+
+        Raises:
+            KeyError: There is none, or there are several.
+        """
+        parts = [part for part in self.parts if part.key == key and kind in (None, part.kind)]
+        if not parts:
+            raise KeyError(key)
+        kinds = sorted({part.kind for part in parts})
+        if len(kinds) > 1:
+            raise KeyError(
+                f"{key!r} is a part of the kinds {', '.join(kinds)}; name one: part({key!r}, kind=...)"
+            )
+        return parts[0]
 
 
 class ValueCount(Model):
