@@ -1,10 +1,17 @@
 from . import metrics as metrics
 from . import mitigate as mitigate
+from .benchmarks.benchmark import Benchmark as Benchmark
+from .benchmarks.benchmark import Measured as Measured
+from .benchmarks.benchmark import Parameter as Parameter
+from .benchmarks.benchmark import Plan as Plan
 from .core.errors import EvenhandError as EvenhandError
 from .core.errors import UserError as UserError
 from .core.findings import Finding as Finding
 from .core.findings import Findings as Findings
 from .core.metric import metric as metric
+from .core.nouns import Attribute as Attribute
+from .core.nouns import Nouns as Nouns
+from .core.requests import Question as Question
 from .evidence.choices import Choices as Choices
 from .evidence.household_hits import HouseholdHits as HouseholdHits
 from .evidence.label_matches import LabelMatches as LabelMatches

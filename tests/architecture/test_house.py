@@ -11,9 +11,10 @@ from evenhand.core.findings import json_schema
 from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, public_definitions, room_of, tree
 
 PUBLIC = {
-    "Choices", "Counts", "EvenhandError", "Finding", "Findings", "HouseholdHits", "LabelMatches",
-    "Neighbours", "Predictions", "Rankings", "Run", "Similarities", "UserError", "adapt", "audit", "compare",
-    "debias", "generate", "metric", "metrics", "mitigate", "run", "score",
+    "Attribute", "Benchmark", "Choices", "Counts", "EvenhandError", "Finding", "Findings", "HouseholdHits",
+    "LabelMatches", "Measured", "Neighbours", "Nouns", "Parameter", "Plan", "Predictions", "Question",
+    "Rankings", "Run", "Similarities", "UserError", "adapt", "audit", "compare", "debias", "generate",
+    "metric", "metrics", "mitigate", "run", "score",
 }  # fmt: skip
 ROOMS_SHOWN = {"metrics", "mitigate"}
 METRICS = {

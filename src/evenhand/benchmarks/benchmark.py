@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, TableWarning
+from evenhand.core.nouns import WORDS, BenchmarkWords, Nouns
 from evenhand.core.requests import Question
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.run_folder import RunFolder
@@ -70,9 +73,12 @@ class Setting:
     model: str = ""
 
 
+S = TypeVar("S")
+
+
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """Samples and what is asked about them.
+class Plan(Generic[S]):
+    """Samples, what is asked about them, and what ``measure`` needs again.
 
     Attributes:
         annotations: One row a sample: ``sample`` (unique text), ``truth``, and the attributes.
@@ -80,6 +86,7 @@ class Plan:
         by: Groupings that findings are made for.
         dropped: Rows of the data that became no sample, by reason.
         notes: What else happened to rows, with how many; for the manifest.
+        state: What ``measure`` needs again; nothing of it is kept in the run folder.
         about: What the samples are, for the manifest: ``layout`` of the data, and ``annotated_by``, who gave
             each attribute.
     """
@@ -89,11 +96,12 @@ class Plan:
     by: Sequence[tuple[str, ...]] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
+    state: S = field(default=None, kw_only=True)  # type: ignore[assignment]
     about: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class Answered(Generic[S]):
     """What a benchmark measures.
 
     Attributes:
@@ -106,7 +114,7 @@ class Answered:
             nothing can be asked.
     """
 
-    plan: Plan
+    plan: Plan[S]
     setting: Setting
     evidence: Mapping[str, pl.LazyFrame]
     unanswered: pl.DataFrame
@@ -149,34 +157,60 @@ class Scored:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-class Benchmark(Protocol):
-    """Samples, questions and bound metrics under one name.
+class Benchmark(ABC, Generic[S]):
+    """Samples, questions and metrics under one name. Only ``name``, ``plan`` and ``measure`` must be given.
 
-    A benchmark may have ``primaries``: names of the metrics whose tests are corrected together and get a
-    verdict (``name[key=value]`` for one choice of parameters). See ``primaries_of``.
+    An object with these attributes that inherits nothing is a benchmark as well.
+
+    Attributes:
+        name: As it is typed.
+        parameters: What ``-p key=value`` can set.
+        artifacts: Tables and figures that one run can fill.
+        primaries: Names of the metrics whose tests are corrected together and get a verdict
+            (``name[key=value]`` for one choice of parameters); None: all of them.
+        asks: Its question in one sentence, as a report begins with it.
+        examined: What of a model it examines.
+        nouns: What its samples, queries and groups are called in sentences.
+        limits: What its findings cannot show, in sentences.
     """
 
     name: str
-    parameters: Mapping[str, Parameter]
-    artifacts: Sequence[str]
+    parameters: Mapping[str, Parameter] = MappingProxyType({})
+    artifacts: Sequence[str] = ()
+    primaries: Sequence[str] | None = None
+    asks: str = ""
+    examined: str = BenchmarkWords().examined
+    nouns: Nouns = Nouns()
+    limits: Sequence[str] = ()
 
-    def plan(self, setting: Setting) -> Plan:
+    @abstractmethod
+    def plan(self, setting: Setting) -> Plan[S]:
         """Samples and questions; images are rendered or decoded later, when they are asked about."""
-        ...
 
-    def measure(self, answered: Answered) -> Measured:
+    @abstractmethod
+    def measure(self, answered: Answered[S]) -> Measured:
         """Findings from the evidence and the annotations."""
-        ...
 
     def card(self) -> str:
-        """Source, licence and limits, in Markdown."""
-        ...
+        """Source, licence and limits, in Markdown: ``card.md`` beside the class, else its docstring."""
+        beside = Path(inspect.getfile(type(self))).with_name("card.md")
+        return beside.read_text(encoding="utf-8") if beside.is_file() else inspect.getdoc(self) or ""
 
 
 def primaries_of(benchmark: object) -> Sequence[str] | None:
     """Names of the primary metrics of a benchmark; None where it declares none, and all are corrected."""
     declared: Sequence[str] | None = getattr(benchmark, "primaries", None)
     return declared
+
+
+def words_to_keep(benchmark: object) -> dict[str, Any]:
+    """What a benchmark says of itself, for the manifest of its runs; nothing where it says nothing."""
+    declared = {
+        name: getattr(benchmark, name) for name in BenchmarkWords.model_fields if hasattr(benchmark, name)
+    }
+    words = BenchmarkWords.model_validate(declared)
+    said = words.model_dump(mode="json", exclude_defaults=True)
+    return {WORDS: said} if said else {}
 
 
 @runtime_checkable
@@ -255,7 +289,7 @@ def _takes_two(make: Callable[..., object]) -> bool:
 
 
 def parse_parameters(
-    benchmark: Benchmark | Artifact, given: Mapping[str, str]
+    benchmark: Benchmark[Any] | Artifact, given: Mapping[str, str]
 ) -> dict[str, str | int | float]:
     """All parameters of a benchmark or artifact, those given checked and the others at their default.
 

@@ -53,7 +53,7 @@ class CollectedEvidence:
     account: dict[str, Any] = field(default_factory=dict)
     warnings: Sequence[TableWarning] = ()
 
-    def tables(self, plan: Plan) -> dict[str, pl.LazyFrame]:
+    def tables(self, plan: Plan[Any]) -> dict[str, pl.LazyFrame]:
         """The evidence of each question, lazy."""
         return {
             question.name: pl.scan_parquet(self.folder / question.name / "part-*.parquet")
@@ -62,7 +62,7 @@ class CollectedEvidence:
 
 
 def ask_all(
-    plan: Plan, source: ModelSource, folder: Path, options: AskOptions, progress: Progress
+    plan: Plan[Any], source: ModelSource, folder: Path, options: AskOptions, progress: Progress
 ) -> CollectedEvidence:
     """Ask every question of a plan and write the evidence.
 
@@ -123,14 +123,14 @@ def ask_all(
     return CollectedEvidence(evidence, unanswered, facts, account_of, warnings)
 
 
-def _write_about(plan: Plan, unanswered: pl.DataFrame, evidence: Path) -> None:
+def _write_about(plan: Plan[Any], unanswered: pl.DataFrame, evidence: Path) -> None:
     """Who was asked about, and who has no answer."""
     write_table(plan.annotations, evidence / "annotations" / "part-00000.parquet")
     if len(unanswered):
         write_table(unanswered, evidence / "unanswered" / "part-00000.parquet")
 
 
-def _from_tables(plan: Plan, source: TableSource, evidence: Path) -> CollectedEvidence:
+def _from_tables(plan: Plan[Any], source: TableSource, evidence: Path) -> CollectedEvidence:
     """Evidence from answers made elsewhere."""
     without = [pl.DataFrame(schema=UNANSWERED)]
     account: list[dict[str, Any]] = []
@@ -191,7 +191,7 @@ def _account(question: Question, asking: RequestBatch, engine: Engine, unanswere
     return account | ({"halved_to": halved} if halved else {})
 
 
-def _refuse_silence(plan: Plan, unanswered: pl.DataFrame) -> None:
+def _refuse_silence(plan: Plan[Any], unanswered: pl.DataFrame) -> None:
     """A question without a single answer is a mistake to mend, not a finding."""
     for question in plan.questions:
         missing = unanswered.filter(pl.col("question") == question.name)

@@ -41,7 +41,7 @@ class HelperModels:
             UserError: There is no such model, it cannot answer such questions, or it answers not one.
         """
         source = resolve(model, self.options.load_options())
-        plan = Plan(pl.DataFrame({"sample": list(question.samples)}), [question])
+        plan = Plan[None](pl.DataFrame({"sample": list(question.samples)}), [question])
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             evidence = ask_all(plan, source, Path(folder), self.options, self.progress)
             self.asked.append(evidence.account)

@@ -36,7 +36,7 @@ class Applied:
         """Name and the beginning of the fingerprint: two of one method stay apart in names of folders."""
         return f"{self.mitigation.name}-{self.mitigation.fingerprint()[:8]}"
 
-    def check(self, plan: Plan, benchmark: str) -> None:
+    def check(self, plan: Plan[Any], benchmark: str) -> None:
         """Refuse, before anything is asked, a plan without embeddings that this mitigation changes.
 
         Raises:
@@ -63,7 +63,7 @@ class Applied:
                 "with evenhand debias"
             )
 
-    def tables(self, tables: Mapping[str, pl.LazyFrame], plan: Plan) -> dict[str, pl.LazyFrame]:
+    def tables(self, tables: Mapping[str, pl.LazyFrame], plan: Plan[Any]) -> dict[str, pl.LazyFrame]:
         """The evidence with its embeddings changed, still lazy; the files are not touched.
 
         Args:
@@ -105,7 +105,7 @@ class Applied:
         ]
         return replace(measured, findings=noted_findings)
 
-    def settings(self, plan: Plan, model: str, note: str | None = None) -> dict[str, Any]:
+    def settings(self, plan: Plan[Any], model: str, note: str | None = None) -> dict[str, Any]:
         """For the manifest: which mitigation acted, on what; and what the model is called with it."""
         modalities = {
             MODALITIES[question.capability]

@@ -22,6 +22,7 @@ from evenhand.benchmarks.benchmark import (
     Setting,
     parse_parameters,
     primaries_of,
+    words_to_keep,
 )
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import exits_are_errors
@@ -124,7 +125,7 @@ def run(
             that cannot act on what the benchmark asks for.
     """
     check_out(out)
-    declared: Benchmark = BENCHMARKS.get(benchmark)
+    declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
     values = parse_parameters(declared, parameters or {})
     how = options or AskOptions()
     applied = None if mitigation is None else Applied.read(mitigation)
@@ -167,9 +168,9 @@ def _building(out: str | Path | None) -> Iterator[tuple[Path, Any]]:
 class _BenchmarkRun:
     """A benchmark's questions to a model, and what their answers are measured with."""
 
-    benchmark: Benchmark
+    benchmark: Benchmark[Any]
     setting: Setting
-    plan: Plan
+    plan: Plan[Any]
     source: ModelSource
     applied: Applied | None
     tags: Mapping[str, str]
@@ -230,7 +231,7 @@ class _BenchmarkRun:
         manifest = make_manifest(measured.counts, settings)
         more = {"notes": dict(plan.notes), "further": self.further.asked}
         asking = answers.account | {name: value for name, value in more.items() if value}
-        manifest |= {"card": self.benchmark.card(), "asking": asking}
+        manifest |= {"card": self.benchmark.card(), "asking": asking, **words_to_keep(self.benchmark)}
         warnings = [*answers.warnings, *measured.warnings]
         manifest |= {"warnings": [warning.message for warning in warnings]} if warnings else {}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)
@@ -267,7 +268,7 @@ def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Findin
     ]
 
 
-def _dropped(plan: Plan, unanswered: pl.DataFrame, unusable: Mapping[str, int]) -> list[Dropped]:
+def _dropped(plan: Plan[Any], unanswered: pl.DataFrame, unusable: Mapping[str, int]) -> list[Dropped]:
     """What never became an answer, by reason: a sample counts once."""
     dropped = dict(plan.dropped)
     counts = unanswered.unique("sample", keep="first", maintain_order=True)["reason"].value_counts(sort=True)

@@ -13,6 +13,7 @@ from evenhand.benchmarks.benchmark import (
     Setting,
     parse_parameters,
     primaries_of,
+    words_to_keep,
 )
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import InputError, UserError
@@ -52,7 +53,7 @@ def score(
         UserError: Unknown benchmark or parameter, files without scores, or a benchmark that reads none.
     """
     check_out(out)
-    declared: Benchmark = BENCHMARKS.get(benchmark)
+    declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
     if not isinstance(declared, ReadsScores):
         raise UserError(
             f"{benchmark!r} reads no scores of files; type: evenhand run {benchmark} --model table:FILE, or "
@@ -72,7 +73,11 @@ def score(
 
 
 def _assemble(
-    benchmark: Benchmark, scored: Scored, setting: Setting, paths: Sequence[Path], tags: Mapping[str, str]
+    benchmark: Benchmark[Any],
+    scored: Scored,
+    setting: Setting,
+    paths: Sequence[Path],
+    tags: Mapping[str, str],
 ) -> Run:
     model = scored.model or ", ".join(path.name for path in paths)
     source = _source(paths)
@@ -90,7 +95,8 @@ def _assemble(
         "evidence": source["sha256"],
         "source": source,
     }
-    manifest = make_manifest(scored.measured.counts, settings) | {"card": benchmark.card()}
+    manifest = make_manifest(scored.measured.counts, settings)
+    manifest |= {"card": benchmark.card(), **words_to_keep(benchmark)}
     everything = dict(scored.dropped)
     for reason, count in scored.measured.dropped.items():
         everything[reason] = everything.get(reason, 0) + count

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from importlib.resources import files
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
@@ -33,14 +32,7 @@ _REPEATED = "rows whose id stands on an earlier row"
 _BY_NAME = "images found by their file name alone"
 
 
-@dataclass(frozen=True, eq=False)
-class _LabelledPlan(Plan):
-    """A plan with the labels of the whole table, of which a limit keeps some samples only."""
-
-    labels: Labels = field(default_factory=lambda: Labels((), ()))
-
-
-class Classification:
+class Classification(Benchmark[Labels]):
     """Images with a true label and attributes; any model that can be brought to name a label."""
 
     name = "classification"
@@ -66,9 +58,8 @@ class Classification:
             "what is left embedding:URI, llm:URI",
         ),
     }
-    artifacts = ()
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[Labels]:
         """Read the samples and choose how to ask."""
         if setting.data is None:
             raise InputError("classification needs your images; give --data TABLE or --data FOLDER")
@@ -93,16 +84,13 @@ class Classification:
         told = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
         notes = {note: count for note, count in told.items() if count}
         asked = questions(way, samples, labels, given)
-        return _LabelledPlan(samples.annotations, asked, by, samples.dropped, notes, labels=labels)
+        return Plan(samples.annotations, asked, by, samples.dropped, notes, state=labels)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[Labels]) -> Measured:
         """Every classification metric under every grouping."""
         plan, given = answered.plan, answered.setting.parameters
         way = choose_way(str(given["ask"]), answered.setting.capabilities)
-        if isinstance(plan, _LabelledPlan):
-            labels = plan.labels
-        else:
-            labels = Labels.read(str(given["labels"]), plan.annotations["truth"])
+        labels = plan.state
         opened = _opened(answered, labels, given) if way == "answer" else None
         if opened is None:
             found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
@@ -123,12 +111,8 @@ class Classification:
         warnings = label_warnings(counts, str(given["truth"]), shared=way != "classify")
         return Measured(findings, {"predictions": counts}, kept | more, unusable, exports, warnings)
 
-    def card(self) -> str:
-        """What this can and cannot show."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
-
-def _opened(answered: Answered, labels: Labels, given: Mapping[str, Any]) -> OpenLabels | None:
+def _opened(answered: Answered[Any], labels: Labels, given: Mapping[str, Any]) -> OpenLabels | None:
     """Labels of open answers by steps, if that was asked for."""
     vocabulary = _vocabulary(labels, given)
     return None if vocabulary is None else open_labels(answered, vocabulary, given)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.household_references import HITS, ReferenceHits, ReferenceModel
 from evenhand.benchmarks.indicators.households.concept_maps import (
     AUTO,
@@ -43,21 +42,11 @@ _GROUPS = ("income_bucket", "region", "country", "concept")
 _DIGITS = 5  # of confidences in the released code
 
 
-@dataclass(frozen=True, eq=False)
-class GeographyPlan(Plan):
-    """A plan that remembers the households.
-
-    Attributes:
-        households: Whose images are asked about.
-    """
-
-    households: Households | None = None
-
-
-class Geography:
+class Geography(Benchmark[Households]):
     """Images from households of known income and region; any model that can be brought to name things."""
 
     name = NAME
+    asks = "does the model recognise things at home alike, whatever the income and region of the household?"
     parameters: Mapping[str, Parameter] = {
         "kind": Parameter("auto", ("auto", *HOUSEHOLD_KINDS), "layout of --data; auto: by what lies there"),
         "by": Parameter(DEFAULT_BY, help=f"of {', '.join(_GROUPS)}, A+B crosses, separated by commas"),
@@ -74,10 +63,9 @@ class Geography:
         "reference": Parameter("", help="folder of a run of another model, for the relative improvement"),
         "mode": Parameter("default", ("default", "paper"), "paper: the released code's numbers"),
     }
-    artifacts: Sequence[str] = ()
     primaries: Sequence[str] = ("household_hit_gap", "country_income_correlation[method=pearson]")
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[Households]:
         """Each image once; where labels are texts, each of them once too."""
         _check_files(setting)
         households = _households(setting)
@@ -87,16 +75,12 @@ class Geography:
         words = _words(households)
         requests = label_questions(setting, samples, households.images, words, n_labels=top, who=NAME)
         notes = households.notes
-        return GeographyPlan(
-            households.annotations, requests, by, households.dropped, notes, households=households
-        )
+        return Plan(households.annotations, requests, by, households.dropped, notes, state=households)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[Households]) -> Measured:
         """Hit rates, gaps and the worst group by threshold and grouping; countries by income; tables."""
         plan, setting = answered.plan, answered.setting
-        households = plan.households if isinstance(plan, GeographyPlan) else None
-        if households is None:
-            households = _households(setting)
+        households = plan.state
         ranked = ranked_answers(answered, _words(households), n_labels=_top(setting), who=NAME)
         mapped = _mapped(households, ranked, setting)
         mapped = replace(mapped, annotations=answered_rows(mapped.annotations, answered))
@@ -127,10 +111,6 @@ class Geography:
         if {"country", "income"} <= set(first.attributes):
             tables["countries"] = country_hit_rates(first, mode=mode)
         return Measured(findings, {}, tables)
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
 def _findings(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.people.samples import People
 from evenhand.benchmarks.indicators.questions import (
     ASKING,
@@ -48,21 +47,13 @@ _OWN_WORDS = 1000  # labels of ImageNet heads, whose names are those of WordNet
 _DISPARATE = {"openimages-miap": 0.005}  # of the released code: .2 % for Casual Conversations, .5 % for MIAP
 
 
-@dataclass(frozen=True, eq=False)
-class LabelPlan(Plan):
-    """A plan that remembers whom its questions are about.
-
-    Attributes:
-        people: Who.
-    """
-
-    people: People | None = None
-
-
-class LabelAssociation:
+class LabelAssociation(Benchmark[People]):
     """Pictures of people; any model that can be brought to name labels."""
 
     name = NAME
+    asks = (
+        "which labels does the model give pictures of people, harmful ones among them, and whom more often?"
+    )
     parameters: Mapping[str, Parameter] = {
         **PEOPLE,
         "taxonomy": Parameter(AUTO, help="casual-conversations, openimages-miap, or your own JSON file"),
@@ -73,13 +64,12 @@ class LabelAssociation:
         **ASKING,
         "mode": Parameter("default", ("default", "paper"), "paper: the released code's percentages"),
     }
-    artifacts: Sequence[str] = ()
     primaries: Sequence[str] = (
         "harmful_association_gap",
         "label_association_gap[association=non_human]",
     )
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[People]:
         """Each picture once; where labels are texts, each of them once too."""
         people = people_of(setting)
         top = _top(setting)
@@ -91,16 +81,14 @@ class LabelAssociation:
         words = _words(taxonomy, setting)
         samples = people.annotations["sample"].to_list()
         requests = label_questions(setting, samples, people.images, words, n_labels=top, who=NAME)
-        return LabelPlan(
-            people.annotations, requests, by, people.dropped, people.notes, people, about=people.about
+        return Plan(
+            people.annotations, requests, by, people.dropped, people.notes, state=people, about=people.about
         )
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[People]) -> Measured:
         """Rates and gaps of every kind of label, threshold and grouping; curves, confidences, labels."""
         plan, setting = answered.plan, answered.setting
-        people = plan.people if isinstance(plan, LabelPlan) else None
-        if people is None:
-            people = people_of(setting)
+        people = plan.state
         taxonomy, top = _taxonomy(setting, people), _top(setting)
         ranked = ranked_answers(answered, _words(taxonomy, setting), n_labels=top, who=NAME)
         annotations = answered_rows(people.annotations, answered)
@@ -133,10 +121,6 @@ class LabelAssociation:
             "matches": matched_labels(matches),
         }
         return Measured(findings, {}, tables)
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
 def _findings(

@@ -113,7 +113,9 @@ def label_questions(
     return [Question("answers", "answers_questions", ids, images, texts=[prompt] * len(ids))]
 
 
-def ranked_answers(answered: Answered, words: Sequence[str], *, n_labels: int, who: str) -> RankedAnswers:
+def ranked_answers(
+    answered: Answered[Any], words: Sequence[str], *, n_labels: int, who: str
+) -> RankedAnswers:
     """What the model answered; arguments as in ``label_questions``.
 
     Raises:
@@ -144,7 +146,7 @@ def _few(ranked: RankedAnswers, n_labels: int) -> RankedAnswers:
     return replace(ranked, notes=(*ranked.notes, note))
 
 
-def answered_rows(annotations: pl.DataFrame, answered: Answered) -> pl.DataFrame:
+def answered_rows(annotations: pl.DataFrame, answered: Answered[Any]) -> pl.DataFrame:
     """Annotations of samples with an answer; the others are counted by why they have none."""
     return annotations.join(
         answered.unanswered.select("sample"), on="sample", how="anti", maintain_order="left"

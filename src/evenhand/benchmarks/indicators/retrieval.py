@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS
 from evenhand.benchmarks.indicators.query_database import BY_CONTENT, QueryDatabaseSplit, read_two_sides
 from evenhand.benchmarks.indicators.questions import answered_rows
@@ -27,21 +26,11 @@ ROLE = "role"
 _MOST = 100_000
 
 
-@dataclass(frozen=True, eq=False)
-class RetrievalPlan(Plan):
-    """A plan that remembers the two sides.
-
-    Attributes:
-        sides: Queries and database.
-    """
-
-    sides: QueryDatabaseSplit | None = None
-
-
-class Retrieval:
+class Retrieval(Benchmark[QueryDatabaseSplit]):
     """Pictures of people as queries and as a database; any model that turns a picture into a vector."""
 
     name = NAME
+    asks = "are the nearest images of people of the same group, for each group alike?"
     parameters: Mapping[str, Parameter] = {
         "queries": Parameter("", help="folder or table of the queries; else --data is split"),
         "query_kind": Parameter(AUTO, (AUTO, *KINDS), "layout of -p queries="),
@@ -52,10 +41,9 @@ class Retrieval:
         "k": Parameter("1,5,10,50", help="how many neighbours count, separated by commas"),
         "mode": Parameter("default", ("default", "paper"), "paper: as the released code counts"),
     }
-    artifacts: Sequence[str] = ()
     primaries: Sequence[str] = ("precision_gap",)
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[QueryDatabaseSplit]:
         """Each picture once, on one side only."""
         _ks(setting)
         sides = read_two_sides(setting)
@@ -70,14 +58,12 @@ class Retrieval:
         ]
         table = pl.concat(roles, how="diagonal_relaxed")
         about = sides.queries.about
-        return RetrievalPlan(table, requests, by, sides.dropped, sides.notes, sides, about=about)
+        return Plan(table, requests, by, sides.dropped, sides.notes, state=sides, about=about)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[QueryDatabaseSplit]) -> Measured:
         """Precision and its gap for every K and grouping, and the neighbours themselves."""
         plan, setting = answered.plan, answered.setting
-        sides = plan.sides if isinstance(plan, RetrievalPlan) else None
-        if sides is None:
-            sides = read_two_sides(setting)
+        sides = plan.state
         ks = _ks(setting)
         columns = ["sample", CONTENT, sides.match]
         rows = [answered_rows(side.annotations, answered) for side in (sides.queries, sides.database)]
@@ -102,10 +88,6 @@ class Retrieval:
             "left_out": _left_out(neighbours),
         }
         return Measured(findings, {}, tables)
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
 def _held(rows: pl.DataFrame, columns: list[str], sides: QueryDatabaseSplit) -> pl.DataFrame:

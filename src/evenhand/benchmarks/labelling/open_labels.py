@@ -117,7 +117,7 @@ def check_given(vocabulary: Vocabulary, params: Mapping[str, Any]) -> None:
         PipelineRun(vocabulary, pipeline, Decisions.read(str(params["decisions"])))
 
 
-def open_labels(answered: Answered, vocabulary: Vocabulary, params: Mapping[str, Any]) -> OpenLabels:
+def open_labels(answered: Answered[Any], vocabulary: Vocabulary, params: Mapping[str, Any]) -> OpenLabels:
     """Labels from the evidence ``answers``.
 
     Args:
@@ -164,7 +164,7 @@ def open_labels(answered: Answered, vocabulary: Vocabulary, params: Mapping[str,
 
 
 def _by_embedding(
-    answered: Answered, texts: Sequence[str], vocabulary: Vocabulary, model: str, threshold: float
+    answered: Answered[Any], texts: Sequence[str], vocabulary: Vocabulary, model: str, threshold: float
 ) -> pl.DataFrame:
     if not texts:
         return pl.DataFrame(schema=MATCHES)
@@ -186,7 +186,7 @@ def _by_embedding(
 
 
 def _by_asking(
-    answered: Answered, texts: Sequence[str], vocabulary: Vocabulary, model: str, threshold: float
+    answered: Answered[Any], texts: Sequence[str], vocabulary: Vocabulary, model: str, threshold: float
 ) -> pl.DataFrame:
     del threshold
     if not texts:
@@ -197,7 +197,7 @@ def _by_asking(
     return asked_labels(texts, [replies.get(text) for text in texts], vocabulary, model=model)
 
 
-def _ask(answered: Answered, model: str, question: Question) -> pl.DataFrame:
+def _ask(answered: Answered[Any], model: str, question: Question) -> pl.DataFrame:
     if answered.further is None:
         raise UserError(
             f"answers made elsewhere are scored without asking {model!r}; leave it out of -p match, or "

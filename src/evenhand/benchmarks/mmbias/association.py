@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
 from evenhand.benchmarks.mmbias.data.prompts import BLANK, check_template, parse_templates
 from evenhand.benchmarks.mmbias.data.sets import AssociationData, read_association_data
 from evenhand.benchmarks.mmbias.embedding_tables import read_embeddings
 from evenhand.benchmarks.mmbias.measures import AssociationMeasures
 from evenhand.benchmarks.mmbias.modalities import FORMS, choose_forms, limited
-from evenhand.benchmarks.mmbias.questions import IMAGES, TEXTS, AssociationSets, Templates, annotations_of
+from evenhand.benchmarks.mmbias.questions import (
+    IMAGES,
+    PERCEIVED,
+    TEXTS,
+    AssociationSets,
+    Templates,
+    annotations_of,
+)
 from evenhand.core.errors import ParameterError
 
 SHARED_PARAMETERS: Mapping[str, Parameter] = {
@@ -25,21 +30,16 @@ SHARED_PARAMETERS: Mapping[str, Parameter] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class AssociationPlan(Plan):
-    """A plan that remembers the sets its questions were made from.
-
-    Attributes:
-        sets: Sets, forms and templates.
-    """
-
-    sets: AssociationSets | None = None
-
-
-class MMBiasAssociation:
+class MMBiasAssociation(Benchmark[AssociationSets]):
     """Targets X and Y, attributes A (unpleasant) and B (pleasant): who lies nearer to A?"""
 
     name = "mmbias/association"
+    asks = (
+        "does the model tie one group more to one set of words or pictures (in MMBias the unpleasant) than "
+        "another group?"
+    )
+    examined = "the embeddings"
+    limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         "form": Parameter("auto", help=f"auto, or of {', '.join(FORMS)}, separated by commas"),
         **SHARED_PARAMETERS,
@@ -54,26 +54,23 @@ class MMBiasAssociation:
     artifacts: Sequence[str] = ("mmbias/table2", "mmbias/figure5")
     primaries: Sequence[str] = ("association_effect_size",)
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[AssociationSets]:
         """Each image once, and each different prompt once.
 
         ``setting.limit`` takes the first so many images of each set; phrases and words stay whole.
         """
         sets, data = self._sets(setting, setting.capabilities)
-        return AssociationPlan(
+        return Plan(
             annotations_of(sets.members()),
             sets.questions(),
             dropped=data.dropped,
             notes={**data.notes, **_untested(sets)},
-            sets=sets,
+            state=sets,
         )
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[AssociationSets]) -> Measured:
         """Effect sizes and differences of all forms and pairs, single sets, attribution, and tables."""
-        plan = answered.plan
-        sets = plan.sets if isinstance(plan, AssociationPlan) else None
-        if sets is None:
-            sets, _ = self._sets(answered.setting, answered.setting.capabilities)
+        sets = answered.plan.state
         scale = check_scale(str(answered.setting.parameters["scale"])) or answered.facts.get("logit_scale")
         measures = AssociationMeasures(sets, answered.setting, scale, told=True)
         return measures.measured(answered.evidence)
@@ -87,10 +84,6 @@ class MMBiasAssociation:
         measured = AssociationMeasures(sets, setting, scale, told=False).measured(evidence)
         annotations = annotations_of(sets.members())
         return Scored(annotations, measured, setting.model, dropped=data.dropped)
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
     def _sets(self, setting: Setting, capabilities: Sequence[str]) -> tuple[AssociationSets, AssociationData]:
         params = setting.parameters

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.mmbias.association import SHARED_PARAMETERS, check_k, read_data
 from evenhand.benchmarks.mmbias.data.prompts import check_template
 from evenhand.benchmarks.mmbias.data.repeated_images import RepeatedImages
 from evenhand.benchmarks.mmbias.modalities import FORMS, limited
 from evenhand.benchmarks.mmbias.questions import (
+    PERCEIVED,
     AssociationSets,
     Templates,
     annotations_of,
@@ -34,21 +33,16 @@ _FORM = FORMS["cross-modal"]
 _STANDARDISED = {"no": (False,), "yes": (True,), "both": (False, True)}
 
 
-@dataclass(frozen=True, eq=False)
-class MatchingPlan(Plan):
-    """A plan that remembers the sets its question was made from.
-
-    Attributes:
-        sets: Sets and templates.
-    """
-
-    sets: AssociationSets | None = None
-
-
-class MMBiasMatching:
+class MMBiasMatching(Benchmark[AssociationSets]):
     """Every image with every word: the probability that they belong together."""
 
     name = "mmbias/matching"
+    asks = (
+        "does the model match images of one group with one set of words (in MMBias the unpleasant) more than "
+        "images of another group?"
+    )
+    examined = "the match probabilities"
+    limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         **SHARED_PARAMETERS,
         "reading": Parameter(
@@ -63,7 +57,7 @@ class MMBiasMatching:
     artifacts: Sequence[str] = ("mmbias/table2",)
     primaries: Sequence[str] = ("match_association",)
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[AssociationSets]:
         """Each image with each word; the rows of one image stand together, and it is decoded about once.
 
         ``setting.limit`` takes the first so many images of each set.
@@ -82,13 +76,12 @@ class MMBiasMatching:
         untested = sets.test_table().filter(~pl.col("tested"))
         notes = {**sets.data.notes, **({"pairs without items": len(untested)} if len(untested) else {})}
         annotations = annotations_of(sets.members().filter(role="target"))
-        return MatchingPlan(annotations, [question], dropped=sets.data.dropped, notes=notes, sets=sets)
+        return Plan(annotations, [question], dropped=sets.data.dropped, notes=notes, state=sets)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[AssociationSets]) -> Measured:
         """The match association of each pair in every reading, raw and standardised."""
         plan, setting = answered.plan, answered.setting
-        planned_sets = plan.sets if isinstance(plan, MatchingPlan) else None
-        sets = planned_sets if planned_sets is not None else self._sets(setting)
+        sets = plan.state
         similarities = sets.matches(answered.evidence[MATCHES])
         findings = list(self._findings(sets, similarities, setting))
         if not any(similarities.lost_attributes.values()):
@@ -106,10 +99,6 @@ class MMBiasMatching:
             "attribution": _words_of_groups(sets, similarities),
         }
         return Measured(findings, tables=tables)
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
     def _words(self, sets: AssociationSets) -> list[str]:
         used = sets.samples(_FORM, "attribute").values()

@@ -19,6 +19,11 @@ from evenhand.core.requests import ImageSource, Question
 from evenhand.evidence.similarities import Similarities
 from evenhand.files.images.cropped import ChosenImages
 
+PERCEIVED = (
+    "Groups are names given from outside: by whoever wrote the phrases, and by the tags under which photos "
+    "were found. Nobody’s faith, nationality, orientation or disability can be seen, and the people shown "
+    "may describe themselves differently."
+)
 IMAGES, TEXTS = "images", "texts"
 SHARED = "image in two of the compared sets"
 ROLES = ("target", "attribute")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
@@ -40,15 +40,15 @@ _SHARED: Mapping[str, Parameter] = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Planned(Plan):
-    """A plan that remembers what it was made from."""
+class LabelledPlan:
+    """What the samples are, and the labels that can be answered."""
 
-    material: LabelledSamples | None = None
-    labels: Labels = field(default_factory=lambda: Labels((), ()))
+    material: LabelledSamples
+    labels: Labels
 
 
 @dataclass(frozen=True, eq=False)
-class PictureBenchmark:
+class PictureBenchmark(Benchmark[LabelledPlan]):
     """Labelled images with an attribute, and any model that can be brought to name a label.
 
     Attributes:
@@ -72,13 +72,13 @@ class PictureBenchmark:
     primaries: tuple[str, ...] = AUDIT
 
     @property
-    def parameters(self) -> Mapping[str, Parameter]:
+    def parameters(self) -> Mapping[str, Parameter]:  # type: ignore[override]  # made of fields
         """What ``-p key=value`` can set."""
         templates = Parameter(self.templates, help="zero_shot: texts, separated by |")
         synonyms = replace(PARAMETERS["synonyms"], default=self.synonyms)
         return {**self.own, **_SHARED, "synonyms": synonyms, "templates": templates}
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[LabelledPlan]:
         """Read the images and choose how to ask."""
         given = {name: str(value) for name, value in setting.parameters.items()}
         material = self.reads(setting)
@@ -99,26 +99,21 @@ class PictureBenchmark:
         asked = questions(way, LabelledImages(table, images), labels, prompt)
         asked = [replace(one, names="labels") for one in asked]
         dropped, notes = material.dropped, material.notes
-        return _Planned(
-            table, asked, by, dropped, notes, about=material.about, material=material, labels=labels
-        )
+        state = LabelledPlan(material, labels)
+        return Plan(table, asked, by, dropped, notes, about=material.about, state=state)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[LabelledPlan]) -> Measured:
         """Every classification metric under every grouping; of answers in words also the raw ones."""
-        plan = answered.plan
-        if not isinstance(plan, _Planned) or plan.material is None:
-            return self.measure(replace(answered, plan=self.plan(answered.setting)))
+        plan, material, labels = answered.plan, answered.plan.state.material, answered.plan.state.labels
         given, seed = answered.setting.parameters, answered.setting.seed
         way = choose_way(str(given["ask"]), answered.setting.capabilities, self.name)
         if way == "answer":
-            return measure_answers(answered, plan.material)
-        found, unusable = predictions(way, answered.evidence, plan.labels, given, answered.facts)
-        possible = answers_of(way, plan.labels.names, answered.facts)
+            return measure_answers(answered, material)
+        found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
+        possible = answers_of(way, labels.names, answered.facts)
         if way == "classify":
-            found, possible = (called(one, answered.facts, plan.material) for one in (found, possible))
-        found, possible = (
-            respelled(one, str(given["rename"]), plan.labels.names) for one in (found, possible)
-        )
+            found, possible = (called(one, answered.facts, material) for one in (found, possible))
+        found, possible = (respelled(one, str(given["rename"]), labels.names) for one in (found, possible))
         counts = count_labels(plan.annotations, found, plan.by)
         if given["spelling"] == "check":
             check_spelling(counts, possible)
@@ -126,7 +121,7 @@ class PictureBenchmark:
         findings, tables = audit_labels(counts, plan.by, seed, limited=limited)
         tables["predictions"] = label_of_each(found)
         if way == "zero_shot":
-            tables["labels"] = pl.DataFrame({"label": plan.labels.names, "text": plan.labels.texts})
+            tables["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         return Measured(findings, {"predictions": counts}, tables, unusable)
 
     def card(self) -> str:

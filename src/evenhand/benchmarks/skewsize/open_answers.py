@@ -24,7 +24,7 @@ from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.prepared import BoundCounts
 
 
-def measure_answers(answered: Answered, material: LabelledSamples) -> Measured:
+def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measured:
     """Every metric on normalised answers; SkewSize, V and accuracy also on the raw ones.
 
     Args:

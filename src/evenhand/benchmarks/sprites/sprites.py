@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.sprites.factors import (
     COLOURS,
     LEFT_IN_PAPER,
@@ -55,7 +54,7 @@ class RenderedSprites:
         return np.asarray(render(self.sprites.take(slice(index, index + 1)))[0])
 
 
-class Sprites:
+class Sprites(Benchmark[None]):
     """Test sprites of every shape in every colour; truth is the shape, the attribute is the colour."""
 
     name = "sprites"
@@ -67,7 +66,7 @@ class Sprites:
     }
     artifacts = ("skewsize/table1", "skewsize/table2", "skewsize/table5")
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[None]:
         """Unmanipulated test sprites; those that a set biased like the training set would keep are marked."""
         size = preset(str(setting.parameters["preset"])).n_test
         _, test = train_test_split(setting.seed, 0, size)
@@ -89,7 +88,7 @@ class Sprites:
         )
         return Plan(annotations, [asked], by=[("colour",)])
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[None]) -> Measured:
         """The audit by colour, and the accuracy on a test set biased like the training set."""
         seed = answered.setting.seed
         annotations = answered.plan.annotations.drop("truth")
@@ -107,10 +106,6 @@ class Sprites:
             {"predictions": counts},
             {"mistakes": prediction_differences(prepared, by=["colour"], seed=seed)},
         )
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
 
 def _kept(test: Factors, removed: str, strength: str) -> list[bool]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
 from evenhand.benchmarks.visogender.data.captions import (
     OCC_FIRST,
     TEMPLATES,
@@ -19,6 +18,7 @@ from evenhand.benchmarks.visogender.data.captions import (
 )
 from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
 from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.data.taxonomy import PERCEIVED
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
@@ -41,10 +41,15 @@ GROUPINGS = ("sector", "specialisation", "occupation", "gender_pair")
 _EXPERIMENTS = {"captions": "CLIP", "match": "CLIP"}  # every other way reads what a model would say
 
 
-class VisoGenderResolution:
+class VisoGenderResolution(Benchmark[None]):
     """Every image with a caption or prefix, scored for each pronoun."""
 
     name = "visogender/resolution"
+    asks = (
+        "which pronoun does the model attach to a person, and is it right equally often for masculine and "
+        "feminine subjects?"
+    )
+    limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         **DATA_PARAMETERS,
         "ask": Parameter("auto", ("auto", *WAYS), "how a model is asked"),
@@ -62,7 +67,7 @@ class VisoGenderResolution:
     )
     """Is the person seen? Who is resolved better, misgendered more, called neutrally more, beside others?"""
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[None]:
         """Each image once, and each different caption once."""
         material = read_material(setting)
         asking = self._asking(setting, material.rows, material.images)
@@ -70,7 +75,7 @@ class VisoGenderResolution:
         by = [(name,) for name in GROUPINGS]
         return Plan(annotations, asking.questions(), by=by, dropped=material.samples.dropped)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[None]) -> Measured:
         """Accuracy, misgendering and neutral rates and their gaps, for each template and setting."""
         setting, samples = answered.setting, answered.plan.annotations.drop("truth")
         asking = self._asking(setting, samples.to_dicts(), None)
@@ -108,10 +113,6 @@ class VisoGenderResolution:
         kept = Measured(measured.findings, tables=measured.tables, exports=exports)
         by = [(name,) for name in GROUPINGS]
         return Scored(given.samples, kept, given.model, by, given.dropped)
-
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
 
     def _asking(self, setting: Setting, rows: Any, images: Any) -> Elicitation:
         given = setting.parameters

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.benchmark import Answered, Measured, Parameter, Plan, Scored, Setting
+from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
 from evenhand.benchmarks.visogender.data.captions import TEMPLATES, Row, Template, parse_templates
 from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
-from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, SINGLE, TWO
+from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED, SINGLE, TWO
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_rankings
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
+from evenhand.core.nouns import Attribute, Nouns
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import cosines
 from evenhand.evidence.rankings import Rankings
@@ -25,12 +26,16 @@ from evenhand.metrics.retrieval import ranking as retrieval
 
 GROUPS = (MASCULINE, FEMININE)
 SUBJECTS = {"occupation": "occupation_perceived_gender", "participant": "participant_perceived_gender"}
+GENDER = Attribute(title="gender", groups={name: f"{name} people" for name in GROUPS})
 
 
-class VisoGenderRetrieval:
+class VisoGenderRetrieval(Benchmark[None]):
     """One ranking for each occupation: its images in the order of their cosine with a neutral caption."""
 
     name = "visogender/retrieval"
+    asks = "whose images does the model rank first for a caption that names no gender?"
+    nouns = Nouns(query=("occupation", "occupations"), attributes=dict.fromkeys(SUBJECTS.values(), GENDER))
+    limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         **DATA_PARAMETERS,
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),
@@ -43,7 +48,7 @@ class VisoGenderRetrieval:
     artifacts = ("visogender/table3", "visogender/table5")
     primaries: Sequence[str] = ("bias_at_k", "ndkl")
 
-    def plan(self, setting: Setting) -> Plan:
+    def plan(self, setting: Setting) -> Plan[None]:
         """Each image and each neutral caption, once."""
         material = read_material(setting)
         given = setting.parameters
@@ -58,7 +63,7 @@ class VisoGenderRetrieval:
         by = [(SUBJECTS["occupation"],)]
         return Plan(annotations, asked, by=by, dropped=material.samples.dropped)
 
-    def measure(self, answered: Answered) -> Measured:
+    def measure(self, answered: Answered[None]) -> Measured:
         """Every retrieval metric for each context, template and subject of the pronoun."""
         setting, samples = answered.setting, answered.plan.annotations.drop("truth")
         images = answered.evidence["images"].select("sample").collect()["sample"].to_list()
@@ -106,11 +111,7 @@ class VisoGenderRetrieval:
                 exports[paper_mode.benchmark_name("CLIP", setting.model)] = upstream.dump(content)
         return Measured(findings, tables={"rankings": pl.concat(tables)}, exports=exports)
 
-    def card(self) -> str:
-        """Source, licence and limits."""
-        return files(__package__).joinpath("card.md").read_text(encoding="utf-8")
-
-    def _rankings(self, answered: Answered) -> Iterator[tuple[str, Template, Rankings]]:
+    def _rankings(self, answered: Answered[Any]) -> Iterator[tuple[str, Template, Rankings]]:
         """Rankings of each context and template."""
         given, samples = answered.setting.parameters, answered.plan.annotations.drop("truth")
         rows = samples.to_dicts()

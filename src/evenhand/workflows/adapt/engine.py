@@ -288,7 +288,7 @@ class _SharedTraining:
             self._read, self.unreadable = self.training.only(rows), reasons
         return self._read
 
-    def ask(self, plan: Plan, room: Path) -> CollectedEvidence:
+    def ask(self, plan: Plan[Any], room: Path) -> CollectedEvidence:
         """Ask the extractor, as any benchmark does."""
         lenient = replace(self.options, allow_missing=True)  # what cannot be read is counted by the fit
         answers = ask_all(plan, self.source, room, lenient, self.progress)
@@ -303,7 +303,7 @@ def _probe(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
     assert training is not None  # noqa: S101 - checked before
     ids = [str(row) for row in range(len(training))]
     question = Question("images", "embeds_images", ids, training.images)
-    plan = Plan(pl.DataFrame({"sample": ids}), [question])
+    plan = Plan[None](pl.DataFrame({"sample": ids}), [question])
     answers = work.ask(plan, room)
     values, rows = read_vectors(answers.folder / question.name, room / "vectors.npy", len(training))
     order = np.argsort(rows)
@@ -376,7 +376,7 @@ def _zero_shot(work: _SharedTraining, seed: int, room: Path) -> _Fitted:
     Labels(tuple(head_class.label for head_class in classes), tuple(prompts(classes))).check("zero_shot")
     texts = [template.replace("{label}", head_class.text) for head_class in classes for template in templates]
     different = list(dict.fromkeys(texts))
-    plan = Plan(
+    plan = Plan[None](
         pl.DataFrame({"sample": different}), [Question("texts", "embeds_texts", different, texts=different)]
     )
     answers = work.ask(plan, room)

@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import Dropped, Finding, Findings
+from evenhand.core.nouns import WORDS
 from evenhand.evidence.derivation.paired import Aligned, match
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.changes import Changes
@@ -344,6 +345,8 @@ def assembled(
     )
     manifest["runs"] = [{"model": run.name, "folder": run.folder} for run in runs]
     manifest["warnings"] = list(warnings)
+    said = [compared_run.manifest.get(WORDS) for compared_run in runs]
+    manifest |= {WORDS: said[0]} if said[0] and all(words == said[0] for words in said) else {}
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
     for one in runs:
         compared = compared.with_cards(one.run.findings.cards)

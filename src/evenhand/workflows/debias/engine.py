@@ -11,6 +11,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Dropped, Finding, Findings
+from evenhand.core.nouns import WORDS, words_of
 from evenhand.core.random_streams import stream
 from evenhand.metrics.families import adjust_run
 from evenhand.mitigate.mitigation import Fitter, Mitigation
@@ -27,6 +28,9 @@ from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.run import named
 
 JOINT = "mitigation"
+_ASKS = (
+    "is the tie weaker after the mitigation, on items that were not used to fit it, and what does that cost?"
+)
 PAIRS = ("joint", "each")
 
 
@@ -104,10 +108,16 @@ def debias(
     findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
     settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
     settings |= {"pairs": pairs, "seed": seed, **_utility_settings(source, labelled)}
-    debias_run = _assembled(findings, tables, settings, items, everyone)
+    debias_run = _assembled(findings, tables, settings, items, everyone, _words(source.manifest))
     if out is not None:
         debias_run.save(out)
     return debias_run
+
+
+def _words(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The benchmark's words with the question of a mitigation."""
+    words = words_of(manifest).model_copy(update={"asks": _ASKS, "examined": "the embeddings"})
+    return {WORDS: words.model_dump(mode="json", exclude_defaults=True)}
 
 
 def _utility_settings(source: SourceRun, labelled: UtilityImages | None) -> dict[str, Any]:
@@ -123,8 +133,9 @@ def _assembled(
     settings: dict[str, Any],
     items: AssociationItems,
     everyone: Sequence[Fitted],
+    words: dict[str, Any],
 ) -> DebiasRun:
-    manifest = make_manifest({}, settings)
+    manifest = make_manifest({}, settings) | words
     dropped = [Dropped(reason=reason, count=count) for reason, count in items.dropped.items()]
     adjusted = named(adjust_run(findings, ()), settings["benchmark"], settings["model"], dropped)
     return DebiasRun(

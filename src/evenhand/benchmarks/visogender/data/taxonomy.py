@@ -7,6 +7,11 @@ from typing import NamedTuple
 
 MASCULINE, FEMININE, NEUTRAL = "masculine", "feminine", "neutral"
 
+PERCEIVED = (
+    "The genders are perceived: annotators judged from an image, only masculine and feminine were annotated, "
+    "and the people shown may describe themselves differently."
+)
+
 SINGLE, TWO = "single", "two_person"
 """Contexts: one person with an object (files called OO), or with a participant (OP)."""
 

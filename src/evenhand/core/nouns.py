@@ -1,0 +1,73 @@
+"""What a benchmark calls things, as data: sentences of reports speak of *professionals*, *photos*, *race*."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from evenhand.core.cards import Model
+
+Noun = tuple[str, str]
+"""Singular and plural."""
+
+WORDS = "words"
+"""The key of a manifest under which a benchmark's words travel with its runs."""
+
+
+class Attribute(Model):
+    """An annotated attribute.
+
+    Attributes:
+        title: How a sentence calls it: *perceived race*; empty: its name without underscores.
+        groups: How sentences call the members of a group, in the plural: ``{"black": "Black people"}``.
+    """
+
+    title: str = ""
+    groups: dict[str, str] = Field(default_factory=dict)
+
+
+class Nouns(Model):
+    """Singular and plural of what a benchmark is about.
+
+    Attributes:
+        sample: What a model is asked about once.
+        query: What a ranking answers.
+        attributes: Those that have words of their own.
+    """
+
+    sample: Noun = ("image", "images")
+    query: Noun = ("query", "queries")
+    attributes: dict[str, Attribute] = Field(default_factory=dict)
+
+    def attribute(self, name: str) -> str:
+        """How a sentence calls an attribute."""
+        title = self.attributes[name].title if name in self.attributes else ""
+        return title or name.replace("_", " ")
+
+    def members(self, attribute: str, group: str) -> str:
+        """How a sentence calls the members of a group."""
+        named = self.attributes[attribute].groups.get(group) if attribute in self.attributes else None
+        return named or f"the group “{group}”"
+
+
+class BenchmarkWords(Model):
+    """What a benchmark says of itself where its package need not be installed.
+
+    Attributes:
+        asks: Its question, as a report begins with it.
+        examined: What of a model it examines.
+        nouns: What it calls things.
+        limits: What its findings cannot show, in sentences.
+    """
+
+    asks: str = ""
+    examined: str = "the predictions"
+    nouns: Nouns = Nouns()
+    limits: tuple[str, ...] = ()
+
+
+def words_of(manifest: Mapping[str, Any]) -> BenchmarkWords:
+    """The words that a run carries; the usual ones where it carries none."""
+    return BenchmarkWords.model_validate(manifest.get(WORDS) or {})

@@ -1,0 +1,1 @@
+"""Whose pictures does a caption find first, by race?"""
