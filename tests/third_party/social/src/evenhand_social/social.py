@@ -62,8 +62,8 @@ class Social(eh.Benchmark):
 
     def measure(self, answered):
         """Who is first, who leads among the first five, how far rankings are from the pool."""
-        scores = cosines(answered.evidence["images"], answered.evidence["captions"])
-        pools = answered.plan.annotations.join(scores.rename({"text": "caption"}), on=["sample", "caption"])
+        wanted = answered.plan.annotations.rename({"caption": "text"})
+        pools = cosines(answered.evidence["images"], answered.evidence["captions"], wanted).rename({"text": "caption"})
         rankings = eh.Rankings.from_frame(pools, query="caption", kind="caption")
         seed = answered.setting.seed
         findings = [
