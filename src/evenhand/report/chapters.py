@@ -65,15 +65,15 @@ def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
     """One chapter per benchmark, model, grouping and facets, in the order of their first finding."""
     own = list(findings)
     apart = _models_apart(own)
-    found: dict[tuple[str | None, str, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
+    grouped: dict[tuple[str | None, str, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
     for finding in own:
         model = (finding.model or "") if apart else ""
         key = (finding.benchmark, model, tuple(finding.by), facets_of(finding))
-        found.setdefault(key, []).append(finding)
-    several = len({benchmark for benchmark, *_ in found}) > 1
+        grouped.setdefault(key, []).append(finding)
+    several = len({benchmark for benchmark, *_ in grouped}) > 1
     taken: set[str] = set()
     result = []
-    for (benchmark, model, by, facets), members in found.items():
+    for (benchmark, model, by, facets), members in grouped.items():
         before = [name for name in (benchmark if several else "", model) if name]
         title = ": ".join([*map(shorten, before), _title(by, facet_title(facets))])
         words = [value for _, value in facets]
@@ -179,13 +179,13 @@ def _of_pronouns(manifest: Mapping[str, Any]) -> bool:
 
 def levels(parts: Iterable[Chapter]) -> list[str]:
     """Every value of an attribute that makes a group, in the order of the findings."""
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for chapter in parts:
         keys = [group.key for finding in chapter.findings for group in finding.groups]
         keys += [part.key for finding in chapter.findings for part in finding.parts if part.kind == "group"]
         for key in keys:
-            found |= dict.fromkeys([key] if isinstance(key, str) else key)
-    return list(found)
+            values |= dict.fromkeys([key] if isinstance(key, str) else key)
+    return list(values)
 
 
 def _of_kind(finding: Finding | None, kind: str) -> list[Part]:

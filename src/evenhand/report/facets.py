@@ -90,25 +90,25 @@ def in_words(name: str, value: object) -> str:
 def varying(findings: Sequence[Finding]) -> tuple[str, ...]:
     """Parameters in which findings of one metric differ; the others need to be said once only."""
     names = list(dict.fromkeys(name for finding in findings for name in finding.params))
-    kept = []
+    differing = []
     for name in names:
         by_metric: dict[str, set[str]] = {}
         for finding in findings:
             by_metric.setdefault(finding.name, set()).add(str(finding.params.get(name)))
         if any(len(values) > 1 for values in by_metric.values()):
-            kept.append(name)
-    return tuple(name for name in kept if not any(_REDUNDANT.get(other) == name for other in kept))
+            differing.append(name)
+    return tuple(name for name in differing if not any(_REDUNDANT.get(other) == name for other in differing))
 
 
 def shared(findings: Sequence[Finding]) -> str:
     """What all findings of a chapter have in common, in one sentence; empty where there is nothing."""
     changing = {*varying(findings), *FACETS, "where"}
-    told: dict[str, str] = {}
+    phrases: dict[str, str] = {}
     for finding in findings:
         for name, value in finding.params.items():
             if name not in changing and value is not None:
-                told.setdefault(name, in_words(name, value))
-    sentence = "; ".join(filter(None, told.values()))
+                phrases.setdefault(name, in_words(name, value))
+    sentence = "; ".join(filter(None, phrases.values()))
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 

@@ -44,13 +44,13 @@ def script_hash(script: str) -> str:
 def chart_library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that leaves one name behind: ``vegaEmbed``."""
     version = metadata.version("vl-convert-python")
-    kept = home() / "charts" / f"vega-{version}.js"
+    path = home() / "charts" / f"vega-{version}.js"
     try:
-        source = kept.read_text(encoding="utf-8")
+        source = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         source = _bundled()
         with suppress(OSError):  # nowhere to keep it: it is made again next time
-            write_bytes(kept, source.encode())
+            write_bytes(path, source.encode())
     return "(function(){" + source.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "})();"
 
 

@@ -31,14 +31,16 @@ def called(finding: Finding) -> str:
     title = (finding.card.of or finding.card).title
     if not of_answers(finding):
         return title
-    told = []
+    conditions = []
     for key, before in _TOLD.items():
         value = finding.params.get(key)
         if value is not None:
             plain = value if isinstance(value, list) else [in_words(key, value) if key in _FACETS else value]
-            names = [str(one) for one in plain]
-            told.append(before + " and ".join(quoted(name) if key == "targets" else name for name in names))
-    return f"{title} ({', '.join(told)})" if told else title
+            names = [str(name) for name in plain]
+            conditions.append(
+                before + " and ".join(quoted(name) if key == "targets" else name for name in names)
+            )
+    return f"{title} ({', '.join(conditions)})" if conditions else title
 
 
 def untested(finding: Finding) -> str:
@@ -61,8 +63,12 @@ def surest(beyond: Sequence[Finding], tested: int) -> str:
         beyond: Those that are, at least one.
         tested: How many were tested.
     """
-    first = sorted(beyond, key=lambda one: one.p_adjusted or 0.0)[:_SHOWN]
+    first = sorted(beyond, key=lambda difference: difference.p_adjusted or 0.0)[:_SHOWN]
     verb = "is" if len(beyond) == 1 else "are"
     more = "" if len(beyond) <= _SHOWN else f", and {len(beyond) - _SHOWN} more"
-    names = listing([called(one) for one in first]) if not more else ", ".join(called(one) for one in first)
+    names = (
+        listing([called(difference) for difference in first])
+        if not more
+        else ", ".join(called(difference) for difference in first)
+    )
     return f"{len(beyond)} of {plural(tested, 'difference')} {verb} more than noise: {names}{more}."

@@ -105,15 +105,15 @@ def changed(
     table = tables.get("changes")
     if table is None:
         return []
-    made: list[GroupingChange] = []
+    changes: list[GroupingChange] = []
     known = set(table["by"])
     for chapter in chapters:
         by = "+".join(chapter.by)
         if by in known:
             known.discard(by)
             room = MOST_ROWS // len(set(table["by"]))
-            made.append(_of_chapter(chapter, by, tables, data, alpha=alpha, fewest=fewest, room=room))
-    return made
+            changes.append(_of_chapter(chapter, by, tables, data, alpha=alpha, fewest=fewest, room=room))
+    return changes
 
 
 def _of_chapter(
@@ -160,8 +160,8 @@ def _hidden(rows: list[dict[str, Any]], fewest: int) -> list[dict[str, Any]]:
 
 def _whats(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[tuple[str, str]]:
     """What changed, that with changes beyond noise first."""
-    found = dict.fromkeys((row["measure"], row["kind"]) for row in rows)
-    known = [what for what in _WHATS if what in found]
+    present = dict.fromkeys((row["measure"], row["kind"]) for row in rows)
+    known = [what for what in _WHATS if what in present]
     return sorted(known, key=lambda what: not any(_beyond(row, alpha) for row in rows if _is(row, what)))
 
 
@@ -186,8 +186,8 @@ def _surest(
     ahead = [row for row in ordered if row["kind"] == "group"] + [
         row for row in ordered if row["kind"] != "group"
     ]
-    kept = {id(row) for row in ahead[:room]}
-    return [row for what in whats for row in ordered if id(row) in kept and _is(row, what)]
+    shown_ids = {id(row) for row in ahead[:room]}
+    return [row for what in whats for row in ordered if id(row) in shown_ids and _is(row, what)]
 
 
 def _reading(row: Mapping[str, Any], alpha: float) -> str | None:
@@ -208,7 +208,7 @@ def _add_changes(
     about: Mapping[tuple[str, str, str], str],
 ) -> None:
     """Keep the changes as a frame, a table and two charts."""
-    places = {pair: place for place, pair in enumerate(pairs)}
+    places = {pair: index for index, pair in enumerate(pairs)}
     numbers = [key for key, _, kind in _COLUMNS if kind in ("number", "p", "count", "range")]
     numbers += list(_RANGE.values())
     columns: dict[str, list[float | None]] = {key: [row[key] for row in rows] for key in numbers}
@@ -224,9 +224,9 @@ def _add_changes(
         "about": [about.get((row["measure"], row["model"], row["reference"])) for row in rows],
     }
     data.add_frame(name, columns, texts)
-    told = [one for one in _COLUMNS if len(pairs) > 1 or one not in _MODELS]
+    headings = [heading for heading in _COLUMNS if len(pairs) > 1 or heading not in _MODELS]
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
-    data.tables[name] = _table(name, told, {**columns, **texts}, kinds)
+    data.tables[name] = _table(name, headings, {**columns, **texts}, kinds)
     for shown, spec in (("change", change_charts.change()), ("both", change_charts.before_after())):
         data.specs[f"changes-{shown}"] = spec
         options = {"limit": charts.LABELLED, "height": charts.LINE_HEIGHT, "changes": True}
@@ -235,14 +235,14 @@ def _add_changes(
 
 def _table(
     name: str,
-    told: Sequence[tuple[str, str, str]],
+    headings: Sequence[tuple[str, str, str]],
     columns: Mapping[str, Sequence[Any]],
     kinds: Sequence[str],
 ) -> dict[str, Any]:
     """A table of the columns that hold something."""
     shown = [
         {"key": key, "title": title, "kind": kind, **({"to": _RANGE[key]} if key in _RANGE else {})}
-        for key, title, kind in told
+        for key, title, kind in headings
         if key in ("label", "value", "n") or any(value is not None for value in columns[key])
     ]
     return {"frame": name, "columns": shown, "sort": "", "kinds": list(kinds)}
@@ -278,8 +278,8 @@ def _add_flips(
     }
     columns["pair"] = [float(pairs.index((row["model"], row["reference"]))) for row in rows]
     data.add_frame(name, columns, texts)
-    told = [one for one in _FLIPS if len(pairs) > 1 or one not in _MODELS]
-    data.tables[name] = _table(name, told, {**columns, **texts}, ["group"])
+    headings = [heading for heading in _FLIPS if len(pairs) > 1 or heading not in _MODELS]
+    data.tables[name] = _table(name, headings, {**columns, **texts}, ["group"])
     return name
 
 
@@ -293,19 +293,19 @@ def _add_answers(
 ) -> str:
     """Keep the most frequent other answers; they are also the rows behind the parts of differences."""
     rows = _rows_by(table, by)
-    kept = rows[:room]
-    if not kept:
+    shown = rows[:room]
+    if not shown:
         return ""
     name = f"answers-{chapter.id}"
     columns = {
-        "n": [row["n"] for row in kept],
-        "pair": [float(pairs.index((row["model"], row["reference"]))) for row in kept],
+        "n": [row["n"] for row in shown],
+        "pair": [float(pairs.index((row["model"], row["reference"]))) for row in shown],
     }
-    texts = {key: [row[key] for row in kept] for key in ("truth", "first", "second", "model", "reference")}
-    texts |= {"label": [row["group"] for row in kept], "kind": ["group" for _ in kept]}
+    texts = {key: [row[key] for row in shown] for key in ("truth", "first", "second", "model", "reference")}
+    texts |= {"label": [row["group"] for row in shown], "kind": ["group" for _ in shown]}
     data.add_frame(name, columns, texts)
-    told = [one for one in _ANSWERS if len(pairs) > 1 or one not in _MODELS]
-    data.tables[name] = {**_table(name, told, {**columns, **texts}, ["group"]), "plain": True}
+    headings = [heading for heading in _ANSWERS if len(pairs) > 1 or heading not in _MODELS]
+    data.tables[name] = {**_table(name, headings, {**columns, **texts}, ["group"]), "plain": True}
     pieces = [finding for finding in chapter.findings if finding.parts]
     evidence = {
         **data.tables[name],
@@ -313,8 +313,8 @@ def _add_answers(
         "keys": {"class": "truth", "group": "label"},
         "of": "cells",
         "only": "those that the two models answer differently",
-        "rows": len(kept),
-        "left": len(rows) - len(kept),
+        "rows": len(shown),
+        "left": len(rows) - len(shown),
         "when": {piece.metric: [{"told": "", "rows": _models_of(piece)}] for piece in pieces},
         "axes": {},
     }
@@ -340,7 +340,7 @@ def _models_of(finding: Finding) -> dict[str, list[str]]:
 def _told(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float, pairs: int) -> str:
     """How many changed more than noise, and the surest of them in words."""
     mine = sorted((row for row in rows if _is(row, what) and row["p_adjusted"] is not None), key=_sureness)
-    title, one, many = _WHATS[what]
+    title, noun, many = _WHATS[what]
     without = sum(_is(row, what) and row["value"] is None for row in rows)
     missing = f" {plural(without, 'change')} could not be estimated." if without else ""
     if not mine:
@@ -348,8 +348,8 @@ def _told(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float
     beyond = [row for row in mine if _beyond(row, alpha)]
     over = f" in {pairs} pairs" if pairs > 1 else ""
     if not beyond:
-        return f"{title}: none of {plural(len(mine), one, many)}{over} changed more than noise.{missing}"
-    head = f"{title}: {count(len(beyond))} of {plural(len(mine), one, many)}{over} changed more than noise; "
+        return f"{title}: none of {plural(len(mine), noun, many)}{over} changed more than noise.{missing}"
+    head = f"{title}: {count(len(beyond))} of {plural(len(mine), noun, many)}{over} changed more than noise; "
     return f"{head}surest {'; '.join(change_words.one_change(row) for row in beyond[:3])}.{missing}"
 
 
@@ -357,9 +357,9 @@ def _alternative(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha
     """What the charts show at first."""
     mine = [row for row in rows if _is(row, what) and row["value"] is not None]
     beyond = sum(_beyond(row, alpha) for row in mine)
-    title, one, many = _WHATS[what]
+    title, noun, many = _WHATS[what]
     return (
-        f"{title}: the surest changes of {plural(len(mine), one, many)}, of which {count(beyond)} are more "
+        f"{title}: the surest changes of {plural(len(mine), noun, many)}, of which {count(beyond)} are more "
         "than noise; the table below holds their values."
     )
 
@@ -367,8 +367,8 @@ def _alternative(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha
 def _called_apart(names: Sequence[str]) -> list[str]:
     """Names that were cut to the same text get a number."""
     seen: dict[str, int] = {}
-    told = []
+    labels = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        told.append(isolated(name) + (f" ({seen[name]})" if seen[name] > 1 else ""))
-    return told
+        labels.append(isolated(name) + (f" ({seen[name]})" if seen[name] > 1 else ""))
+    return labels

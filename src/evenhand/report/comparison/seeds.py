@@ -56,18 +56,18 @@ def seed_views(content: ReportInput, data: PageData, alpha: float) -> list[SeedV
         data: Gets drawings and tables for their files.
         alpha: Level of the tests.
     """
-    made = [_seeds(content, data), _times(content, data, alpha)]
-    return [one for one in made if one is not None]
+    views = [_seeds(content, data), _times(content, data, alpha)]
+    return [view for view in views if view is not None]
 
 
 def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
-    found = [finding for finding in content.findings.findings if finding.name.endswith(SPREAD)]
-    found.sort(key=lambda one: one.card.order)
-    if not found:
+    spreads = [finding for finding in content.findings.findings if finding.name.endswith(SPREAD)]
+    spreads.sort(key=lambda spread: spread.card.order)
+    if not spreads:
         return None
-    models = list(dict.fromkeys(str(one.model) for one in found))
-    points = [row for one in found for row in _points(one, len(models) > 1)]
-    lines = [_line(one) for one in found]
+    models = list(dict.fromkeys(str(spread.model) for spread in spreads))
+    points = [row for spread in spreads for row in _points(spread, len(models) > 1)]
+    lines = [_line(spread) for spread in spreads]
     columns = {"measure": "measure", "model": "model", "seeds": "seeds", "mean": "mean over seeds"}
     columns |= {"mean_interval": "interval of the mean", "spread": "spread of seeds"}
     columns |= {"spread_interval": "interval of the spread", "sampling": "sampling error of a run"}
@@ -81,15 +81,15 @@ def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
     return SeedView(
         "seeds",
         "Seeds",
-        _lead(models, found),
-        [_told(one) for one in found if one.value is not None][:_MOST_SENTENCES],
+        _lead(models, spreads),
+        [_told(spread) for spread in spreads if spread.value is not None][:_MOST_SENTENCES],
         _parts("seeds", figure, points, lines, columns, ends, data),
         max(len(lines) - _MOST_LINES, 0),
     )
 
 
-def _lead(models: Sequence[str], found: Sequence[Finding]) -> str:
-    sampled = any(one.details.get("sampling_error") is not None for one in found)
+def _lead(models: Sequence[str], spreads: Sequence[Finding]) -> str:
+    sampled = any(spread.details.get("sampling_error") is not None for spread in spreads)
     counted = (
         "The sampling error is what other samples would do to one run. The interval of the mean counts both, "
         "and so do differences."
@@ -112,45 +112,46 @@ def _measure(title: str, by: Sequence[str], params: Mapping[str, Any]) -> str:
     return visible(f"{title}{where}{f' ({more})' if more else ''}")
 
 
-def _of(one: Finding) -> str:
-    return _measure((one.card.of or one.card).title, one.by, one.params)
+def _of(finding: Finding) -> str:
+    return _measure((finding.card.of or finding.card).title, finding.by, finding.params)
 
 
-def _points(one: Finding, several: bool) -> list[dict[str, Any]]:
-    return [_point(one, part, several) for part in one.parts if part.kind == "seed"]
+def _points(finding: Finding, several: bool) -> list[dict[str, Any]]:
+    return [_point(finding, part, several) for part in finding.parts if part.kind == "seed"]
 
 
-def _point(one: Finding, part: Part, several: bool) -> dict[str, Any]:
+def _point(finding: Finding, part: Part, several: bool) -> dict[str, Any]:
     ends = (part.interval.low, part.interval.high) if part.interval else (None, None)
     seed = f"seed {part.key}"
-    run = f"{one.model}, {seed}" if several else seed
-    names = {"measure": _of(one), "model": str(one.model), "run": run}
+    run = f"{finding.model}, {seed}" if several else seed
+    names = {"measure": _of(finding), "model": str(finding.model), "run": run}
     return {**names, "value": part.value, "low": ends[0], "high": ends[1], "n": part.n, "reason": part.reason}
 
 
-def _line(one: Finding) -> dict[str, Any]:
-    told = one.details
-    ends = {key: told.get(key) for key in ("mean_low", "mean_high")}
+def _line(finding: Finding) -> dict[str, Any]:
+    details = finding.details
+    ends = {key: details.get(key) for key in ("mean_low", "mean_high")}
     low, high = ends.values()
     mean = span(low, high) if isinstance(low, float) and isinstance(high, float) else None
     return {
-        **ends, "low": one.interval.low if one.interval else None,
-        "high": one.interval.high if one.interval else None,
-        "measure": _of(one), "model": str(one.model), "seeds": len(one.parts) or None,
-        "mean": told.get("mean"), "mean_interval": mean, "spread": one.value,
-        "spread_interval": span(one.interval.low, one.interval.high) if one.interval else None,
-        "sampling": told.get("sampling_error"), "reason": glossary.reason(one.reason) if one.reason else None,
+        **ends, "low": finding.interval.low if finding.interval else None,
+        "high": finding.interval.high if finding.interval else None,
+        "measure": _of(finding), "model": str(finding.model), "seeds": len(finding.parts) or None,
+        "mean": details.get("mean"), "mean_interval": mean, "spread": finding.value,
+        "spread_interval": span(finding.interval.low, finding.interval.high) if finding.interval else None,
+        "sampling": details.get("sampling_error"),
+        "reason": glossary.reason(finding.reason) if finding.reason else None,
     }  # fmt: skip
 
 
-def _told(one: Finding) -> str:
+def _told(finding: Finding) -> str:
     """How far seeds spread, beside what samples do."""
-    sampling = one.details.get("sampling_error")
+    sampling = finding.details.get("sampling_error")
     beside = ""
     if isinstance(sampling, int | float):
         beside = f"; other samples would move one run by {number(float(sampling))}"
-    moved = f"another seed moves it by {number(one.value)} (standard deviation){beside}"
-    return f"{_of(one)}, {quoted(one.model)}: {moved}."
+    moved = f"another seed moves it by {number(finding.value)} (standard deviation){beside}"
+    return f"{_of(finding)}, {quoted(finding.model)}: {moved}."
 
 
 def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | None:
@@ -171,7 +172,7 @@ def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | Non
         order={"date": tuple(dict.fromkeys(str(row["date"]) for row in rows))},
         interval="95% intervals",
     )  # fmt: skip
-    dates = [str(one.get("date")) for one in content.manifest.get("dates") or []]
+    dates = [str(entry.get("date")) for entry in content.manifest.get("dates") or []]
     return SeedView(
         "over-time",
         "Over time",
@@ -199,14 +200,14 @@ def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
         for row in tested
         if is_line_beyond(row["p_adjusted"], row["change_low"], row["change_high"], alpha)
     ]
-    told = [_moved_by(row) for row in sure[:_MOST_SENTENCES]]
+    sentences = [_moved_by(row) for row in sure[:_MOST_SENTENCES]]
     within = len(tested) - len(sure)
     if within:
         verb = "is" if within == 1 else "are"
-        told.append(f"{within} of {len(tested)} changes {verb} not told apart from noise.")
+        sentences.append(f"{within} of {len(tested)} changes {verb} not told apart from noise.")
     if not tested:
-        told.append("No change could be tested.")
-    return told
+        sentences.append("No change could be tested.")
+    return sentences
 
 
 def _moved_by(row: Mapping[str, Any]) -> str:
@@ -231,17 +232,17 @@ def _parts(
     data: PageData,
 ) -> list[FigurePart]:
     """A drawing of points, and a table of lines whose file holds all of them, with intervals as numbers."""
-    made: list[FigurePart] = []
+    parts: list[FigurePart] = []
     drawn = [row for row in points if row["value"] is not None]
     if 0 < len(drawn) <= _MOST_DRAWN:
-        made += figure_parts([figure], _frame(drawn), data.figures)
+        parts += figure_parts([figure], _frame(drawn), data.figures)
     table = _frame([{key: row[key] for key in columns} for row in lines])
-    kept = {key: title for key, title in {**columns, **ends}.items() if not key.endswith("interval")}
-    add_sheet(data, name, {title: [row[key] for row in lines] for key, title in kept.items()})
+    file_columns = {key: title for key, title in {**columns, **ends}.items() if not key.endswith("interval")}
+    add_sheet(data, name, {title: [row[key] for row in lines] for key, title in file_columns.items()})
     setting = Figure(
         "table", levels=tuple(columns), titles=dict(columns), formats={"n": "count", "seeds": "count"}
     )
-    return [*made, *figure_parts([setting], table.head(_MOST_LINES), data.figures)]
+    return [*parts, *figure_parts([setting], table.head(_MOST_LINES), data.figures)]
 
 
 def _frame(rows: Sequence[Mapping[str, Any]]) -> polars.DataFrame:

@@ -45,18 +45,22 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
         none = none_of(findings) or f"No difference between {pair} is more than noise."
         return f"{none} That does not prove that they are alike."
-    named = [one for one in beyond if _measure(one) in _MEASURES]
+    named = [difference for difference in beyond if _measure(difference) in _MEASURES]
     if not named:
         return surest(beyond, sum(finding.p_adjusted is not None for finding in findings))
-    sides = {_better(one): "" for one in named}
+    sides = {_better(difference): "" for difference in named}
     for model in sides:
-        titles = {_measure(one): (one.card.of or one.card).title for one in named if _better(one) == model}
+        titles = {
+            _measure(difference): (difference.card.of or difference.card).title
+            for difference in named
+            if _better(difference) == model
+        }
         mine = list(titles)
         fairer = [title.lower() for name, title in titles.items() if name not in _RIGHT]
         ways = [_right(mine)] if set(mine) & set(_RIGHT) else []
         ways += [f"is fairer by {listing(fairer)}"] if fairer else []
         sides[model] = f"{quoted(model)} {listing(ways).rstrip(',')}"
-    fairness = any(_measure(one) not in _RIGHT for one in named)
+    fairness = any(_measure(difference) not in _RIGHT for difference in named)
     rest = "" if fairness else " No measure of fairness tells the two apart."
     return f"{'; '.join(sides.values())}: more than noise.{rest}"
 
@@ -93,10 +97,10 @@ def _sentence(finding: Finding, alpha: float) -> str:
         if finding.interval:
             low, high = finding.interval.low, finding.interval.high
             ends = _ends(*((low, high) if up else (-high, -low)), share)
-        told = write(abs(_shown(finding))) + _noise(finding)
+        size = write(abs(_shown(finding))) + _noise(finding)
         words = _MEASURES.get(_measure(finding))
         which = f"{more} {words[0]} than {less}" if words else f"higher for {more} than for {less}"
-        return f"{title}: {which}, by {told}{ends}, more than noise."
+        return f"{title}: {which}, by {size}{ends}, more than noise."
     if finding.interval:
         ends = _ends(finding.interval.low, finding.interval.high, share)
     apart = f"{first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}"
@@ -135,39 +139,39 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
         findings: Differences of several pairs under one grouping.
         alpha: Level of the tests.
     """
-    told = []
+    lines = []
     for name in dict.fromkeys(finding.name for finding in findings):
         mine = [finding for finding in findings if finding.name == name and finding.p_adjusted is not None]
         card = next(finding.card for finding in findings if finding.name == name)
         title = (card.of or card).title
-        beyond = [one for one in mine if is_beyond(one, alpha)]
+        beyond = [difference for difference in mine if is_beyond(difference, alpha)]
         if not beyond:
             if mine:
-                told.append(f"{title}: no model is told apart from another.")
+                lines.append(f"{title}: no model is told apart from another.")
             continue
         counts = f"{len(beyond)} of {len(mine)} pairs differ by more than noise"
         if name.removesuffix(SUFFIX) not in _MEASURES:
-            told.append(f"{title}: {counts}.")
+            lines.append(f"{title}: {counts}.")
             continue
-        told.append(f"{title}: {_best(mine, beyond)}; {counts}.")
-    return told
+        lines.append(f"{title}: {_best(mine, beyond)}; {counts}.")
+    return lines
 
 
 def _best(tested: Sequence[Finding], beyond: Sequence[Finding]) -> str:
     """Who does better than whom: than the one reference, or the models that do better than most others."""
-    reference = {str(one.reference) for one in tested}
+    reference = {str(difference.reference) for difference in tested}
     if len(reference) == 1:
-        better = sum(_better(one) == one.model for one in beyond)
+        better = sum(_better(difference) == difference.model for difference in beyond)
         worse = f", {len(beyond) - better} worse" if len(beyond) > better else ""
         verb = "does" if better < 2 else "do"
         return f"{better or 'none'} of {len(tested)} {verb} better than {quoted(reference.pop())}{worse}"
     wins: dict[str, int] = {}
-    for one in beyond:
-        wins[_better(one)] = wins.get(_better(one), 0) + 1
+    for difference in beyond:
+        wins[_better(difference)] = wins.get(_better(difference), 0) + 1
     n = max(wins.values())
     best = [model for model in wins if wins[model] == n]
     if len(best) == 1:
-        others = sum(best[0] in (one.model, one.reference) for one in tested)
+        others = sum(best[0] in (difference.model, difference.reference) for difference in tested)
         return f"{quoted(best[0])} does better than {n} of {others} others it was held against"
     who = listing(map(quoted, best)) if len(best) <= _MOST_NAMED else f"{len(best)} models"
     return f"{who} each do better than {plural(n, 'other')}, no model than more"

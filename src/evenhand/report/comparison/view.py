@@ -127,12 +127,12 @@ def _on(tables: Mapping[str, polars.DataFrame]) -> str:
 def verdict(chapter: Chapter, alpha: float) -> str:
     """Which model is better and fairer; empty for chapters without differences of models."""
     tested = _tested(chapter)
-    pairs = dict.fromkeys((one.model, one.reference) for one in tested)
+    pairs = dict.fromkeys((difference.model, difference.reference) for difference in tested)
     if not tested:
         return ""
     if len(pairs) == 1:
         return change_words.of_one_pair(tested, alpha)
-    beyond = [one for one in tested if is_beyond(one, alpha)]
+    beyond = [difference for difference in tested if is_beyond(difference, alpha)]
     if not beyond:
         return (
             f"None of {plural(len(tested), 'difference')} between models is more than noise. That does not "
@@ -149,13 +149,13 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
         return []
     differences = [finding for finding in chapter.findings if finding.name.endswith(change_words.SUFFIX)]
     if len({(difference.model, difference.reference) for difference in differences}) == 1:
-        told = change_words.sentences(differences, alpha)
+        sentences = change_words.sentences(differences, alpha)
     else:
-        told = change_words.of_many(differences, alpha)
+        sentences = change_words.of_many(differences, alpha)
     cautious = [finding for finding in chapter.findings if finding.details.get("compared") == "not paired"]
     if cautious:
-        told.append("Some pairs could not be joined sample by sample; their tests are cautious.")
-    return told
+        sentences.append("Some pairs could not be joined sample by sample; their tests are cautious.")
+    return sentences
 
 
 def _tested(chapter: Chapter) -> list[Finding]:
@@ -165,7 +165,7 @@ def _tested(chapter: Chapter) -> list[Finding]:
         for finding in chapter.findings
         if finding.name.endswith(change_words.SUFFIX) and finding.p_adjusted is not None
     ]
-    return tested if all("reference" in one.params for one in tested) else []
+    return tested if all("reference" in difference.params for difference in tested) else []
 
 
 def _rows(tables: Mapping[str, polars.DataFrame], name: str) -> list[dict[str, Any]]:
@@ -243,8 +243,10 @@ def _side_by_side(rows: Sequence[Mapping[str, Any]], findings: Findings) -> list
         lines.setdefault((findings.card(row["metric"]).title, row["by"], row["params"]), {})[row["model"]] = (
             value + ends
         )
-    told = [[_called(*key), *(values.get(model, DASH) for model in models)] for key, values in lines.items()]
-    return [["Finding", *models], *told]
+    table_rows = [
+        [_called(*key), *(values.get(model, DASH) for model in models)] for key, values in lines.items()
+    ]
+    return [["Finding", *models], *table_rows]
 
 
 def _called(title: str, by: str, params: str) -> str:

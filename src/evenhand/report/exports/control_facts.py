@@ -79,8 +79,8 @@ def _chance(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
 
 
 def _sources(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
-    told = {finding.name: finding.source.paper for finding in run.findings.findings}
-    for name, paper in told.items():
+    papers = {finding.name: finding.source.paper for finding in run.findings.findings}
+    for name, paper in papers.items():
         yield f"findings.json: {name}, source: {text_of(paper)}"
 
 

@@ -33,12 +33,12 @@ class Need:
 
     Attributes:
         says: What it is.
-        found: Findings and entries that are evidence, as ``run, findings.json: metric = value``.
+        evidence: Findings and entries that are evidence, as ``run, findings.json: metric = value``.
         otherwise: What to do where there is none.
     """
 
     says: str
-    found: tuple[str, ...]
+    evidence: tuple[str, ...]
     otherwise: str
 
 
@@ -61,7 +61,7 @@ def mapping(name: str) -> dict[str, Any]:
     return content
 
 
-def controls(runs: Sequence[RunView], given: Mapping[str, str]) -> list[dict[str, Any]]:
+def controls(runs: Sequence[RunView], params: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every control with the evidence that the runs hold together, and what is missing.
 
     Every piece of evidence names the finding or the manifest's entry that it is. Only findings with a value
@@ -70,25 +70,25 @@ def controls(runs: Sequence[RunView], given: Mapping[str, str]) -> list[dict[str
 
     Args:
         runs: The runs.
-        given: ``framework``; all where not given.
+        params: ``framework``; all where not given.
 
     Raises:
         UnknownName: No such framework.
     """
-    name = chosen(given, PARAMETERS, "controls")["framework"]
+    name = chosen(params, PARAMETERS, "controls")["framework"]
     wanted = frameworks() if name == "all" else [name]
-    return [_framework(mapping(one), runs) for one in wanted]
+    return [_framework(mapping(framework), runs) for framework in wanted]
 
 
-def controls_json(made: Sequence[Mapping[str, Any]]) -> bytes:
+def controls_json(mappings: Sequence[Mapping[str, Any]]) -> bytes:
     """The controls as JSON."""
-    return json_bytes({"note": NOTE, "frameworks": list(made)})
+    return json_bytes({"note": NOTE, "frameworks": list(mappings)})
 
 
-def controls_markdown(made: Sequence[Mapping[str, Any]]) -> bytes:
+def controls_markdown(mappings: Sequence[Mapping[str, Any]]) -> bytes:
     """The controls as Markdown."""
     lines = ["# Control mapping", "", f"**{NOTE}** {CAUTION}", ""]
-    for framework in made:
+    for framework in mappings:
         lines += [f"## {framework['title']}", "", f"{framework['source']}. {framework['scope']}", ""]
         for control in framework["controls"]:
             lines += [f"### {control['id']}", "", control["asks"], "", *_lines(control), ""]
@@ -99,24 +99,26 @@ def _framework(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str,
     return {
         **{key: written[key] for key in ("framework", "title", "source", "scope")},
         "note": NOTE,
-        "controls": [_control(one, runs) for one in written["controls"]],
+        "controls": [_control(control, runs) for control in written["controls"]],
     }
 
 
 def _control(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
-    needs = [_need(one, runs) for one in written["needs"]]
+    needs = [_need(written_need, runs) for written_need in written["needs"]]
     return {
         "id": written["id"],
         "asks": written["asks"],
         "note": NOTE,
-        "evidence": [{"says": need.says, "found": list(need.found)} for need in needs if need.found],
+        "evidence": [{"says": need.says, "found": list(need.evidence)} for need in needs if need.evidence],
         "missing": [
             {"says": need.says, "found": NONE, "otherwise": need.otherwise}
             for need in needs
-            if not need.found
+            if not need.evidence
         ],
-        "not_estimable": sorted({line for one in written["needs"] for line in _undefined(one, runs)}),
-        "hidden": sorted({line for one in written["needs"] for line in _hidden(one, runs)}),
+        "not_estimable": sorted(
+            {line for written_need in written["needs"] for line in _undefined(written_need, runs)}
+        ),
+        "hidden": sorted({line for written_need in written["needs"] for line in _hidden(written_need, runs)}),
         "elsewhere": written["elsewhere"],
     }
 
@@ -157,13 +159,13 @@ def _hidden(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str
 
 
 def _lines(control: Mapping[str, Any]) -> Iterator[str]:
-    for one in control["evidence"]:
-        yield f"- Evidence, {one['says']}:"
-        yield from (f"  - {markdown(line)}" for line in one["found"][:_MOST])
-        if len(one["found"]) > _MOST:
-            yield f"  - and {len(one['found']) - _MOST} more"
-    for one in control["missing"]:
-        yield f"- {NONE[:1].upper()}{NONE[1:]}, {one['says']}: {markdown(one['otherwise'])}"
+    for evidence in control["evidence"]:
+        yield f"- Evidence, {evidence['says']}:"
+        yield from (f"  - {markdown(line)}" for line in evidence["found"][:_MOST])
+        if len(evidence["found"]) > _MOST:
+            yield f"  - and {len(evidence['found']) - _MOST} more"
+    for missing in control["missing"]:
+        yield f"- {NONE[:1].upper()}{NONE[1:]}, {missing['says']}: {markdown(missing['otherwise'])}"
     for line in control["not_estimable"]:
         yield f"- Not estimable, {markdown(line)}"
     for line in control["hidden"]:

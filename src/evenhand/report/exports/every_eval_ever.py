@@ -32,7 +32,7 @@ _HOSTED = ("api:",)
 _LOCAL = ("hf:", "timm:", "openclip:", "onnx:", "adapted:")
 
 
-def every_eval_ever(runs: Sequence[RunView], given: Mapping[str, str] | None = None) -> bytes:
+def every_eval_ever(runs: Sequence[RunView], params: Mapping[str, str] | None = None) -> bytes:
     """One run as a record.
 
     Its format has no room for a missing score: findings without a value are listed with their reasons under
@@ -41,7 +41,7 @@ def every_eval_ever(runs: Sequence[RunView], given: Mapping[str, str] | None = N
 
     Args:
         runs: One run.
-        given: ``organization`` that made the audit, its ``relationship`` to the model, the model's
+        params: ``organization`` that made the audit, its ``relationship`` to the model, the model's
             ``developer`` and ``availability``.
 
     Raises:
@@ -49,7 +49,7 @@ def every_eval_ever(runs: Sequence[RunView], given: Mapping[str, str] | None = N
             does not know.
     """
     run = only_run(runs, "every-eval-ever", "type it once for each")
-    settings = chosen(given or {}, PARAMETERS, "every-eval-ever")
+    settings = chosen(params or {}, PARAMETERS, "every-eval-ever")
     about_one_model(runs, "every-eval-ever")
     check_choice("relationship", settings["relationship"], RELATIONSHIPS)
     check_choice("availability", settings["availability"], AVAILABILITIES)
@@ -139,7 +139,7 @@ def _result(run: RunView, finding: Finding) -> dict[str, Any]:
 
 def _score(finding: Finding) -> dict[str, Any]:
     interval = finding.interval
-    told = {
+    details = {
         "by": finding.by,
         "chance": finding.null.model_dump(exclude_none=True) if finding.null else None,
         "p_value": finding.p_value,
@@ -150,14 +150,14 @@ def _score(finding: Finding) -> dict[str, Any]:
         "smallest_detectable": finding.mde,
         "fair_at": finding.fair_at,
         "note": finding.reason,
-        "dropped": [one.model_dump() for one in finding.dropped],
+        "dropped": [left_out.model_dump() for left_out in finding.dropped],
         "groups": [group.model_dump() for group in finding.groups],
     }
     score: dict[str, Any] = {
         "score": finding.value,
         "details": {
             key: value if isinstance(value, str) else json_text(value)
-            for key, value in told.items()
+            for key, value in details.items()
             if value not in (None, [])
         },
     }

@@ -138,8 +138,8 @@ def json_bytes(value: object) -> bytes:
 def title(finding: Finding) -> str:
     """A finding in words, apart from others of its name: ``Equalized odds by gender (eo=max)``."""
     by = " and ".join(visible(name) for name in finding.by)
-    given = visible(facets.row_params(finding, None))
-    return finding.card.title + (f" by {by}" if by else "") + (f" ({given})" if given else "")
+    params = visible(facets.row_params(finding, None))
+    return finding.card.title + (f" by {by}" if by else "") + (f" ({params})" if params else "")
 
 
 def why(reason: str | None) -> str:
@@ -159,9 +159,9 @@ def parts_judged(finding: Finding, alpha: float, *verdicts: Verdict) -> list[Par
 
 def named(parts: Iterable[Part], most: int = 8) -> str:
     """Parts in a sentence, no more than ``most`` of them; the others are counted."""
-    told = list(parts)
-    shown = ", ".join(quoted(key_text(part.key)) for part in told[:most])
-    return shown + (f" and {len(told) - most} more" if len(told) > most else "")
+    all_parts = list(parts)
+    shown = ", ".join(quoted(key_text(part.key)) for part in all_parts[:most])
+    return shown + (f" and {len(all_parts) - most} more" if len(all_parts) > most else "")
 
 
 def markdown(text: object) -> str:
@@ -175,16 +175,16 @@ def xml(text: object) -> str:
     return _NOT_XML.sub("\ufffd", visible(text_of(text)))
 
 
-def chosen(given: Mapping[str, str], possible: Mapping[str, str], format_: str) -> dict[str, str]:
+def chosen(params: Mapping[str, str], possible: Mapping[str, str], format_: str) -> dict[str, str]:
     """Parameters of an export, those not given at their default.
 
     Raises:
         UnknownName: A parameter that the format does not have.
     """
-    for name in given:
+    for name in params:
         if name not in possible:
             raise UnknownName(f"parameter of --as {format_}", name, possible)
-    return {**possible, **given}
+    return {**possible, **params}
 
 
 def about_one_model(runs: Sequence[RunView], format_: str) -> None:

@@ -22,21 +22,21 @@ def junit(runs: Sequence[RunView]) -> bytes:
         runs: The runs, their gates checked.
     """
     root = ElementTree.Element("testsuites")
-    for place, run in enumerate(runs):
-        root.append(_suite(run, place))
+    for index, run in enumerate(runs):
+        root.append(_suite(run, index))
     ElementTree.indent(root, " ")
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
 
 
-def _suite(run: RunView, place: int) -> ElementTree.Element:
+def _suite(run: RunView, index: int) -> ElementTree.Element:
     gated = [gate.finding for gate in run.gates]
     alone = [finding for finding in run.findings.findings if not any(finding is other for other in gated)]
     suite = ElementTree.Element(
         "testsuite",
         {
             "package": "evenhand",
-            "id": str(place),
+            "id": str(index),
             "name": xml(f"{run.benchmark} {run.model} {run.name}").strip() or "run",
             "timestamp": run.created.strftime("%Y-%m-%dT%H:%M:%S") if run.created else NO_TIME,
             "hostname": "localhost",

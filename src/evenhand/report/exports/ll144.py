@@ -43,7 +43,7 @@ def ll144_markdown(table: polars.DataFrame, notes: Sequence[str]) -> bytes:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    notes = [row["reason"] or "", *(told for name, told in _SAID.items() if row[name])]
+    notes = [row["reason"] or "", *(note for name, note in _SAID.items() if row[name])]
     rated = row["selection_rate"] is not None
     interval = f"{number(row['rate_low'])} to {number(row['rate_high'])}" if rated else DASH
     cells = [

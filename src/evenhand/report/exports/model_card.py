@@ -13,7 +13,7 @@ from evenhand.report.exports.summary import section
 PARAMETERS = {"pipeline": "image-classification", "name": ""}
 
 
-def model_card(runs: Sequence[RunView], given: Mapping[str, str] | None = None) -> bytes:
+def model_card(runs: Sequence[RunView], params: Mapping[str, str] | None = None) -> bytes:
     """Metadata and a section of text, as a README.md begins.
 
     Findings with a value are results of the ``model-index``, whose format has no room for a missing value.
@@ -22,7 +22,7 @@ def model_card(runs: Sequence[RunView], given: Mapping[str, str] | None = None) 
 
     Args:
         runs: Runs of one model.
-        given: ``pipeline``, the kind of model as the Hub calls it, and ``name``, the model's.
+        params: ``pipeline``, the kind of model as the Hub calls it, and ``name``, the model's.
 
     Raises:
         MissingExtra: huggingface_hub is not installed.
@@ -32,7 +32,7 @@ def model_card(runs: Sequence[RunView], given: Mapping[str, str] | None = None) 
         from huggingface_hub import ModelCardData
     except ImportError:
         raise MissingExtra("huggingface_hub", "hf") from None
-    settings = chosen(given or {}, PARAMETERS, "model-card")
+    settings = chosen(params or {}, PARAMETERS, "model-card")
     about_one_model(runs, "model-card")
     models = sorted({run.model for run in runs})
     if len(models) > 1 and not settings["name"]:
@@ -40,7 +40,7 @@ def model_card(runs: Sequence[RunView], given: Mapping[str, str] | None = None) 
             f"a model card is about one model, these runs are of {len(models)}; give runs of one, "
             "or -p name=NAME"
         )
-    results = [_result(run, one, settings["pipeline"]) for run in runs for one in run.estimable]
+    results = [_result(run, finding, settings["pipeline"]) for run in runs for finding in run.estimable]
     data = ModelCardData(
         model_name=settings["name"] or models[0], eval_results=results or None, tags=["bias-audit"]
     )
@@ -67,7 +67,7 @@ def _result(run: RunView, finding: Finding, pipeline: str) -> Any:
 
 
 def _arguments(finding: Finding) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "by": finding.by,
         "params": finding.params,
         "interval": finding.interval,
@@ -82,7 +82,7 @@ def _arguments(finding: Finding) -> dict[str, Any]:
         "note": finding.reason,
     }
     plain = {
-        key: one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one
-        for key, one in told.items()
+        key: value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value
+        for key, value in arguments.items()
     }
-    return {key: one for key, one in plain.items() if one not in (None, [], {})}
+    return {key: value for key, value in plain.items() if value not in (None, [], {})}

@@ -97,11 +97,11 @@ def _beyond(run: RunView, verdict: Verdict) -> Iterator[str]:
     """Findings of a verdict, and the parts that share it, those also where the whole does not."""
     for finding in run.estimable:
         parts = parts_judged(finding, run.alpha, verdict)
-        told = f"{len(parts)} of its {plural(len(finding.parts), 'part')}: {markdown(named(parts))}"
+        parts_text = f"{len(parts)} of its {plural(len(finding.parts), 'part')}: {markdown(named(parts))}"
         if judged(finding, run.alpha) == verdict:
-            yield _name(finding) + (f", and {told}" if parts else "")
+            yield _name(finding) + (f", and {parts_text}" if parts else "")
         elif parts:
-            yield f"{_name(finding)}: not as a whole, but {told}"
+            yield f"{_name(finding)}: not as a whole, but {parts_text}"
 
 
 def _missing(finding: Finding) -> str:
@@ -114,9 +114,11 @@ def _dropped(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         for dropped in finding.dropped:
             counts.setdefault(dropped.reason, []).append(dropped.count)
-    for reason, found in counts.items():
+    for reason, dropped_counts in counts.items():
         yield _label(reason) + (
-            f": up to {count(max(found))} of a finding" if min(found) >= 0 else f": {count(min(found))}"
+            f": up to {count(max(dropped_counts))} of a finding"
+            if min(dropped_counts) >= 0
+            else f": {count(min(dropped_counts))}"
         )
 
 
@@ -127,11 +129,11 @@ def _warnings(run: RunView) -> Iterator[str]:
 
 
 def _bullets(heading: str, items: Iterator[str]) -> list[str]:
-    told = list(items)
-    if not told:
+    lines = list(items)
+    if not lines:
         return []
-    more = [f"- and {len(told) - _MOST} more, in findings.json"] if len(told) > _MOST else []
-    return [f"**{heading}** ({len(told)})", "", *(f"- {item}" for item in told[:_MOST]), *more, ""]
+    more = [f"- and {len(lines) - _MOST} more, in findings.json"] if len(lines) > _MOST else []
+    return [f"**{heading}** ({len(lines)})", "", *(f"- {item}" for item in lines[:_MOST]), *more, ""]
 
 
 def _label(text: object) -> str:

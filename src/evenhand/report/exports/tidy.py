@@ -94,16 +94,16 @@ def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
         "adjustment": finding.adjustment,
         "reference": finding.reference,
         "groups": json_text([group.model_dump() for group in finding.groups]),
-        "dropped": json_text([one.model_dump() for one in finding.dropped]),
+        "dropped": json_text([left_out.model_dump() for left_out in finding.dropped]),
         "contrasts": json_text([contrast.model_dump() for contrast in finding.contrasts]),
         "notes": json_text(finding.notes),
         "paper": finding.source.paper,
         "equation": finding.source.equation,
     }
     yield {**common, **own, **_measured(finding)}
-    for place, part in enumerate(finding.parts):
+    for index, part in enumerate(finding.parts):
         key = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
-        yield {**common, "row": "part", "place": place, **key, **_measured(part)}
+        yield {**common, "row": "part", "place": index, **key, **_measured(part)}
 
 
 def _measured(holder: Finding | Part) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"\w+(\(\w+=[\w.+\-]+(, \w+=[\w.+\-]+)*\))?", re.ASCII)
 _MOST = 200  # characters of a key; MLflow takes 250
 
 
-def to_mlflow(runs: Sequence[RunView], where: str | None, given: Mapping[str, str]) -> list[str]:
+def to_mlflow(runs: Sequence[RunView], where: str | None, params: Mapping[str, str]) -> list[str]:
     """Log every run as a run of MLflow.
 
     Values, interval ends and chance bands are metrics; what has no value is no metric but an entry of
@@ -31,7 +31,7 @@ def to_mlflow(runs: Sequence[RunView], where: str | None, given: Mapping[str, st
         runs: The runs.
         where: A tracking address, such as ``sqlite:///mlflow.db`` or ``http://host:5000``; None: what
             ``MLFLOW_TRACKING_URI`` says.
-        given: ``experiment``.
+        params: ``experiment``.
 
     Returns:
         The ids of the runs made.
@@ -44,7 +44,7 @@ def to_mlflow(runs: Sequence[RunView], where: str | None, given: Mapping[str, st
         mlflow = import_module("mlflow")
     except ImportError:
         raise MissingExtra("mlflow", "mlflow") from None
-    name = chosen(given, PARAMETERS, "mlflow")["experiment"]
+    name = chosen(params, PARAMETERS, "mlflow")["experiment"]
     try:
         client = mlflow.MlflowClient(tracking_uri=where)
         known = client.get_experiment_by_name(name)
@@ -70,8 +70,8 @@ def _log_to_mlflow(client: Any, experiment: str, run: RunView) -> str:
     entities = import_module("mlflow.entities")
     time = int(run.created.timestamp() * 1000) if run.created else 0
     tags = {name: text[:5000] for name, text in _facts(run).items()}
-    made = client.create_run(experiment, start_time=time, run_name=run.name, tags=tags)
-    id = str(made.info.run_id)
+    mlflow_run = client.create_run(experiment, start_time=time, run_name=run.name, tags=tags)
+    id = str(mlflow_run.info.run_id)
     settings = [entities.Param(key(name), json_text(value)[:500]) for name, value in _parameters(run).items()]
     metrics = [entities.Metric(name, value, time, 0) for name, value in numbers(run).items()]
     for start in range(0, max(len(metrics), len(settings)), 100):  # the most that a store takes at once
@@ -84,7 +84,7 @@ def _log_to_mlflow(client: Any, experiment: str, run: RunView) -> str:
     return id
 
 
-def to_wandb(runs: Sequence[RunView], where: str | None, given: Mapping[str, str]) -> list[str]:
+def to_wandb(runs: Sequence[RunView], where: str | None, params: Mapping[str, str]) -> list[str]:
     """Log every run to Weights & Biases, offline unless ``WANDB_MODE`` says otherwise.
 
     Nothing leaves the machine offline; ``wandb sync FOLDER`` sends it later. Values, interval ends and
@@ -93,7 +93,7 @@ def to_wandb(runs: Sequence[RunView], where: str | None, given: Mapping[str, str
     Args:
         runs: The runs.
         where: The folder that ``wandb`` writes into; None: the current one.
-        given: ``experiment``, the project.
+        params: ``experiment``, the project.
 
     Returns:
         The folders of the runs made.
@@ -106,7 +106,7 @@ def to_wandb(runs: Sequence[RunView], where: str | None, given: Mapping[str, str
         wandb = import_module("wandb")
     except ImportError:
         raise MissingExtra("wandb", "wandb") from None
-    project = chosen(given, PARAMETERS, "wandb")["experiment"]
+    project = chosen(params, PARAMETERS, "wandb")["experiment"]
     folder = Path(where or ".")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,15 +122,17 @@ def _log_to_wandb(wandb: Any, project: str, folder: Path, run: RunView) -> str:
     quiet = wandb.Settings(silent=True, console="off", disable_git=True)
     with wandb.init(
         project=project, name=run.name, dir=str(folder), mode=mode, config=config, settings=quiet
-    ) as made:
-        made.summary.update(numbers(run))
+    ) as wandb_run:
+        wandb_run.summary.update(numbers(run))
         frame = tidy_frame([run])
-        made.log({"findings": wandb.Table(columns=frame.columns, data=[list(row) for row in frame.rows()])})
+        wandb_run.log(
+            {"findings": wandb.Table(columns=frame.columns, data=[list(row) for row in frame.rows()])}
+        )
         artifact = wandb.Artifact(f"findings-{run.findings.manifest_id[:32]}", type="findings")
         with artifact.new_file("findings.json", mode="wb") as file:
             file.write(run.content)
-        made.log_artifact(artifact)
-        return str(Path(made.dir).parent)
+        wandb_run.log_artifact(artifact)
+        return str(Path(wandb_run.dir).parent)
 
 
 def numbers(run: RunView) -> dict[str, float]:
@@ -140,7 +142,7 @@ def numbers(run: RunView) -> dict[str, float]:
 
 def _numbers(finding: Finding) -> Iterator[tuple[str, float]]:
     name = key(finding.metric)
-    told = {
+    values = {
         "": finding.value,
         "/low": finding.interval.low if finding.interval else None,
         "/high": finding.interval.high if finding.interval else None,
@@ -151,7 +153,7 @@ def _numbers(finding: Finding) -> Iterator[tuple[str, float]]:
         "/corrected": finding.corrected,
         "/chance_at": finding.chance_at,
     }
-    for suffix, value in told.items():
+    for suffix, value in values.items():
         if value is not None:
             yield name + suffix, value
 

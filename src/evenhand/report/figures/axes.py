@@ -22,10 +22,10 @@ _INTERVAL_KEYS = ("low", "high", "null_low", "null_high")
 def data(rows: Sequence[Row]) -> Any:
     """Rows as inline data, without what is empty and what only the preparation needed."""
     left = ("from", "facets", "reason")
-    kept = [
+    records = [
         {key: value for key, value in row.items() if value is not None and key not in left} for row in rows
     ]
-    return style.inline(kept)
+    return style.inline(records)
 
 
 def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> tuple[float, float]:
@@ -37,7 +37,7 @@ def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> tuple
         panel: Only this panel, where panels are independent.
     """
     own = panel if role in prepared.figure.independent else None
-    key = (role, None if own is None else own.place)
+    key = (role, None if own is None else own.position)
     if key not in prepared.extents:  # layers of one panel ask again and again
         prepared.extents[key] = _extent(prepared, role, prepared.panels if own is None else [own])
     return prepared.extents[key]
@@ -125,11 +125,11 @@ def _labelled(prepared: FigureData, panel: Panel, role: str) -> bool:
     if role in prepared.figure.independent:
         return True
     if role == "y":
-        return panel.place[1] == min(
-            other.place[1] for other in prepared.panels if other.place[0] == panel.place[0]
+        return panel.position[1] == min(
+            other.position[1] for other in prepared.panels if other.position[0] == panel.position[0]
         )
-    return panel.place[0] == max(
-        other.place[0] for other in prepared.panels if other.place[1] == panel.place[1]
+    return panel.position[0] == max(
+        other.position[0] for other in prepared.panels if other.position[1] == panel.position[1]
     )
 
 
@@ -253,21 +253,21 @@ def panel_heading(prepared: FigureData, panel: Panel) -> list[alt.Chart]:
     marked = any(axis == "x" and text for panel in prepared.panels for axis, _, text in panel.references)
     lines = [(panel.title, "bold"), *((line, "normal") for line in panel.above)]
     lines = [(text, weight) for text, weight in lines if text]
-    found = []
-    for place, (text, weight) in enumerate(reversed(lines)):
-        height = _HEADING_GAP + place * _HEADING_LINE + (_HEADING_LINE if marked else 0)
+    layers = []
+    for index, (text, weight) in enumerate(reversed(lines)):
+        height = _HEADING_GAP + index * _HEADING_LINE + (_HEADING_LINE if marked else 0)
         mark: Any = {"align": "left", "baseline": "bottom", "fontSize": 11, "fontWeight": weight}
         chart = alt.Chart(style.inline([{"heading": text}])).mark_text(
             color=style.INK if weight == "bold" else style.MUTED, **mark
         )
         words = alt.Text(field="heading", type="nominal")
-        found.append(chart.encode(x=alt.value(0), y=alt.value(-height), text=words))
-    return found
+        layers.append(chart.encode(x=alt.value(0), y=alt.value(-height), text=words))
+    return layers
 
 
 def panel_size(prepared: FigureData) -> tuple[float, float]:
     """Width and height of a panel of two number axes, by how many stand beside each other."""
-    across = 1 + max(panel.place[1] for panel in prepared.panels)
+    across = 1 + max(panel.position[1] for panel in prepared.panels)
     if across == 1:
         return (460, 320) if len(prepared.panels) == 1 else (460, 200)
     return (330, 250) if across == 2 else (max(170, round(780 / across)), 210)

@@ -83,7 +83,7 @@ class _Named:
         self.role = axes.value_role(prepared)
         self.names = "y" if self.role == "x" else "x"
         self.series = prepared.orders["series"] if series is None else series
-        across = 1 + max(other.place[1] for other in prepared.panels)
+        across = 1 + max(other.position[1] for other in prepared.panels)
         count = len(prepared.order_in(self.names, panel)) or 1
         beside = count * max(len(self.series), 1)
         room = _LONGEST / (across if self.names == "x" else 1)
@@ -124,8 +124,8 @@ class _Named:
 
     def value(self, field: str | None = None) -> dict[str, Any]:
         """The channel of the values."""
-        made = axes.number_axis(self.prepared, self.panel, self.role, self.value_size, field=field)
-        return {self.role: made}
+        axis = axes.number_axis(self.prepared, self.panel, self.role, self.value_size, field=field)
+        return {self.role: axis}
 
     def span(self, low: str, high: str) -> dict[str, Any]:
         """The channels of something from one key to another."""

@@ -33,8 +33,8 @@ def draw_heatmap(prepared: FigureData, panel: Panel) -> Any:
         row["text"] = style.written(row["value"], how)
         share = (row["value"] - low) / (high - low)
         row["dark"] = abs(share - 0.5) > 0.33 if figure.centre is not None else share > 0.62
-    given = {(row["x"], row["y"]) for row in panel.rows}
-    empty = [{"x": x, "y": y, "text": "–"} for y in down for x in across if (x, y) not in given]
+    filled = {(row["x"], row["y"]) for row in panel.rows}
+    empty = [{"x": x, "y": y, "text": "–"} for y in down for x in across if (x, y) not in filled]
     hints = axes.tooltip(prepared, panel.rows)
     colour = axes.shade(prepared, low, high)
     places = {
@@ -114,9 +114,9 @@ def _boxes(boxes: Sequence[Mapping[str, Any]], width: float, height: float) -> A
 def _spans(rows: Sequence[Mapping[str, Any]], levels: Sequence[str]) -> list[tuple[int, int]]:
     """Runs of rows that agree in all of the levels."""
     edges = [0] + [
-        place
-        for place in range(1, len(rows))
-        if any(rows[place][level] != rows[place - 1][level] for level in levels)
+        index
+        for index in range(1, len(rows))
+        if any(rows[index][level] != rows[index - 1][level] for level in levels)
     ]
     return list(zip(edges, [*edges[1:], len(rows)], strict=True)) if rows else []
 

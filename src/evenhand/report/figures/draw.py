@@ -88,7 +88,7 @@ def _drawn(figure: Figure, table: pl.DataFrame) -> Drawing:
     drawer = _DRAWERS[figure.kind]
     charts = [drawer(prepared, panel) for panel in prepared.panels]
     notes = prepared.notes if prepared.rows else ["Nothing to draw: no row has a value.", *prepared.notes]
-    return Drawing(grid(dict(zip((panel.place for panel in prepared.panels), charts, strict=True))), notes)
+    return Drawing(grid(dict(zip((panel.position for panel in prepared.panels), charts, strict=True))), notes)
 
 
 def compose(
@@ -125,7 +125,7 @@ def _note_chart(notes: Sequence[str]) -> list[Spec]:
     lines = [line for note in notes for line in textwrap.wrap(note, _NOTE_WIDTH, break_long_words=True)]
     if not lines:
         return []
-    rows = [{"line": line, "place": place * _NOTE_LINE} for place, line in enumerate(lines)]
+    rows = [{"line": line, "place": index * _NOTE_LINE} for index, line in enumerate(lines)]
     height = _NOTE_LINE * len(lines)
     scale = alt.Scale(domain=[height, 0], nice=False, zero=False)
     text = alt.Chart(style.inline(rows)).mark_text(
@@ -140,9 +140,9 @@ def _note_chart(notes: Sequence[str]) -> list[Spec]:
 
 def specification(chart: Spec) -> dict[str, Any]:
     """A drawing as a whole Vega-Lite specification, with our configuration and its rows under names."""
-    kept: dict[str, list[dict[str, Any]]] = {}
-    spec = _named_data(chart, kept, {})
-    return {"config": style.config(), **spec, "$schema": _schema(), "datasets": kept}
+    datasets: dict[str, list[dict[str, Any]]] = {}
+    spec = _named_data(chart, datasets, {})
+    return {"config": style.config(), **spec, "$schema": _schema(), "datasets": datasets}
 
 
 @cache
@@ -152,21 +152,21 @@ def _schema() -> str:
     return alt.SCHEMA_URL
 
 
-def _named_data(node: Any, kept: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> Any:
+def _named_data(node: Any, datasets: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> Any:
     """The same with rows that several layers draw written once, under the name that their text has."""
     if isinstance(node, list):
-        return [_named_data(item, kept, names) for item in node]
+        return [_named_data(item, datasets, names) for item in node]
     if not isinstance(node, dict):
         return node
-    made = {}
+    named_node = {}
     for key, value in node.items():
         if key == "data" and isinstance(value, dict) and "values" in value:
             name = names.setdefault(json.dumps(value["values"]), f"rows {len(names) + 1}")
-            kept[name] = value["values"]
-            made[key] = {"name": name}
+            datasets[name] = value["values"]
+            named_node[key] = {"name": name}
         else:
-            made[key] = _named_data(value, kept, names)
-    return made
+            named_node[key] = _named_data(value, datasets, names)
+    return named_node
 
 
 def spec_json(spec: dict[str, Any]) -> str:
@@ -182,8 +182,8 @@ def svg(spec: dict[str, Any]) -> str:
     # The drawing engine counts clips and gradients over its whole life; here each drawing begins at 1.
     names: dict[str, str] = {}
 
-    def numbered(found: re.Match[str]) -> str:
-        return names.setdefault(found[0], f"{found[1]}{len(names) + 1}")
+    def numbered(match: re.Match[str]) -> str:
+        return names.setdefault(match[0], f"{match[1]}{len(names) + 1}")
 
     return _TAG.sub(lambda tag: _COUNTED.sub(numbered, tag[0]), drawn)
 

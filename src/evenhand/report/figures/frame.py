@@ -37,14 +37,14 @@ class Panel:
         above: Lines of numbers written under the title.
         rows: What can be drawn.
         references: Reference lines: axis, place, label.
-        place: Row and column among the panels.
+        position: Row and column among the panels.
     """
 
     title: str
     above: list[str]
     rows: list[Row]
     references: list[tuple[str, float, str]]
-    place: tuple[int, int] = (0, 0)
+    position: tuple[int, int] = (0, 0)
 
 
 @dataclass
@@ -169,26 +169,26 @@ def _names(figure: Figure, table: pl.DataFrame) -> set[str]:
 
 
 def _row(figure: Figure, row: Row, names: set[str]) -> Row:
-    made: Row = {}
+    values: Row = {}
     for role in _ROLES:
         column = getattr(figure, role)
         value = row[column] if column else None
         if role in names or role in ("colour", "label"):
-            made[role] = _name(value) if column else ""
+            values[role] = _name(value) if column else ""
         else:
-            made[role] = float(value) if finite(value) else None
-    made["source"] = "paper" if row.get("source") == "paper" else "ours"
-    made["series"] = _series(made["colour"], made["source"])
-    if made["source"] == "paper":
+            values[role] = float(value) if finite(value) else None
+    values["source"] = "paper" if row.get("source") == "paper" else "ours"
+    values["series"] = _series(values["colour"], values["source"])
+    if values["source"] == "paper":
         # Cells and heights cannot be hollow: the paper's have a name of their own.
         if figure.kind == "heatmap":
-            made["y"] = _series(made["y"], "paper")
+            values["y"] = _series(values["y"], "paper")
         if figure.kind in _HEIGHTS:
-            made["colour"] = made["series"]
-    made["facets"] = tuple(_name(row[name]) for name in (figure.facet, figure.row, figure.column) if name)
-    made["reason"] = row.get("reason")
-    made["from"] = row
-    return made
+            values["colour"] = values["series"]
+    values["facets"] = tuple(_name(row[name]) for name in (figure.facet, figure.row, figure.column) if name)
+    values["reason"] = row.get("reason")
+    values["from"] = row
+    return values
 
 
 def _name(value: object) -> str:
@@ -256,8 +256,8 @@ def _panels(figure: Figure, rows: Sequence[Row], names: set[str]) -> list[Panel]
     if not facets:
         return [_panel(figure, (), rows, names)]
     orders = [
-        _order(figure, role, [{**row, role: row["facets"][place]} for row in rows])
-        for place, role in enumerate(role for role in ("facet", "row", "column") if getattr(figure, role))
+        _order(figure, role, [{**row, role: row["facets"][index]} for row in rows])
+        for index, role in enumerate(role for role in ("facet", "row", "column") if getattr(figure, role))
     ]
     whole = {row["facets"] for row in rows}
     if figure.kind == "lines":  # a panel of models without a size would be empty
@@ -267,12 +267,12 @@ def _panels(figure: Figure, rows: Sequence[Row], names: set[str]) -> list[Panel]
         key=lambda key: [order.index(value) for order, value in zip(orders, key, strict=True)],
     )
     panels = []
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         panel = _panel(figure, key, [row for row in rows if row["facets"] == key], names)
-        panel.place = divmod(place, 1 if figure.row else max(figure.columns, 1))
+        panel.position = divmod(index, 1 if figure.row else max(figure.columns, 1))
         if figure.column:
             above = sorted({other[:-1] for other in keys}, key=lambda k: keys.index(_first(keys, k)))
-            panel.place = (above.index(key[:-1]), orders[-1].index(key[-1]))
+            panel.position = (above.index(key[:-1]), orders[-1].index(key[-1]))
         panels.append(panel)
     return panels
 

@@ -33,8 +33,8 @@ def plain(chart: Any) -> Spec:
     bare = chart.copy(deep=False)
     bare.data = alt.Undefined
     spec: Spec = bare.to_dict(validate=False)
-    kept = {key: value for key, value in spec.items() if key not in _TOP_ONLY}
-    return {"data": {"values": chart.data["values"]}, **kept}
+    body = {key: value for key, value in spec.items() if key not in _TOP_ONLY}
+    return {"data": {"values": chart.data["values"]}, **body}
 
 
 def grid(panels: Mapping[tuple[int, int], Spec]) -> Spec:
@@ -47,7 +47,7 @@ def grid(panels: Mapping[tuple[int, int], Spec]) -> Spec:
     """
     if not panels:
         return under([])
-    rows, columns = (1 + max(place[side] for place in panels) for side in (0, 1))
+    rows, columns = (1 + max(position[side] for position in panels) for side in (0, 1))
     size = {key: next(iter(panels.values())).get(key, 1) for key in ("width", "height")}
     blank = {"data": {"values": []}, "mark": "point", "encoding": {}, **size}
     places = [panels.get((row, column), blank) for row in range(rows) for column in range(columns)]

@@ -32,15 +32,15 @@ class FigurePart:
         title: Its heading, if it has one.
         sheet: The set table; None for a drawing.
         notes: Lines under it.
-        place: Of a drawing's specification in the page's list; None for a set table.
-        told: Of a drawing: what it shows, in words.
+        index: Of a drawing's specification in the page's list; None for a set table.
+        alternative: Of a drawing: what it shows, in words.
     """
 
     title: str
     sheet: TableFigure | None
     notes: list[str]
-    place: int | None
-    told: str = ""
+    index: int | None
+    alternative: str = ""
 
 
 def figure_parts(
@@ -60,16 +60,16 @@ def figure_parts(
     parts: list[FigurePart] = []
     for figure in figures:
         if figure.kind == "table":
-            made = sheet(figure, table)
-            left = max(len(made.cells) - (len(made.cells) if most is None else most), 0)
-            made = replace(made, cells=made.cells[:most], paper=made.paper[:most])
-            more = [f"The first {most} of {len(made.cells) + left} lines."] if left else []
-            under = [*more, *made.notes, *map(visible, figure.notes)]
-            parts.append(FigurePart(visible(figure.title), made, under, None))
+            text_table = sheet(figure, table)
+            left = max(len(text_table.cells) - (len(text_table.cells) if most is None else most), 0)
+            text_table = replace(text_table, cells=text_table.cells[:most], paper=text_table.paper[:most])
+            more = [f"The first {most} of {len(text_table.cells) + left} lines."] if left else []
+            under = [*more, *text_table.notes, *map(visible, figure.notes)]
+            parts.append(FigurePart(visible(figure.title), text_table, under, None))
         else:
             drawing = draw(figure, table)
-            told = _alternative(figure, drawing.notes)
-            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs), told))
+            alternative = _alternative(figure, drawing.notes)
+            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs), alternative))
             specs.append(on_page(specification(drawing.chart)))
     return parts
 
@@ -125,17 +125,17 @@ def figures_html(
 
 def _formats(figures: Sequence[Figure]) -> dict[str, Format]:
     """How columns are written; the ends of intervals as the values they belong to."""
-    found: dict[str, Format] = {}
+    formats: dict[str, Format] = {}
     for figure in figures:
-        found |= figure.formats
+        formats |= figure.formats
         how = next(
             (figure.formats[name] for name in (figure.y, figure.x, figure.value) if name in figure.formats),
             None,
         )
         ends = (figure.low, figure.high, figure.null_low, figure.null_high)
         if how is not None:
-            found |= {end: how for end in ends if end and end not in found}
-    return found
+            formats |= {end: how for end in ends if end and end not in formats}
+    return formats
 
 
 _SHAPES = {
@@ -159,10 +159,10 @@ def _alternative(figure: Figure, notes: Sequence[str]) -> str:
 
 def on_page(spec: dict[str, Any]) -> dict[str, Any]:
     """A specification for a page: without the schema's address, in colours that the page's style gives."""
-    kept = {key: value for key, value in spec.items() if key != "$schema"}
-    found: dict[str, Any] = style.following(kept)
-    found["config"]["background"] = None
-    return found
+    without_schema = {key: value for key, value in spec.items() if key != "$schema"}
+    page_spec: dict[str, Any] = style.following(without_schema)
+    page_spec["config"]["background"] = None
+    return page_spec
 
 
 @cache

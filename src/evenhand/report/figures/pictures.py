@@ -39,8 +39,8 @@ def draw_pictures(figure: Figure, table: pl.DataFrame) -> Any:
         own = [row for row in rows if (_text(row, figure.facet), _text(row, figure.y)) == (facet, name)]
         widest = max(widest, len(own))
         pictures += [
-            {"x": left + place * (_CELL + _GAP) + _CELL / 2, "y": top + _CELL / 2, "url": row[figure.value]}
-            for place, row in enumerate(own)
+            {"x": left + column * (_CELL + _GAP) + _CELL / 2, "y": top + _CELL / 2, "url": row[figure.value]}
+            for column, row in enumerate(own)
         ]
         top += _CELL + _GAP
     return _laid_out(pictures, texts, left + widest * (_CELL + _GAP), max(top, _CELL))

@@ -135,8 +135,8 @@ def _fits(prepared: FigureData, panel: Panel) -> list[Any]:
         rows = [row for row in panel.rows if row["colour"] == colour and row["source"] == "ours"]
         ends = _fitted(prepared, rows)
         if ends:
-            made = [{"x": x, "y": y, "colour": colour} for x, y in ends]
-            line = _base(prepared, panel, made).mark_line(strokeWidth=1.5, opacity=0.8, clip=True)
+            line_ends = [{"x": x, "y": y, "colour": colour} for x, y in ends]
+            line = _base(prepared, panel, line_ends).mark_line(strokeWidth=1.5, opacity=0.8, clip=True)
             layers.append(line.encode(color=_colour(prepared)))
     return layers
 
@@ -174,17 +174,17 @@ def _names(prepared: FigureData, panel: Panel, width: float, height: float) -> l
     for row, (x, y) in zip(rows, at, strict=True):
         if row["label"]:
             length = min(len(row["label"]), 30) * 5.6
-            boxes = [_box(x, y, length, place) for place in range(len(_PLACES))]
+            boxes = [_box(x, y, length, index) for index in range(len(_PLACES))]
             free = (
-                place for place, box in enumerate(boxes) if _inside(box, width, height) and taken.free(box)
+                index for index, box in enumerate(boxes) if _inside(box, width, height) and taken.free(box)
             )
             best = next(free, None)
             if best is not None:
                 taken.add(boxes[best])
                 groups.setdefault(best, []).append(row)
     layers = []
-    for place, members in sorted(groups.items()):
-        dx, dy, align, baseline = _PLACES[place]
+    for index, members in sorted(groups.items()):
+        dx, dy, align, baseline = _PLACES[index]
         text = _base(prepared, panel, members).mark_text(
             dx=dx, dy=dy, align=align, baseline=baseline, fontSize=9.5, color=style.INK, limit=170
         )
@@ -208,8 +208,8 @@ def _pixels(prepared: FigureData, panel: Panel, role: str, size: float) -> Calla
     return pixel
 
 
-def _box(x: float, y: float, length: float, place: int) -> Box:
-    dx, dy, align, baseline = _PLACES[place]
+def _box(x: float, y: float, length: float, index: int) -> Box:
+    dx, dy, align, baseline = _PLACES[index]
     left = x + dx - {"left": 0.0, "right": length, "center": length / 2}[align]
     top = y + dy - {"top": 0.0, "bottom": _LABEL_HEIGHT, "middle": _LABEL_HEIGHT / 2}[baseline]
     return left, top, left + length, top + _LABEL_HEIGHT

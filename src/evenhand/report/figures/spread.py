@@ -39,7 +39,7 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
     x = _x(prepared, panel, width)
     y = alt.Y(
         field="y", type="quantitative", stack=None,
-        title=_height_title(prepared) if panel.place[1] == 0 else None,
+        title=_height_title(prepared) if panel.position[1] == 0 else None,
         scale=alt.Scale(domain=[0, highest * 1.05 or 1.0], nice=False),
         axis=alt.Axis(tickCount=4, format=",.3~f", labels=True),
     )  # fmt: skip
@@ -95,7 +95,7 @@ def _edges(prepared: FigureData) -> np.ndarray[Any, np.dtype[np.float64]]:
     power = 10.0 ** np.floor(np.log10(raw))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw * 0.999)
     first, last = int(np.floor(low / step + 1e-9)), int(np.ceil(high / step - 1e-9))
-    return np.array([axes.nearest(place * step) for place in range(first, max(last, first + 1) + 1)])
+    return np.array([axes.nearest(index * step) for index in range(first, max(last, first + 1) + 1)])
 
 
 def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:

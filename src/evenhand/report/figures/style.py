@@ -33,7 +33,7 @@ _DIVERGING = ("#a5500a", "#e9b26a", "#f7f7f5", "#7db4d9", "#0b5a94")
 _FOLLOWING = {
     INK: "var(--ink)", MUTED: "var(--muted)", LINE: "var(--line)", PAPER: "var(--paper)",
     BAND: "var(--chance)",
-    **{colour: f"var(--series-{place})" for place, colour in enumerate(_COLOURS, 1)},
+    **{colour: f"var(--series-{series})" for series, colour in enumerate(_COLOURS, 1)},
 }  # fmt: skip
 
 
@@ -58,17 +58,17 @@ def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 def colours(n: int) -> list[str]:
     """So many colours; they begin again after 16."""
-    return [_COLOURS[place % len(_COLOURS)] for place in range(n)]
+    return [_COLOURS[index % len(_COLOURS)] for index in range(n)]
 
 
 def shapes(n: int) -> list[str]:
     """So many shapes; they begin again after 6."""
-    return [_SHAPES[place % len(_SHAPES)] for place in range(n)]
+    return [_SHAPES[index % len(_SHAPES)] for index in range(n)]
 
 
 def dashes(n: int) -> list[list[int]]:
     """So many patterns of a line, the first one whole."""
-    return [list(_DASHES[place % len(_DASHES)]) for place in range(n)]
+    return [list(_DASHES[index % len(_DASHES)]) for index in range(n)]
 
 
 def ramp(diverging: bool) -> list[str]:

@@ -48,20 +48,20 @@ def sheet(figure: Figure, table: pl.DataFrame) -> TableFigure:
     table = chosen(figure, table)
     paper = [value == "paper" for value in table["source"]] if "source" in table.columns else []
     if figure.kind == "table" and figure.x and figure.value:
-        made = _spread(figure, table)
+        text_table = _spread(figure, table)
     else:
         shown = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
         cells = [[_cell(figure, name, row[name]) for name in shown] for row in table.iter_rows(named=True)]
         right = [table[name].dtype.is_numeric() for name in shown]
         headings = [_heading(figure, name) for name in shown]
-        made = TableFigure(headings, cells, right, paper or [False] * table.height, [])
-    if any("–" in row for row in made.cells):
-        made.notes.append("–: no value: not estimable, or not published.")
-    if any(made.paper):
-        made.notes.append("Slanted rows: values published in the paper.")
+        text_table = TableFigure(headings, cells, right, paper or [False] * table.height, [])
+    if any("–" in row for row in text_table.cells):
+        text_table.notes.append("–: no value: not estimable, or not published.")
+    if any(text_table.paper):
+        text_table.notes.append("Slanted rows: values published in the paper.")
     if figure.kind == "table" and figure.low and figure.x and figure.value:
-        made.notes.append(f"In brackets: {visible(figure.interval)}.")
-    return made
+        text_table.notes.append(f"In brackets: {visible(figure.interval)}.")
+    return text_table
 
 
 def _heading(figure: Figure, name: str) -> str:
@@ -93,7 +93,7 @@ def _spread(figure: Figure, table: pl.DataFrame) -> TableFigure:
             how = figure.formats.get(figure.value, "number")
             text += f" [{style.written(low, how)}, {style.written(high, how)}]"
         rows.setdefault(key, {})[_cell(figure, figure.x, row[figure.x])] = text
-    cells = [[*key[:-1], *(found.get(name, "–") for name in across)] for key, found in rows.items()]
+    cells = [[*key[:-1], *(values.get(name, "–") for name in across)] for key, values in rows.items()]
     headings = [*(_heading(figure, name) for name in figure.levels), *across]
     right = [*(table[name].dtype.is_numeric() for name in figure.levels), *(True for _ in across)]
     return TableFigure(headings, cells, right, [key[-1] == "paper" for key in rows], [])
@@ -101,26 +101,28 @@ def _spread(figure: Figure, table: pl.DataFrame) -> TableFigure:
 
 def draw_table(figure: Figure, table: pl.DataFrame) -> tuple[Any, list[str]]:
     """A table as a drawing, and its notes; very long ones end with a row that says how much is left."""
-    made = sheet(figure, table)
-    cells, paper = made.cells[:_MOST_DRAWN], made.paper[:_MOST_DRAWN]
-    notes = list(made.notes)
-    if len(made.cells) > _MOST_DRAWN:
-        notes.append(f"The first {_MOST_DRAWN:,} of {len(made.cells):,} rows; write all with -o FILE.csv.")
-    headings = [_broken(heading) for heading in made.headings]
+    text_table = sheet(figure, table)
+    cells, paper = text_table.cells[:_MOST_DRAWN], text_table.paper[:_MOST_DRAWN]
+    notes = list(text_table.notes)
+    if len(text_table.cells) > _MOST_DRAWN:
+        notes.append(
+            f"The first {_MOST_DRAWN:,} of {len(text_table.cells):,} rows; write all with -o FILE.csv."
+        )
+    headings = [_broken(heading) for heading in text_table.headings]
     widths = [
         min(
             _WIDEST,
-            max(style.label_width([*lines, *(shorten(row[place], 44) for row in cells)], _WIDEST), 24.0),
+            max(style.label_width([*lines, *(shorten(row[column], 44) for row in cells)], _WIDEST), 24.0),
         )
-        for place, lines in enumerate(headings)
+        for column, lines in enumerate(headings)
     ]
-    lefts = [sum(widths[:place]) + _GAP * place for place in range(len(widths))]
+    lefts = [sum(widths[:column]) + _GAP * column for column in range(len(widths))]
     width = sum(widths) + _GAP * max(len(widths) - 1, 0)
     top = max((len(lines) for lines in headings), default=1) * _HEADING_LINE + 10
     height = top + _ROW_HEIGHT * len(cells) + 4
     marks = []
-    for place, (lines, right) in enumerate(zip(headings, made.right, strict=True)):
-        x = lefts[place] + (widths[place] if right else 0.0)
+    for column, (lines, right) in enumerate(zip(headings, text_table.right, strict=True)):
+        x = lefts[column] + (widths[column] if right else 0.0)
         first = top - 10 - _HEADING_LINE * (len(lines) - 1)
         marks += [
             {"x": x, "y": first + _HEADING_LINE * n, "text": line, "kind": "heading", "right": right}
@@ -128,7 +130,7 @@ def draw_table(figure: Figure, table: pl.DataFrame) -> tuple[Any, list[str]]:
         ]
         marks += [
             {
-                "x": x, "y": top + _ROW_HEIGHT * n + 14, "text": shorten(row[place], 44),
+                "x": x, "y": top + _ROW_HEIGHT * n + 14, "text": shorten(row[column], 44),
                 "kind": "paper" if slanted else "ours", "right": right,
             }
             for n, (row, slanted) in enumerate(zip(cells, paper, strict=True))

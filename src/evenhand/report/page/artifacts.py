@@ -61,8 +61,11 @@ def artifact_views(content: ReportInput, data: PageData) -> list[ArtifactView]:
 def not_filled(content: ReportInput) -> list[NotFilled]:
     """The artifacts that are not shown, each with the reason."""
     hidden = content.drawn if content.fewest else ()
-    found = [*(NotFilled(one.name, one.title, _HIDDEN) for one in hidden), *content.missing]
-    return [NotFilled(visible(one.name), visible(one.title), visible(one.reason)) for one in found]
+    missing = [*(NotFilled(artifact.name, artifact.title, _HIDDEN) for artifact in hidden), *content.missing]
+    return [
+        NotFilled(visible(artifact.name), visible(artifact.title), visible(artifact.reason))
+        for artifact in missing
+    ]
 
 
 def _view(drawn: DrawnTable, content: ReportInput, data: PageData) -> ArtifactView:
@@ -85,8 +88,8 @@ def _view(drawn: DrawnTable, content: ReportInput, data: PageData) -> ArtifactVi
         notes = [*notes, f"Shown as a table: {visible(problem)}"]
     size = sum(len(json.dumps(spec)) for spec in data.figures[before:])
     if size > _MOST_DRAWN:
-        told = f"Too many values to draw here; type: evenhand artifact {visible(drawn.name)} RUN -o FILE.svg"
-        parts, whole, notes = [], None, [*notes, told]
+        hint = f"Too many values to draw here; type: evenhand artifact {visible(drawn.name)} RUN -o FILE.svg"
+        parts, whole, notes = [], None, [*notes, hint]
     if not parts and table.height:
         del data.figures[before:]
         parts = figure_parts([Figure("table")], table, data.figures, _MOST_ROWS)
@@ -140,5 +143,5 @@ def _without_pictures(
         for column in table.get_columns()
         if column.dtype == polars.String and column.str.starts_with(_PICTURE).any()
     ]
-    kept = [figure for figure in figures if figure.kind != "pictures" and figure.value not in held]
-    return table.drop(held), kept or [Figure("table")]
+    remaining = [figure for figure in figures if figure.kind != "pictures" and figure.value not in held]
+    return table.drop(held), remaining or [Figure("table")]

@@ -31,7 +31,7 @@ class ChapterView:
 
     chapter: Chapter
     verdict: str
-    found: Sequence[str]
+    sentences: Sequence[str]
     interval_title: str
     shared: str
     lines: Sequence[rows.Row]
@@ -69,7 +69,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
         or people_words.verdict(chapter, alpha)
         or association_words.verdict(chapter, alpha)
         or words.verdict(chapter, alpha),
-        found=comparison.found(chapter, alpha)
+        sentences=comparison.found(chapter, alpha)
         or people_words.found(chapter, alpha)
         or association_words.found(chapter, alpha)
         or words.found(chapter, alpha),
@@ -123,11 +123,11 @@ def _parts_at(chapter: Chapter, finding: Finding, pieces: Sequence[tuple[str, st
 def _add_evidence(chapter: Chapter, data: frames.PageData, content: ReportInput) -> None:
     """Keep what the chapter's parts rest on, and which attributes its groups have."""
     data.chapters[chapter.id] = [visible(column) for column in chapter.by]
-    spent = sum(one["rows"] for kept in data.evidence.values() for one in kept)
+    spent = sum(table["rows"] for tables in data.evidence.values() for table in tables)
     about = replace(content, evidence=answer_words.rested_on(chapter, content.evidence))
-    kept = evidence_rows.add_evidence(data, chapter, about, evidence_rows.MOST_ROWS - spent)
-    if kept:
-        data.evidence[chapter.id] = kept
+    tables = evidence_rows.add_evidence(data, chapter, about, evidence_rows.MOST_ROWS - spent)
+    if tables:
+        data.evidence[chapter.id] = tables
 
 
 def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
@@ -195,30 +195,30 @@ def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFra
 def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:
     """Keep the parts that no other section shows: (table, title, metric, how many)."""
     shown = {id(part) for part in [*chapter.classes, *chapter.groups]}
-    found: dict[tuple[str, str], list[Part]] = {}
+    parts_by_metric: dict[tuple[str, str], list[Part]] = {}
     varying = facets.varying(chapter.findings) if chapter.faceted else ()
     for finding in chapter.findings:
         rest = [part for part in finding.parts if id(part) not in shown]
         if rest and varying:  # one table for a metric, whose lines say which finding they belong to
-            told = facets.row_params(finding, varying)
-            named = [_under(part, told) for part in rest]
-            found.setdefault((finding.card.title, finding.name), []).extend(named)
+            prefix = facets.row_params(finding, varying)
+            named = [_under(part, prefix) for part in rest]
+            parts_by_metric.setdefault((finding.card.title, finding.name), []).extend(named)
         elif rest:
             named_as = finding.name if chapter.faceted else finding.metric
-            found.setdefault((finding.card.title, named_as), []).extend(rest)
+            parts_by_metric.setdefault((finding.card.title, named_as), []).extend(rest)
     pieces = []
-    for place, ((title, metric), parts) in enumerate(found.items()):
-        name = f"{chapter.id}-parts-{place}"
+    for index, ((title, metric), parts) in enumerate(parts_by_metric.items()):
+        name = f"{chapter.id}-parts-{index}"
         frames.add_parts(data, name, parts)
         data.tables[name]["about"] = metric
         pieces.append((name, title, metric, len(parts)))
     return pieces
 
 
-def _under(part: Part, told: str) -> Part:
+def _under(part: Part, prefix: str) -> Part:
     """A part whose key begins with what tells its finding from its like."""
     key = [part.key] if isinstance(part.key, str) else part.key
-    return part.model_copy(update={"key": [told, *key]}) if told else part
+    return part.model_copy(update={"key": [prefix, *key]}) if prefix else part
 
 
 def _outside_interval(part: Part) -> bool:

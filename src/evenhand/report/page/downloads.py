@@ -75,23 +75,23 @@ def add_closing(
         data,
         "dropped",
         {
-            "reason": [one.reason for one in left_out],
-            "count": [one.count for one in left_out],
-            "grouping": [one.chapter for one in left_out],
-            "left out of": [", ".join(one.metrics) for one in left_out],
+            "reason": [rows.reason for rows in left_out],
+            "count": [rows.count for rows in left_out],
+            "grouping": [rows.chapter for rows in left_out],
+            "left out of": [", ".join(rows.metrics) for rows in left_out],
         },
     )
-    told = list(definitions)
+    entries = list(definitions)
     add_sheet(
         data,
         "definitions",
         {
-            "finding": [one.title for one in told],
-            "name": [one.name for one in told],
-            "what it measures": [one.meaning for one in told],
-            "direction": [one.direction for one in told],
-            "fair at": [one.fair_value for one in told],
-            "defined in": [one.source for one in told],
+            "finding": [entry.title for entry in entries],
+            "name": [entry.name for entry in entries],
+            "what it measures": [entry.meaning for entry in entries],
+            "direction": [entry.direction for entry in entries],
+            "fair at": [entry.fair_value for entry in entries],
+            "defined in": [entry.source for entry in entries],
         },
     )
 
@@ -107,13 +107,13 @@ def add_comparison(data: PageData, tables: Mapping[str, polars.DataFrame]) -> No
         for row in (tables["rank_shares"].to_dicts() if "rank_shares" in tables else [])
         if row["rank"] == 1
     }
-    for place, by in enumerate(dict.fromkeys(row["by"] for row in ranking)):
+    for index, by in enumerate(dict.fromkeys(row["by"] for row in ranking)):
         own = [row for row in ranking if row["by"] == by]
         for order, metric in enumerate(dict.fromkeys(row["metric"] for row in own)):
             rows = [row for row in own if row["metric"] == metric]
-            told = {key: [row[key] for row in rows] for key in ("rank", "model", "value", "low", "high")}
+            columns = {key: [row[key] for row in rows] for key in ("rank", "model", "value", "low", "high")}
             shares = [first.get((by, metric, row["model"])) for row in rows]
-            add_sheet(data, f"ranking-{place}-{order}", {**told, "first in resamples": shares})
+            add_sheet(data, f"ranking-{index}-{order}", {**columns, "first in resamples": shares})
         levels = tables.get("mev_ranks")
         if levels is not None:
-            add_sheet(data, f"levels-{place}", levels.filter(levels["by"] == by).to_dict(as_series=False))
+            add_sheet(data, f"levels-{index}", levels.filter(levels["by"] == by).to_dict(as_series=False))

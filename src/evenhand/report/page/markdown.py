@@ -34,7 +34,7 @@ def _is_title(block: str) -> bool:
 
 def _block(lines: list[str]) -> Markup:
     """A paragraph, with the list that may follow it."""
-    before = next((place for place, line in enumerate(lines) if _ITEM.match(line)), len(lines))
+    before = next((index for index, line in enumerate(lines) if _ITEM.match(line)), len(lines))
     text = Markup("<p>{}</p>").format(_inline(lines[:before])) if before else Markup()
     items: list[list[str]] = []
     for line in lines[before:]:
@@ -48,13 +48,13 @@ def _block(lines: list[str]) -> Markup:
 
 def _inline(lines: list[str]) -> Markup:
     text = str(escape(" ".join(line.strip() for line in lines).lstrip("# ")))
-    kept: list[str] = []
+    codes: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(f"<code>{found[1]}</code>")
-        return f"\0{len(kept) - 1}\0"
+    def keep(match: re.Match[str]) -> str:
+        codes.append(f"<code>{match[1]}</code>")
+        return f"\0{len(codes) - 1}\0"
 
     text = _CODE.sub(keep, text.replace("\0", ""))
     for pattern, tag in _EMPHASIS:
         text = pattern.sub(rf"<{tag}>\1</{tag}>", text)
-    return Markup(re.sub(r"\0(\d+)\0", lambda found: kept[int(found[1])], text))  # noqa: S704 - escaped above
+    return Markup(re.sub(r"\0(\d+)\0", lambda match: codes[int(match[1])], text))  # noqa: S704 - escaped above

@@ -45,31 +45,31 @@ class MarginSums:
         self._due: list[tuple[int, tuple[int, ...]]] = []
         self._kept: set[int] = set()
 
-    def add(self, count: float, *, shown: bool = True, kept: bool = False) -> int:
+    def add(self, count: float, *, shown: bool = True, public: bool = False) -> int:
         """A new entry; its place.
 
         Args:
             count: At least 0.
             shown: Whether the report shows it; a count that nobody shows may still follow from others.
-            kept: It is no secret, and is hidden only with what it goes with.
+            public: It is no secret, and is hidden only with what it goes with.
         """
-        place = len(self.counts)
+        entry = len(self.counts)
         self.counts.append(float(count))
         self._shown_at.append(0)
-        if kept:
-            self._kept.add(place)
-        if not shown or self.secret(place):
-            self.hidden.add(place)
-        return place
+        if public:
+            self._kept.add(entry)
+        if not shown or self.secret(entry):
+            self.hidden.add(entry)
+        return entry
 
-    def seen(self, place: int) -> None:
+    def seen(self, entry: int) -> None:
         """The report shows this entry once more."""
-        self._shown_at[place] += 1
+        self._shown_at[entry] += 1
 
-    def goes_with(self, other: int, one: int) -> None:
+    def goes_with(self, other: int, entry: int) -> None:
         """``other``, the right rows of a group, is hidden where all entries are that it goes with."""
-        self._with.setdefault(one, set()).add(other)
-        self._goes_with.setdefault(other, set()).add(one)
+        self._with.setdefault(entry, set()).add(other)
+        self._goes_with.setdefault(other, set()).add(entry)
         self.hidden.discard(other)
         if self._goes_with[other] <= self.hidden:
             self.hidden.add(other)
@@ -78,19 +78,19 @@ class MarginSums:
         """Keep everything that is shown by now: only what is added later may be hidden beside secrets."""
         self._kept |= set(range(len(self.counts))) - self.hidden
 
-    def secret(self, place: int) -> bool:
+    def secret(self, entry: int) -> bool:
         """Whether it is too small to be shown, and not 0."""
-        return place not in self._kept and _NOTHING < self.counts[place] < self._fewest - _NOTHING
+        return entry not in self._kept and _NOTHING < self.counts[entry] < self._fewest - _NOTHING
 
     def relate(self, total: int, parts: Iterable[int]) -> None:
         """Say that ``parts`` add up to ``total``."""
-        made = (total, tuple(parts))
-        if made in self._sums:
+        relation = (total, tuple(parts))
+        if relation in self._sums:
             return
-        self._sums[made] = None
-        self._due.append(made)
-        for place in {total, *made[1]}:
-            self._of.setdefault(place, []).append(made)
+        self._sums[relation] = None
+        self._due.append(relation)
+        for entry in {total, *relation[1]}:
+            self._of.setdefault(entry, []).append(relation)
 
     def settle(self) -> None:
         """Hide what must be hidden beside the secrets."""
@@ -99,19 +99,19 @@ class MarginSums:
             exposed = self._exposed() - self.open
             if not exposed:
                 return
-            for place in sorted(exposed):
-                if not self._hide_beside(place):
-                    self.open.add(place)
+            for entry in sorted(exposed):
+                if not self._hide_beside(entry):
+                    self.open.add(entry)
         self._lines()
         self.open |= self._exposed()
 
-    def _hide(self, place: int) -> None:
-        self.hidden.add(place)
-        for other in self._with.get(place, set()):
+    def _hide(self, entry: int) -> None:
+        self.hidden.add(entry)
+        for other in self._with.get(entry, set()):
             if self._goes_with[other] <= self.hidden:
                 self.hidden.add(other)
                 self._due += self._of.get(other, [])
-        self._due += self._of.get(place, [])
+        self._due += self._of.get(entry, [])
 
     def _lines(self) -> None:
         while self._due:
@@ -121,7 +121,7 @@ class MarginSums:
                 if not unseen and self.counts[total] > _NOTHING and self._shown_at[total]:
                     self._hide_one(parts)
                 continue
-            while unseen and (len(unseen) < 2 or sum(self.counts[one] for one in unseen) < self._fewest):
+            while unseen and (len(unseen) < 2 or sum(self.counts[entry] for entry in unseen) < self._fewest):
                 chosen = self._hide_one(parts, total)
                 if chosen is None or chosen == total:
                     break
@@ -130,9 +130,9 @@ class MarginSums:
     def _hide_one(self, parts: Iterable[int], total: int | None = None) -> int | None:
         """Hide the entry that costs least; None where nothing is left."""
         costs = [
-            (self._shown_at[one] * (_TOTALS if one == total else 1), self.counts[one], one)
-            for one in (*parts, *([] if total is None else [total]))
-            if one not in self.hidden and one not in self._kept and self.counts[one] > _NOTHING
+            (self._shown_at[entry] * (_TOTALS if entry == total else 1), self.counts[entry], entry)
+            for entry in (*parts, *([] if total is None else [total]))
+            if entry not in self.hidden and entry not in self._kept and self.counts[entry] > _NOTHING
         ]
         if not costs:
             return None
@@ -140,42 +140,42 @@ class MarginSums:
         self._hide(chosen)
         return chosen
 
-    def _hide_beside(self, place: int) -> bool:
+    def _hide_beside(self, secret: int) -> bool:
         """Hide one more entry near a secret that would follow; False where none is left."""
-        known, edge = {place}, [place]
+        known, edge = {secret}, [secret]
         while edge:
-            sums = [made for one in edge for made in self._of.get(one, ())]
-            near = dict.fromkeys(one for total, parts in sums for one in (*parts, total))
+            sums = [relation for entry in edge for relation in self._of.get(entry, ())]
+            near = dict.fromkeys(entry for total, parts in sums for entry in (*parts, total))
             if self._hide_one(near) is not None:
                 return True
-            edge = [one for one in near if one in self.hidden and one not in known]
+            edge = [entry for entry in near if entry in self.hidden and entry not in known]
             known |= set(edge)
         return False
 
     def _exposed(self) -> set[int]:
         """Secrets that follow from the sums and what is shown."""
-        secrets = {one for one in self.hidden if self.secret(one)}
-        found: set[int] = set()
+        secrets = {entry for entry in self.hidden if self.secret(entry)}
+        exposed: set[int] = set()
         while secrets:
             unknown, sums = self._tied(secrets.pop())
-            own = {one for one in unknown if self.secret(one)}
+            own = {entry for entry in unknown if self.secret(entry)}
             secrets -= own
-            found |= own & _steady(unknown, sums)
-        return found
+            exposed |= own & _steady(unknown, sums)
+        return exposed
 
     def _tied(self, start: int) -> tuple[list[int], list[tuple[int, tuple[int, ...]]]]:
         """Hidden counts above 0 that sums tie to this one, and those sums."""
         known, edge = {start: None}, [start]
         sums: dict[tuple[int, tuple[int, ...]], None] = {}
         while edge:
-            for made in self._of.get(edge.pop(), ()):
-                if made in sums:
+            for relation in self._of.get(edge.pop(), ()):
+                if relation in sums:
                     continue
-                sums[made] = None
-                for one in (*made[1], made[0]):
-                    if one in self.hidden and one not in known and self.counts[one] > _NOTHING:
-                        known[one] = None
-                        edge.append(one)
+                sums[relation] = None
+                for entry in (*relation[1], relation[0]):
+                    if entry in self.hidden and entry not in known and self.counts[entry] > _NOTHING:
+                        known[entry] = None
+                        edge.append(entry)
         return list(known), list(sums)
 
 
@@ -188,13 +188,13 @@ def _steady(unknown: Sequence[int], sums: Sequence[tuple[int, tuple[int, ...]]])
     from scipy import sparse
     from scipy.sparse.linalg import lsqr
 
-    places = {one: column for column, one in enumerate(unknown)}
+    places = {entry: column for column, entry in enumerate(unknown)}
     rows, columns, signs = [], [], []
     for row, (total, parts) in enumerate(sums):
-        for one, sign in [*((part, 1.0) for part in parts), (total, -1.0)]:
-            if one in places:
+        for entry, sign in [*((part, 1.0) for part in parts), (total, -1.0)]:
+            if entry in places:
                 rows.append(row)
-                columns.append(places[one])
+                columns.append(places[entry])
                 signs.append(sign)
     shape = (max(len(sums), 1), len(unknown))
     ties = sparse.csr_array((signs, (rows, columns)), shape=shape)
@@ -206,4 +206,4 @@ def _steady(unknown: Sequence[int], sums: Sequence[tuple[int, tuple[int, ...]]])
     else:
         fixed = lsqr(ties, sums_drawn, atol=1e-13, btol=1e-13, iter_lim=20 * len(unknown))[0]
     moved = np.abs(drawn - fixed)
-    return {one for one, column in places.items() if moved[column] < _STEADY}
+    return {entry for entry, column in places.items() if moved[column] < _STEADY}

@@ -52,8 +52,8 @@ class SmallCells:
         self._tied: set[tuple[int, ...]] = set()
         self._places: dict[tuple[int, str, int], int] = {}
         self._inside: dict[tuple[str, tuple[str, ...], str, str, str], int] = {}
-        for place, finding in enumerate(findings):
-            self._add(place, finding)
+        for index, finding in enumerate(findings):
+            self._add(index, finding)
         scope = _scope(findings[0]) if findings else ("", "", "")
         self._rows = None if rows is None else self._entry(scope, _ALL, rows)
         self._add_left_out(findings)
@@ -84,15 +84,15 @@ class SmallCells:
         """Whether something else follows from the cells, so that none of them may be shown."""
         return bool(self._sums.open - set(self._inside.values()))
 
-    def hidden(self, finding: int, what: str, place: int = 0) -> bool:
+    def hidden(self, finding: int, what: str, number: int = 0) -> bool:
         """Whether a count of a finding is hidden.
 
         Args:
             finding: Its place in the list.
             what: ``n``, ``group``, ``part`` or ``dropped``.
-            place: Of the group, part or reason.
+            number: Of the group, part or reason.
         """
-        entry = self._places.get((finding, what, place))
+        entry = self._places.get((finding, what, number))
         return entry is not None and entry in self._sums.hidden
 
     def cell_hidden(
@@ -102,12 +102,12 @@ class SmallCells:
         entry = self._inside.get((table, tuple(by), truth, group, prediction))
         return entry is None or entry in self._sums.hidden
 
-    def _entry(self, scope: _Scope, cell: Cell, n: float, *, shown: bool = True, kept: bool = False) -> int:
+    def _entry(self, scope: _Scope, cell: Cell, n: float, *, shown: bool = True, public: bool = False) -> int:
         axes = tuple(sorted(axis for axis, _ in cell))
         same = self._known.setdefault(scope, {}).setdefault(axes, {}).setdefault(cell, {})
         key = round(float(n), 6)
         if key not in same:
-            same[key] = self._sums.add(n, shown=shown, kept=kept)
+            same[key] = self._sums.add(n, shown=shown, public=public)
         if shown:
             self._sums.seen(same[key])
         return same[key]
@@ -118,48 +118,48 @@ class SmallCells:
             axes = tuple(sorted(axis for axis, _ in next(iter(own))))
             self._lists[scope, axes, frozenset(own.items())] = None
 
-    def _add(self, place: int, finding: Finding) -> None:
+    def _add(self, index: int, finding: Finding) -> None:
         """The counts that a finding shows."""
         scope = _scope(finding)
-        self._places[place, "n", 0] = self._entry(scope, _ALL, finding.n)
-        found: dict[tuple[str, tuple[str, ...]], dict[Cell, int]] = {}
+        self._places[index, "n", 0] = self._entry(scope, _ALL, finding.n)
+        entries_by_axes: dict[tuple[str, tuple[str, ...]], dict[Cell, int]] = {}
         for what, number, cell, n in _counted(finding):
             entry = self._entry(scope, cell, n)
-            self._places[place, what, number] = entry
+            self._places[index, what, number] = entry
             axes = tuple(sorted(axis for axis, _ in cell))
-            found.setdefault((what, axes), {})[cell] = entry
-        for own in found.values():
+            entries_by_axes.setdefault((what, axes), {})[cell] = entry
+        for own in entries_by_axes.values():
             self._list(scope, own)
         right = ("right", _answer(finding.params.get("answers") == "raw"))
-        for cell, entry, n in self._right(place, finding):
-            self._sums.goes_with(self._entry(scope, cell | {right}, n, kept=True), entry)
+        for cell, entry, n in self._right(index, finding):
+            self._sums.goes_with(self._entry(scope, cell | {right}, n, public=True), entry)
 
-    def _right(self, place: int, finding: Finding) -> Iterator[tuple[Cell, int, float]]:
+    def _right(self, index: int, finding: Finding) -> Iterator[tuple[Cell, int, float]]:
         """The right rows that accuracies tell: of all rows, of groups, of classes."""
         if finding.name == "accuracy" and finding.value is not None:
-            yield _ALL, self._places[place, "n", 0], finding.value * finding.n
+            yield _ALL, self._places[index, "n", 0], finding.value * finding.n
         for number, part in enumerate(finding.parts):
             accuracy = part.value if finding.name == "accuracy" else part.details.get("accuracy")
             if isinstance(accuracy, int | float):
-                entry = self._places[place, "part", number]
+                entry = self._places[index, "part", number]
                 yield _cell(finding, part.kind, part.key), entry, accuracy * part.n
 
     def _add_left_out(self, findings: Sequence[Finding]) -> None:
         """Rows that were left out of a finding: with those that were used, they are all rows."""
-        for place, finding in enumerate(findings):
+        for index, finding in enumerate(findings):
             scope = _scope(finding)
             counts = {
-                number: one.count
-                for number, one in enumerate(finding.dropped)
-                if not one.reason.startswith("class:")
+                number: left_out.count
+                for number, left_out in enumerate(finding.dropped)
+                if not left_out.reason.startswith("class:")
             }
             own = []
             for number, n in counts.items():
                 cell = frozenset({("left out", finding.dropped[number].reason)})
                 entry = self._entry(scope, cell, n)
-                self._places[place, "dropped", number] = entry
+                self._places[index, "dropped", number] = entry
                 own.append(entry)
-            used = self._places[place, "n", 0]
+            used = self._places[index, "n", 0]
             whole = finding.n + sum(counts.values())
             total = self._known[scope][()][_ALL].get(round(whole, 6))
             if own and total is not None:
@@ -186,7 +186,7 @@ class SmallCells:
             self._inside[table, by, truth, group, ""] = outer[cell] = entry
         between = {
             frozenset({("class", truth), (answer, prediction)}): self._entry(
-                scope, frozenset({("class", truth), (answer, prediction)}), n, shown=False, kept=True
+                scope, frozenset({("class", truth), (answer, prediction)}), n, shown=False, public=True
             )
             for (truth, prediction), n in columns.items()
         }
@@ -216,15 +216,15 @@ class SmallCells:
         own: frozenset[tuple[Cell, int]],
     ) -> None:
         under: dict[Cell, list[int]] = {}
-        for cell, entry in sorted(own, key=lambda one: one[1]):  # a set has another order in each process
-            above = frozenset(one for one in cell if one[0] in coarser)
+        for cell, entry in sorted(own, key=lambda pair: pair[1]):  # a set has another order in each process
+            above = frozenset(member for member in cell if member[0] in coarser)
             if above in totals:
                 under.setdefault(above, []).append(entry)
         for above, parts in under.items():
             for total in totals[above].values():
-                self._add_up(total, sorted(parts), kept="right" in coarser)
+                self._add_up(total, sorted(parts), public="right" in coarser)
 
-    def _add_up(self, total: int, parts: Sequence[int], *, kept: bool = False) -> None:
+    def _add_up(self, total: int, parts: Sequence[int], *, public: bool = False) -> None:
         """Tie parts to a total; a small rest is an entry that nobody shows, a large one leaves them free."""
         if (total, *parts) in self._tied:
             return
@@ -233,7 +233,7 @@ class SmallCells:
         if abs(rest) <= _ALIKE:
             self._sums.relate(total, parts)
         elif 0 < rest < self._fewest:
-            self._sums.relate(total, [*parts, self._sums.add(rest, shown=False, kept=kept)])
+            self._sums.relate(total, [*parts, self._sums.add(rest, shown=False, public=public)])
 
     def _tie_alike(self) -> None:
         """Counts of one thing that differ by few rows, such as with and without those not annotated."""
@@ -242,18 +242,18 @@ class SmallCells:
                 for same in cells.values():
                     ordered = [same[n] for n in sorted(same, reverse=True)]
                     for more, fewer in pairwise(ordered):
-                        self._add_up(more, [fewer], kept="right" in axes)
+                        self._add_up(more, [fewer], public="right" in axes)
 
     def _tie_settings(self) -> None:
         """Images of all settings are those of one person and those of two."""
         for (benchmark, model, setting), kinds in self._known.items():
-            parts = [self._known.get((benchmark, model, one), {}) for one in _SPLIT.get(setting, ())]
+            parts = [self._known.get((benchmark, model, split), {}) for split in _SPLIT.get(setting, ())]
             for axes, cells in kinds.items():
                 for cell, same in cells.items():
                     own = [list(part.get(axes, {}).get(cell, {}).values()) for part in parts]
-                    if own and all(len(one) == 1 for one in own):
+                    if own and all(len(entries) == 1 for entries in own):
                         for total in same.values():
-                            self._add_up(total, [one[0] for one in own], kept="right" in axes)
+                            self._add_up(total, [entries[0] for entries in own], public="right" in axes)
 
 
 def _scope(finding: Finding) -> _Scope:

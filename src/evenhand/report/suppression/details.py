@@ -71,17 +71,17 @@ def shown_details(
         people: Whether numbers of people may be shown.
         without: Names that go as well.
     """
-    counts = {key for key, one in details.items() if _counts_rows(key) and isinstance(one, int | float)}
+    counts = {key for key, value in details.items() if _counts_rows(key) and isinstance(value, int | float)}
     small = any(_is_small(details[key], fewest) for key in counts)
-    kept: dict[str, float | str | None] = {}
+    shown: dict[str, float | str | None] = {}
     for key, value in details.items():
         if key in without:
             continue
         if key in counts:
-            kept[key] = _HIDDEN if small else value
+            shown[key] = _HIDDEN if small else value
         elif key in _HARMLESS or (key == "coverage" and value == 1) or (people and key in PEOPLE):
-            kept[key] = value
-    return kept
+            shown[key] = value
+    return shown
 
 
 def plain_details(details: Details, *, rates: bool) -> dict[str, float | str | None]:
@@ -91,8 +91,8 @@ def plain_details(details: Details, *, rates: bool) -> dict[str, float | str | N
         details: Of the finding.
         rates: Whether the two values that are compared stay, because their difference does.
     """
-    kept = ("compared", "unit", "metric_direction", *(("first", "second") if rates else ()))
-    return {key: details[key] for key in kept if key in details}
+    keys = ("compared", "unit", "metric_direction", *(("first", "second") if rates else ()))
+    return {key: details[key] for key in keys if key in details}
 
 
 def single_sample(part: Part) -> bool:
@@ -119,7 +119,9 @@ def sub_cells(finding: Finding, part: Part) -> list[int] | None:
         return None
     own = [part.key] if isinstance(part.key, str) else list(part.key)
     kind = f"{part.kind}*{_OF_GENDER}"
-    return [place for place, one in enumerate(finding.parts) if one.kind == kind and [*one.key[:-1]] == own]
+    return [
+        index for index, other in enumerate(finding.parts) if other.kind == kind and [*other.key[:-1]] == own
+    ]
 
 
 def compared(finding: Finding) -> bool:

@@ -88,27 +88,27 @@ class HiddenFindings:
             by: self._values_of(by) for by in {(_raw(finding), tuple(finding.by)) for finding in findings}
         }
         self._few_people = {
-            (place, part.kind)
-            for place, one in enumerate(self._own)
-            for part in one.parts
+            (index, part.kind)
+            for index, finding in enumerate(self._own)
+            for part in finding.parts
             if few_people(part, fewest)
         }
         self._people = not self._few_people and not any(few_people(finding, fewest) for finding in findings)
         self._lost = [
-            [self._part_lost(place, one, number) for number in range(len(one.parts))]
-            for place, one in enumerate(self._own)
+            [self._part_lost(index, finding, number) for number in range(len(finding.parts))]
+            for index, finding in enumerate(self._own)
         ]
         self._classes = self._of_classes()
-        self.findings = [self._finding(place, one) for place, one in enumerate(self._own)]
+        self.findings = [self._finding(index, finding) for index, finding in enumerate(self._own)]
         self.changed = self.small.any_hidden or self.findings != self._own
 
     @property
     def rows_tell(self) -> bool:
         """Whether the number of all rows would tell how many were left out."""
         left_out = (
-            self.small.hidden(place, "dropped", number)
-            for place, one in enumerate(self._own)
-            for number in range(len(one.dropped))
+            self.small.hidden(index, "dropped", number)
+            for index, finding in enumerate(self._own)
+            for number in range(len(finding.dropped))
         )
         return self.small.rows_hidden or any(left_out)
 
@@ -137,21 +137,23 @@ class HiddenFindings:
     def _of_classes(self) -> dict[tuple[tuple[str, ...], str], tuple[bool, bool]]:
         """By grouping and class, whether its rows and its effect size are hidden."""
         return {
-            (tuple(one.by), key_text(part.key)): (
-                self.small.hidden(place, "part", number),
-                self._lost[place][number],
+            (tuple(finding.by), key_text(part.key)): (
+                self.small.hidden(index, "part", number),
+                self._lost[index][number],
             )
-            for place, one in enumerate(self._own)
-            if one.name == "skewsize" and not _raw(one)
-            for number, part in enumerate(one.parts)
+            for index, finding in enumerate(self._own)
+            if finding.name == "skewsize" and not _raw(finding)
+            for number, part in enumerate(finding.parts)
         }
 
     def _offered(self, groupings: Sequence[tuple[str, ...]]) -> dict[_Grouping, Cells]:
         """Cells of groupings that hold no coarser one; none where they are too many."""
         coarsest = [by for by in groupings if not any(set(other) < set(by) for other in groupings)]
-        over_all = any(not one.by and part.kind == "class" for one in self._own for part in one.parts)
-        found = {key: cells for key, cells in self._all.items() if key[1] in coarsest and not over_all}
-        return found if sum(map(len, found.values())) <= _MOST_CELLS else {}
+        over_all = any(
+            not finding.by and part.kind == "class" for finding in self._own for part in finding.parts
+        )
+        offered = {key: cells for key, cells in self._all.items() if key[1] in coarsest and not over_all}
+        return offered if sum(map(len, offered.values())) <= _MOST_CELLS else {}
 
     def _settled(self, findings: Sequence[Finding], rows: float | None) -> SmallCells:
         """What is hidden, after leaving out the cells of classes that cannot be protected; all if need be."""
@@ -182,34 +184,36 @@ class HiddenFindings:
             return None
         return lambda truth, group, answer: not self.small.cell_hidden(name, by, truth, group, answer)
 
-    def _part_lost(self, place: int, finding: Finding, number: int) -> bool:
+    def _part_lost(self, index: int, finding: Finding, number: int) -> bool:
         """Whether the value of a part is hidden."""
         part = finding.parts[number]
-        if self.small.hidden(place, "part", number) or self.small.hidden(place, "n"):
+        if self.small.hidden(index, "part", number) or self.small.hidden(index, "n"):
             return True
         # The few people of one part are all of them minus those of the other parts.
-        if (place, part.kind) in self._few_people or of_few_images(finding) or self._gap_hidden(place, part):
+        if (index, part.kind) in self._few_people or of_few_images(finding) or self._gap_hidden(index, part):
             return True
         values = self._values[_raw(finding), tuple(finding.by)]
         if compared(finding) and (apart(finding) or part.kind == "class" or _of_cells(finding)):
             return values.mixes or apart(finding)
         if finding.name in _CLASS_PARTS and part.kind == "class":
-            return self._group_hidden(place) or values.part(finding, key_text(part.key))
+            return self._group_hidden(index) or values.part(finding, key_text(part.key))
         return part.kind == "class*group" and values.whole(finding)
 
-    def _gap_hidden(self, place: int, part: Part) -> bool:
+    def _gap_hidden(self, index: int, part: Part) -> bool:
         """Whether a part is a gap of two rates of which one is hidden, or of how many rows nobody says."""
-        own = sub_cells(self._own[place], part)
-        return own is not None and (not own or any(self.small.hidden(place, "part", one) for one in own))
-
-    def _group_hidden(self, place: int) -> bool:
-        return any(
-            self.small.hidden(place, "group", number) for number in range(len(self._own[place].groups))
+        own = sub_cells(self._own[index], part)
+        return own is not None and (
+            not own or any(self.small.hidden(index, "part", number) for number in own)
         )
 
-    def _value_lost(self, place: int, finding: Finding) -> bool:
+    def _group_hidden(self, index: int) -> bool:
+        return any(
+            self.small.hidden(index, "group", number) for number in range(len(self._own[index].groups))
+        )
+
+    def _value_lost(self, index: int, finding: Finding) -> bool:
         """Whether a finding's own value is hidden."""
-        if self.small.hidden(place, "n") or few_people(finding, self._fewest):
+        if self.small.hidden(index, "n") or few_people(finding, self._fewest):
             return True
         if compared(finding) and base(finding.name) == "accuracy":
             return False
@@ -220,25 +224,25 @@ class HiddenFindings:
         unknown = compared(finding) and (
             (bool(finding.by) and apart(finding)) or (_of_cells(finding) and values.mixes)
         )
-        return unknown or self._group_hidden(place) or values.whole(finding) or self._parts_tell(place)
+        return unknown or self._group_hidden(index) or values.whole(finding) or self._parts_tell(index)
 
-    def _parts_tell(self, place: int) -> bool:
+    def _parts_tell(self, index: int) -> bool:
         """Whether a finding's value would tell of its hidden parts."""
-        finding, lost = self._own[place], self._lost[place]
+        finding, lost = self._own[index], self._lost[index]
         if finding.name in OF_EFFECTS:
             return self._aggregate_lost(finding)
         if finding.name in _CLASS_PARTS and any(lost):
             return aggregate_hidden(finding, [part.value for part in finding.parts], lost)
         # A gap of all rows is none of the gaps of its parts, nor their mean.
         return any(
-            gone and not self._gap_hidden(place, part)
+            gone and not self._gap_hidden(index, part)
             for part, gone in zip(finding.parts, lost, strict=True)
             if not single_sample(part)
         )
 
     def _aggregate_lost(self, finding: Finding) -> bool:
         """The same for a mean, median or maximum: its classes are those of the effect sizes beside it."""
-        for place, other in enumerate(self._own):
+        for index, other in enumerate(self._own):
             same = (other.by, other.benchmark, other.model, _raw(other)) == (
                 finding.by,
                 finding.benchmark,
@@ -247,51 +251,54 @@ class HiddenFindings:
             )
             if same and other.name == "skewsize":
                 values = [part.value for part in other.parts]
-                return aggregate_hidden(finding, values, self._lost[place])
+                return aggregate_hidden(finding, values, self._lost[index])
         return False
 
-    def _finding(self, place: int, finding: Finding) -> Finding:
+    def _finding(self, index: int, finding: Finding) -> Finding:
         small = self.small
         groups = [
-            GroupSize(key=one.key, n=self._count(one.n, small.hidden(place, "group", number)))
-            for number, one in enumerate(finding.groups)
+            GroupSize(key=group.key, n=self._count(group.n, small.hidden(index, "group", number)))
+            for number, group in enumerate(finding.groups)
         ]
         parts = [
-            self._part(place, finding, number)
-            for number, one in enumerate(finding.parts)
-            if not single_sample(one)
+            self._part(index, finding, number)
+            for number, part in enumerate(finding.parts)
+            if not single_sample(part)
         ]
         dropped = [
-            Dropped(reason=one.reason, count=self._count(one.count, small.hidden(place, "dropped", number)))
-            for number, one in enumerate(finding.dropped)
+            Dropped(
+                reason=left_out.reason,
+                count=self._count(left_out.count, small.hidden(index, "dropped", number)),
+            )
+            for number, left_out in enumerate(finding.dropped)
         ]
         changed: dict[str, Any] = {
-            "n": self._count(finding.n, small.hidden(place, "n")),
+            "n": self._count(finding.n, small.hidden(index, "n")),
             "groups": groups,
             "parts": parts,
             "dropped": dropped,
             "details": shown_details(finding.details, self._fewest, people=self._people),
         }
-        lost = self._value_lost(place, finding)
-        if lost and (finding.value is not None or small.hidden(place, "n")):
+        lost = self._value_lost(index, finding)
+        if lost and (finding.value is not None or small.hidden(index, "n")):
             changed |= {**_WITHOUT, "reason": REASON}
         elif tells_flips(finding, self._fewest):
             changed |= NO_TEST
             changed["details"] = {
-                key: one for key, one in changed["details"].items() if key not in OF_INTERVAL
+                key: value for key, value in changed["details"].items() if key not in OF_INTERVAL
             }
-        elif any(self._lost[place]) and _pooled(finding):
-            changed |= {one: None for one in _WITHOUT if one not in ("value", "interval")}
-        if lost or any(self._lost[place]):
-            told = plain_details(finding.details, rates=not lost and compared(finding))
-            changed |= {"details": told, "notes": [], "contrasts": []}
+        elif any(self._lost[index]) and _pooled(finding):
+            changed |= {key: None for key in _WITHOUT if key not in ("value", "interval")}
+        if lost or any(self._lost[index]):
+            details = plain_details(finding.details, rates=not lost and compared(finding))
+            changed |= {"details": details, "notes": [], "contrasts": []}
         elif (groups, dropped) != (finding.groups, finding.dropped):
             changed["notes"] = [note for note in finding.notes if not any(map(str.isdigit, note))]
         return finding.model_copy(update=changed)
 
-    def _part(self, place: int, finding: Finding, number: int) -> Part:
+    def _part(self, index: int, finding: Finding, number: int) -> Part:
         part = finding.parts[number]
-        if not self._lost[place][number]:
+        if not self._lost[index][number]:
             if compared(finding):
                 return part.model_copy(update=without_flips(part, self._fewest))
             changed: dict[str, Any] = {
@@ -300,14 +307,14 @@ class HiddenFindings:
             if part.kind == "group" and self._values[_raw(finding), tuple(finding.by)].mixes:
                 changed |= dict.fromkeys(("null", "chance_at", "p_value", "p_adjusted"))
             return part.model_copy(update=changed)
-        kept: dict[str, float | str | None] = {}
-        seen = not self.small.hidden(place, "part", number) and not self.small.hidden(place, "n")
+        details: dict[str, float | str | None] = {}
+        seen = not self.small.hidden(index, "part", number) and not self.small.hidden(index, "n")
         if seen and not compared(finding):  # a class that is shown: only what its small cells decide goes
-            kept = {name: value for name, value in part.details.items() if name == "accuracy"}
-        n = self._count(part.n, self.small.hidden(place, "part", number))
-        if part.value is None and part.reason and not self.small.hidden(place, "part", number):
-            return part.model_copy(update={"details": kept})
-        return part.model_copy(update={**_WITHOUT, "reason": REASON, "details": kept, "n": n})
+            details = {name: value for name, value in part.details.items() if name == "accuracy"}
+        n = self._count(part.n, self.small.hidden(index, "part", number))
+        if part.value is None and part.reason and not self.small.hidden(index, "part", number):
+            return part.model_copy(update={"details": details})
+        return part.model_copy(update={**_WITHOUT, "reason": REASON, "details": details, "n": n})
 
     def _count(self, n: float, hidden: bool) -> float:
         return float(-self._fewest) if hidden else n

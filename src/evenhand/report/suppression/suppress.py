@@ -80,7 +80,7 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
             if (shown := _table(name, table, fewest, hidden)) is not None
         },
         evidence=_evidence(content.evidence, fewest, hidden),
-        drawn=[_not_drawn(one) if hidden.changed else one for one in content.drawn],
+        drawn=[_not_drawn(artifact) if hidden.changed else artifact for artifact in content.drawn],
         fewest=fewest,
     )
 
@@ -139,7 +139,7 @@ def _evidence(
     """Cells that may be shown, a table for each grouping; a group of several attributes in its columns."""
     import polars
 
-    found = {}
+    shown_tables = {}
     for (name, by), cells in hidden.cells.items():
         counted = tables[name].drop_nulls(["truth", "prediction", *by])
         summed = counted.group_by("truth", *by, "prediction", maintain_order=True).agg(
@@ -148,7 +148,7 @@ def _evidence(
         keys = summed.select(
             polars.col("truth").cast(polars.String),
             polars.concat_str(
-                [polars.col(one).cast(polars.String) for one in by], separator=key_text(["", ""])
+                [polars.col(column).cast(polars.String) for column in by], separator=key_text(["", ""])
             ).alias("group"),
             polars.col("prediction").cast(polars.String),
         )
@@ -156,9 +156,9 @@ def _evidence(
             not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in keys.iter_rows()
         ]
         marked = summed.with_columns(shown=polars.Series(shown, dtype=polars.Boolean)).drop_nulls("shown")
-        kept = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
-        found["+".join(by) + "|" + name] = marked.with_columns(kept).drop("shown")
-    return found
+        shown_n = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
+        shown_tables["+".join(by) + "|" + name] = marked.with_columns(shown_n).drop("shown")
+    return shown_tables
 
 
 def _table(
@@ -177,8 +177,8 @@ def _table(
         )
     touched = ["+".join(by) for by in hidden.touched]
     if name in _COMPARED and "by" in columns:
-        kept = table.filter(~polars.col("by").is_in(touched))
-        return kept.filter(polars.col("n") >= fewest) if "n" in columns else kept
+        untouched = table.filter(~polars.col("by").is_in(touched))
+        return untouched.filter(polars.col("n") >= fewest) if "n" in columns else untouched
     if name == "coverage":
         return None if hidden.changed else table
     return table if name in _HARMLESS else None
@@ -232,37 +232,39 @@ def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
     rows = polars.when(share > 0).then(n / share).max().over("by", "truth", "group").fill_null(0)
     left = rows - n.sum().over("by", "truth", "group")
     small = (n.is_between(0, fewest, closed="none")) | (left.is_between(0.5, fewest - 0.5))
-    found = table.filter(small | (rows < fewest - 0.5)).select("by", "truth").unique()
-    return set(found.iter_rows())
+    classes = table.filter(small | (rows < fewest - 0.5)).select("by", "truth").unique()
+    return set(classes.iter_rows())
 
 
 def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
     """Without small counts, without the number of rows where that would tell them, and without warnings."""
-    kept: dict[str, Any] = _counts_hidden(manifest, fewest)
+    shown: dict[str, Any] = _counts_hidden(manifest, fewest)
     if hidden.rows_tell:
         rows = {row for row in _all_rows(manifest) if row >= fewest}
-        kept = _without_rows(kept, rows)
-        if "rows" in kept:
-            kept["rows"] = _HIDDEN
-    if (hidden.changed or manifest.get("kind") == "audit") and kept.get("warnings"):
-        kept["warnings"] = [one for one in kept["warnings"] if not any(map(str.isdigit, str(one)))]
-    return kept
+        shown = _without_rows(shown, rows)
+        if "rows" in shown:
+            shown["rows"] = _HIDDEN
+    if (hidden.changed or manifest.get("kind") == "audit") and shown.get("warnings"):
+        shown["warnings"] = [
+            warning for warning in shown["warnings"] if not any(map(str.isdigit, str(warning)))
+        ]
+    return shown
 
 
 def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
     """Counts of what was dropped or not answered, wherever it stands; with a small one, those beside it."""
     if isinstance(entry, Mapping):
-        own = {name: one for name, one in entry.items() if counts or name in _BESIDE}
+        own = {name: value for name, value in entry.items() if counts or name in _BESIDE}
         tells = counts or "unanswered" in own
-        small = tells and any(_is_count(one) and 0 < one < fewest for one in own.values())
+        small = tells and any(_is_count(value) and 0 < value < fewest for value in own.values())
         return {
             name: _HIDDEN
-            if small and name in own and _is_count(one)
-            else _counts_hidden(one, fewest, counts=counts or name in _TOLD)
-            for name, one in entry.items()
+            if small and name in own and _is_count(value)
+            else _counts_hidden(value, fewest, counts=counts or name in _TOLD)
+            for name, value in entry.items()
         }
     if isinstance(entry, list):
-        return [_counts_hidden(one, fewest, counts=counts) for one in entry]
+        return [_counts_hidden(value, fewest, counts=counts) for value in entry]
     return _HIDDEN if counts and _is_count(entry) and 0 < entry < fewest else entry
 
 
@@ -278,9 +280,9 @@ def _all_rows(entry: object, name: str = "") -> set[int]:
 def _without_rows(entry: object, rows: Collection[int]) -> Any:
     """The same where none of these numbers stands, neither as a number nor as a word of a command."""
     if isinstance(entry, Mapping):
-        return {name: _without_rows(one, rows) for name, one in entry.items()}
+        return {name: _without_rows(value, rows) for name, value in entry.items()}
     if isinstance(entry, list):
-        return [_without_rows(one, rows) for one in entry]
+        return [_without_rows(value, rows) for value in entry]
     if isinstance(entry, str):
         numbers = "|".join(map(str, sorted(rows)))
         return re.sub(rf"(?<![\w.:-])(?:{numbers})(?![\w.:-])", _HIDDEN, entry) if rows else entry

@@ -51,46 +51,48 @@ def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget:
     tables = content.evidence.values()
     cells = [table for table in tables if {"truth", "prediction", "n"} <= set(table.columns)]
     samples = [table for table in tables if "n" not in table.columns]
-    kept = []
+    views = []
     for table, about in _chosen(cells, chapter.by, kinds)[:1]:
-        kept.append(_kept(data, chapter, _cells(table, chapter.by, content.fewest), budget, ("cells", about)))
-    told = {kind for one in kept if one for kind in one["kinds"]}
-    for table, about in _chosen(samples, chapter.by, kinds if content.pictures else kinds - told):
+        views.append(
+            _kept(data, chapter, _cells(table, chapter.by, content.fewest), budget, ("cells", about))
+        )
+    shown_kinds = {kind for view in views if view for kind in view["kinds"]}
+    for table, about in _chosen(samples, chapter.by, kinds if content.pictures else kinds - shown_kinds):
         rows = _samples(table, chapter, min(budget, _A_CHAPTER))
         if content.pictures is not None and "sample" in rows.columns:
             rows = _with_pictures(rows, data, content.pictures)
-        kept.append(_kept(data, chapter, rows, budget, ("samples", about)))
-    return [one for one in kept if one]
+        views.append(_kept(data, chapter, rows, budget, ("samples", about)))
+    return [view for view in views if view]
 
 
 def _chosen(
     tables: Sequence[polars.DataFrame], by: Sequence[str], kinds: set[str]
 ) -> list[tuple[polars.DataFrame, list[str]]]:
     """The first table for each kind of part, with the kinds that it is taken for."""
-    found = []
+    selected = []
     left = set(kinds)
     for table in tables:
         has = {*table.columns, *(["group"] if by else []), *(["class"] if "truth" in table.columns else [])}
         about = sorted(kind for kind in left if set(kind.split("*")) <= has)
         if about and set(by) <= has:
-            found.append((table, about))
+            selected.append((table, about))
             left -= set(about)
-    return found
+    return selected
 
 
 def _conditions(finding: Finding, columns: Sequence[str]) -> Conditions:
     """Which values rows must have to be a finding's: its parameters, and its selection ``where``."""
-    told = {name: value for name, value in finding.params.items() if value is not None}
-    found = {
+    params = {name: value for name, value in finding.params.items() if value is not None}
+    conditions = {
         name: ["/".join(map(str, value)) if isinstance(value, list) else str(value)]
-        for name, value in told.items()
+        for name, value in params.items()
         if name in columns
     }
-    for each in str(told.get("where", "")).split(","):
+    for each in str(params.get("where", "")).split(","):
         name, _, values = each.partition("=")
         if name in columns:
-            found[name] = values.split("|")
-    return found
+            conditions[name] = values.split("|")
+    return conditions
 
 
 def _mine(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
@@ -103,9 +105,9 @@ def _mine(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
         return rows
     tests = [
         polars.all_horizontal(
-            polars.col(name).cast(polars.String).is_in(values) for name, values in one.items()
+            polars.col(name).cast(polars.String).is_in(values) for name, values in conditions.items()
         )
-        for one in wanted
+        for conditions in wanted
     ]
     return rows.filter(polars.any_horizontal(tests))
 
@@ -113,16 +115,19 @@ def _mine(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
 def _when(chapter: Chapter, columns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """For the tables of parts, by what they are about: how labels begin, and the rows that belong to them."""
     varying = facets.varying(chapter.findings) if chapter.faceted else ()
-    found: dict[str, list[dict[str, Any]]] = {}
+    selections: dict[str, list[dict[str, Any]]] = {}
     for finding in chapter.findings:
         about = finding.name if chapter.faceted else finding.metric
-        told = facets.row_params(finding, varying) if varying else ""
+        prefix = facets.row_params(finding, varying) if varying else ""
         needed = _conditions(finding, columns)
         if finding.parts and needed:
-            found.setdefault(about, []).append(
-                {"told": visible(told), "rows": {name: list(map(visible, of)) for name, of in needed.items()}}
+            selections.setdefault(about, []).append(
+                {
+                    "told": visible(prefix),
+                    "rows": {name: list(map(visible, of)) for name, of in needed.items()},
+                }
             )
-    return found
+    return selections
 
 
 def _axes(chapter: Chapter) -> dict[str, Mapping[str, str]]:
@@ -144,8 +149,8 @@ def _cells(table: polars.DataFrame, by: Sequence[str], fewest: int) -> polars.Da
     total = polars.col("n").sum().over("truth", _GROUP)
     hidden = polars.col("n") < fewest
     # One share beside its count gives the total, and so the one cell that is hidden.
-    told = ~hidden.any().over("truth", _GROUP)
-    cells = cells.with_columns(share=polars.when(told).then(polars.col("n") / total))
+    is_complete = ~hidden.any().over("truth", _GROUP)
+    cells = cells.with_columns(share=polars.when(is_complete).then(polars.col("n") / total))
     return cells.with_columns(n=polars.when(hidden).then(float(-fewest)).otherwise(polars.col("n")))
 
 
@@ -172,12 +177,12 @@ def _with_pictures(
     """The first of each truth and group, with their thumbnails."""
     import polars
 
-    told = [column for column in ("truth", _GROUP) if column in rows.columns]
-    shown = rows.group_by(*told, maintain_order=True).head(_PICTURES_OF_A_CELL)
-    taken = sum(one["rows"] for kept in data.evidence.values() for one in kept if one["of"] == "samples")
+    cell_columns = [column for column in ("truth", _GROUP) if column in rows.columns]
+    shown = rows.group_by(*cell_columns, maintain_order=True).head(_PICTURES_OF_A_CELL)
+    taken = sum(view["rows"] for views in data.evidence.values() for view in views if view["of"] == "samples")
     shown = shown.head(max(MOST_PICTURES - taken, 0))
-    found = pictures(shown["sample"].to_list())
-    addresses = [found.get(sample) for sample in shown["sample"]]
+    thumbnails = pictures(shown["sample"].to_list())
+    addresses = [thumbnails.get(sample) for sample in shown["sample"]]
     pictured = shown.with_columns(picture=polars.Series(addresses, dtype=polars.String))
     return pictured.select("sample", "picture", polars.exclude("sample", "picture"))
 
@@ -197,7 +202,7 @@ def _in_order(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
     import polars
 
     ranked = [key_text(part.key) for part in chapter.ranked]
-    places = {name: place for place, name in enumerate(ranked)}
+    places = {name: rank for rank, name in enumerate(ranked)}
     first = polars.col("truth").replace_strict(places, default=len(places), return_dtype=polars.Int64)
     if "truth" not in rows.columns:
         return (
@@ -216,17 +221,17 @@ def _kept(
 ) -> dict[str, Any]:
     of, kinds = what
     rows = _in_order(rows, chapter)
-    kept = rows.head(max(min(budget, _A_CHAPTER), 0))
-    if not kept.height:
+    shown = rows.head(max(min(budget, _A_CHAPTER), 0))
+    if not shown.height:
         return {}
     name = f"{chapter.id}-{of}-{kinds[0]}"
-    numeric = [column for column, dtype in kept.schema.items() if dtype.is_numeric()]
+    numeric = [column for column, dtype in shown.schema.items() if dtype.is_numeric()]
     texts = {
-        column: [None if cell is None else str(cell) for cell in kept[column]]
-        for column in kept.columns
+        column: [None if cell is None else str(cell) for cell in shown[column]]
+        for column in shown.columns
         if column not in numeric
     }
-    data.add_frame(name, {column: kept[column].to_list() for column in numeric}, texts)
+    data.add_frame(name, {column: shown[column].to_list() for column in numeric}, texts)
     shown_as = {"n": "count", "rank": "count", "picture": "picture"}
     columns = [
         {
@@ -234,9 +239,9 @@ def _kept(
             "title": visible(column.replace("_", " ")),
             "kind": shown_as.get(column, "number" if column in numeric else "label"),
         }
-        for column in kept.columns
-        if kept[column].n_unique() > 1 or column in _ALWAYS
-        if column != _GROUP or chapter.by != tuple(name for name in chapter.by[:1] if name in kept.columns)
+        for column in shown.columns
+        if shown[column].n_unique() > 1 or column in _ALWAYS
+        if column != _GROUP or chapter.by != tuple(name for name in chapter.by[:1] if name in shown.columns)
     ]
     aliases = {"class": "truth", "group": _GROUP}
     return {
@@ -248,6 +253,6 @@ def _kept(
         "when": _when(chapter, [name for name in texts if name != _GROUP]),
         "axes": _axes(chapter),
         "of": of,
-        "rows": kept.height,
-        "left": rows.height - kept.height,
+        "rows": shown.height,
+        "left": rows.height - shown.height,
     }

@@ -56,11 +56,11 @@ class PageData:
         if text is None:
             return None
         if text not in self._places:
-            place, shown = len(self.labels), visible(text)
-            self._places[text] = place
+            index, shown = len(self.labels), visible(text)
+            self._places[text] = index
             self.labels.append(shown)
             if shown != text:
-                self.exact[place] = text
+                self.exact[index] = text
         return self._places[text]
 
     def add_frame(
@@ -138,16 +138,18 @@ def add_sheet(data: PageData, name: str, columns: Mapping[str, Sequence[float | 
         name: What the table's ``data-sheet`` says.
         columns: Numbers or texts by heading, all of one length; a negative ``n`` is a hidden count.
     """
-    texts = {key: column for key, column in columns.items() if any(isinstance(one, str) for one in column)}
+    texts = {
+        key: column for key, column in columns.items() if any(isinstance(value, str) for value in column)
+    }
     numbers = {key: column for key, column in columns.items() if key not in texts}
     data.add_frame(
         name,
-        {key: [one for one in column if not isinstance(one, str)] for key, column in numbers.items()},
-        {key: [None if one is None else str(one) for one in column] for key, column in texts.items()},
+        {key: [value for value in column if not isinstance(value, str)] for key, column in numbers.items()},
+        {key: [None if value is None else str(value) for value in column] for key, column in texts.items()},
     )
     kinds = {key: "text" if key in texts else "count" if key in COUNTS else "number" for key in columns}
-    told = [{"key": key, "title": key, "kind": kind} for key, kind in kinds.items()]
-    data.tables[name] = {"frame": name, "columns": told}
+    headings = [{"key": key, "title": key, "kind": kind} for key, kind in kinds.items()]
+    data.tables[name] = {"frame": name, "columns": headings}
 
 
 def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:
@@ -160,12 +162,12 @@ def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:
 
     ranked = table.sort("order", maintain_order=True)
     shown = ranked["truth"].unique(maintain_order=True)
-    kept = ranked.filter(ranked["truth"].is_in(shown.head(MISTAKE_CLASSES).implode()))
-    present = set(kept.columns)
+    selected = ranked.filter(ranked["truth"].is_in(shown.head(MISTAKE_CLASSES).implode()))
+    present = set(selected.columns)
     data.add_frame(
         name,
-        {key: kept[key].to_list() for key in _MISTAKES_NUMBER if key in present},
-        {key: kept[key].cast(polars.String).to_list() for key in _MISTAKES_TEXT},
+        {key: selected[key].to_list() for key in _MISTAKES_NUMBER if key in present},
+        {key: selected[key].cast(polars.String).to_list() for key in _MISTAKES_TEXT},
     )
     return len(shown)
 

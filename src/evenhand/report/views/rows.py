@@ -125,11 +125,11 @@ def _interval(finding: Finding, with_level: bool) -> str:
     interval = finding.interval
     if interval is None:
         return DASH
-    told = [
+    remarks = [
         *([percent(interval.level)] if with_level else []),
         *(["spread, no interval"] if interval.method.startswith("spread") else []),
     ]
-    return span(interval.low, interval.high) + (f" ({', '.join(told)})" if told else "")
+    return span(interval.low, interval.high) + (f" ({', '.join(remarks)})" if remarks else "")
 
 
 def strip(finding: Finding) -> Strip | None:
@@ -170,11 +170,11 @@ def _round_end(reach: float) -> float:
 
 def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
     """Every metric that the report shows, once."""
-    found: dict[str, GlossaryEntry] = {}
+    entries: dict[str, GlossaryEntry] = {}
     for chapter in chapters:
         for finding in chapter.findings:
             equation = f", {finding.source.equation}" if finding.source.equation else ""
-            found.setdefault(
+            entries.setdefault(
                 finding.name,
                 GlossaryEntry(
                     title=finding.card.title,
@@ -186,7 +186,7 @@ def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
                     fair_value=finding.fair_at,
                 ),
             )
-    return list(found.values())
+    return list(entries.values())
 
 
 def bands(chapter: Chapter) -> list[dict[str, Any]]:

@@ -18,8 +18,8 @@ def histogram(chapter: Chapter) -> str:
     """A text alternative for the distribution of effect sizes."""
     usable = chapter.ranked
     counted = f"{plural(len(usable), 'class', 'classes')}: {band_words(usable)}"
-    told = f"Histogram of the effect sizes of {counted}.{_typical(usable)}"
-    return f"{told} The table of classes holds every value."
+    sentence = f"Histogram of the effect sizes of {counted}.{_typical(usable)}"
+    return f"{sentence} The table of classes holds every value."
 
 
 def classes(chapter: Chapter, alpha: float) -> str:
@@ -64,15 +64,15 @@ def _named(part: Part) -> str:
     return quoted(key_text(part.key))
 
 
-def _beyond(parts: Sequence[Part], alpha: float, one: str = "class") -> str:
+def _beyond(parts: Sequence[Part], alpha: float, singular: str = "class") -> str:
     """How many stand beyond chance; nothing where none could."""
-    told = [significance_of(part, alpha) for part in parts]
-    known = [one for one in told if one.side]
+    significances = [significance_of(part, alpha) for part in parts]
+    known = [significance for significance in significances if significance.side]
     if not known:
         return ""
-    many = "classes" if one == "class" else "groups"
-    hits = sum(one.beyond for one in known)
-    return f" Beyond chance: {hits or 'none'} of {plural(len(known), one, many)}."
+    many = "classes" if singular == "class" else "groups"
+    hits = sum(significance.beyond for significance in known)
+    return f" Beyond chance: {hits or 'none'} of {plural(len(known), singular, many)}."
 
 
 def _typical(parts: Sequence[Part]) -> str:

@@ -47,12 +47,12 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     known = [pair for pair in pairs if pair.value is not None]
     if not known:
         return "Could not be estimated. Not estimable is not the same as fair."
-    hits = [one for one in known if is_beyond(one, alpha)]
-    if not any(p_shown(one) is not None for one in known):
+    hits = [pair for pair in known if is_beyond(pair, alpha)]
+    if not any(p_shown(pair) is not None for pair in known):
         return f"Associations of {plural(len(known), 'pair')} of groups, without tests."
     if not hits:
         return _none_beyond(known)
-    whom = _named([f"{_worse(one)} (against {_better(one)})" for one in _strongest(hits)])
+    whom = _named([f"{_worse(pair)} (against {_better(pair)})" for pair in _strongest(hits)])
     many = f" (of {plural(len(known), 'pair')})" if len(known) > 1 else ""
     return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
 
@@ -66,17 +66,17 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     if _other_half(chapter):
         return ["They are listed below, to be compared with those of the held-out items."]
     pairs = [pair for pair in _pairs(chapter) if pair.value is not None]
-    told = [_strongest_told(pairs)] if pairs else []
+    sentences = [_strongest_told(pairs)] if pairs else []
     tested = [pair for pair in pairs if p_shown(pair) is not None and pair.role != "exploratory"]
     if tested:
-        hits = [_pair(one) for one in _strongest(tested) if is_beyond(one, alpha)]
+        hits = [_pair(pair) for pair in _strongest(tested) if is_beyond(pair, alpha)]
         many = f", corrected for all {len(tested)} pairs tested," if len(tested) > 1 else ""
-        told.append(
+        sentences.append(
             f"The p{many} is at most {alpha:g}, and the interval leaves out 0, for "
             f"{_named(hits) or 'no pair'}."
         )
-    told += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
-    return [*told, *_not_estimable(chapter)]
+    sentences += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
+    return [*sentences, *_not_estimable(chapter)]
 
 
 def null_told(chapter: Chapter) -> str:
@@ -100,10 +100,10 @@ def _none_beyond(known: Sequence[Finding]) -> str:
     first, count, attribute = known[0], plural(len(known), "pair"), _attribute(known[0])
     side = "greater" if first.params.get("mode") == "paper" else first.params.get("alternative")
     if side not in ("greater", "less"):
-        told = f"In none of {count} is a group tied more to {attribute} than chance explains."
-        return f"{told} That does not prove fairness."
+        sentence = f"In none of {count} is a group tied more to {attribute} than chance explains."
+        return f"{sentence} That does not prove fairness."
     how = "more" if side == "greater" else "less"
-    turned = sum((one.value or 0.0) * (1 if side == "greater" else -1) < 0 for one in known)
+    turned = sum((pair.value or 0.0) * (1 if side == "greater" else -1) < 0 for pair in known)
     return (
         f"In none of {count} is the first group tied {how} to {attribute} than the second beyond chance. p "
         f"looks at that side only; in {turned or 'none'} of them the tie goes the other way, untested."
@@ -156,33 +156,45 @@ def _reduction_verdict(reductions: Sequence[Finding]) -> str:
     ]
     if not known:
         return "Could not be estimated. Not estimable is not the same as helpful."
-    better = [one for one in known if one.interval is not None and one.interval.low > 0]
-    worse = [one for one in known if one.interval is not None and one.interval.high < 0]
-    weaker = _named([_pair(one) for one in _strongest(better)]) or f"none of {plural(len(known), 'pair')}"
-    told = f"On held-out items the association is weaker for {weaker}, by an interval that leaves out 0."
-    return f"{told} It is stronger for {_named([_pair(one) for one in worse])}." if worse else told
+    better = [
+        reduction for reduction in known if reduction.interval is not None and reduction.interval.low > 0
+    ]
+    worse = [
+        reduction for reduction in known if reduction.interval is not None and reduction.interval.high < 0
+    ]
+    weaker = (
+        _named([_pair(reduction) for reduction in _strongest(better)])
+        or f"none of {plural(len(known), 'pair')}"
+    )
+    sentence = f"On held-out items the association is weaker for {weaker}, by an interval that leaves out 0."
+    return (
+        f"{sentence} It is stronger for {_named([_pair(reduction) for reduction in worse])}."
+        if worse
+        else sentence
+    )
 
 
 def _reductions(chapter: Chapter) -> list[str]:
     """Before, after and reduction of the pairs with the strongest association before."""
-    found = [
+    reductions = [
         finding for finding in chapter.findings if finding.name == _REDUCTION and finding.value is not None
     ]
-    found.sort(key=lambda one: -abs(_detail(one, "before") or 0.0))
-    told = []
-    for one in found[:_NAMED]:
-        before, after = _detail(one, "before"), _detail(one, "after")
+    reductions.sort(key=lambda reduction: -abs(_detail(reduction, "before") or 0.0))
+    sentences = []
+    for reduction in reductions[:_NAMED]:
+        before, after = _detail(reduction, "before"), _detail(reduction, "after")
         ends = (
             f" from {number(before)} to {number(after)}" if before is not None and after is not None else ""
         )
-        told.append(
-            f"{_pair(one)}: d goes{ends}, a reduction of {number(one.value)}{_interval(one)}{_random(one)}."
+        sentences.append(
+            f"{_pair(reduction)}: d goes{ends}, a reduction of {number(reduction.value)}"
+            f"{_interval(reduction)}{_random(reduction)}."
         )
-    left = len(found) - len(told)
-    turned = [_pair(one) for one in found if one.details.get("sign") == "changed"]
-    told += [f"{plural(left, 'more pair')} in the table below."] if left > 0 else []
-    told += [f"The sign changed, so the tie now goes the other way: {_named(turned)}."] if turned else []
-    return [*told, *_not_estimable(chapter)]
+    left = len(reductions) - len(sentences)
+    turned = [_pair(reduction) for reduction in reductions if reduction.details.get("sign") == "changed"]
+    sentences += [f"{plural(left, 'more pair')} in the table below."] if left > 0 else []
+    sentences += [f"The sign changed, so the tie now goes the other way: {_named(turned)}."] if turned else []
+    return [*sentences, *_not_estimable(chapter)]
 
 
 def _strongest_told(pairs: Sequence[Finding]) -> str:
@@ -219,20 +231,23 @@ def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
             moved.append((high - low, pair, low, high))
     if not moved:
         return []
-    _, one, low, high = max(moved, key=lambda each: each[0])
-    items = [one.details.get("without_low_item"), one.details.get("without_high_item")]
+    _, extreme, low, high = max(moved, key=lambda each: each[0])
+    items = [extreme.details.get("without_low_item"), extreme.details.get("without_high_item")]
     named = listing(f"“{shorten(str(item))}”" for item in items if item)
     words = f" ({named})" if named else ""
-    return [f"One word or picture{words} moves d most for {_pair(one)}: without one it is {span(low, high)}."]
+    return [
+        f"One word or picture{words} moves d most for {_pair(extreme)}: without one it is {span(low, high)}."
+    ]
 
 
 def _pleasant(chapter: Chapter) -> list[str]:
     shares = [finding for finding in chapter.findings if finding.name == _WORDS and finding.value is not None]
     if not shares:
         return []
-    shares.sort(key=lambda one: one.value or 0.0)
+    shares.sort(key=lambda share: share.value or 0.0)
     ends = [
-        f"{number(one.value)} for {shorten(str(one.params.get('target')))}" for one in (shares[0], shares[-1])
+        f"{number(share.value)} for {shorten(str(share.params.get('target')))}"
+        for share in (shares[0], shares[-1])
     ]
     return [
         f"Of the {shares[0].params.get('k')} words nearest to a group’s images, the share of pleasant ones "
@@ -273,7 +288,7 @@ def _better(finding: Finding) -> str:
 
 
 def _strongest(findings: Sequence[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda one: -abs(one.value or 0.0))
+    return sorted(findings, key=lambda finding: -abs(finding.value or 0.0))
 
 
 def _named(names: Sequence[str]) -> str:

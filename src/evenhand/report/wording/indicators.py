@@ -38,10 +38,10 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     beside = [finding for finding in chapter.findings if finding.name == _BESIDE]
     if not main and not beside:
         return ""
-    told = _told(main, alpha) if _known(main) or not _known(beside) else ""
-    if told and not any(is_beyond(one, alpha) for one in _known(beside)):
-        return told
-    return f"{told} {_told(beside or main, alpha)}".strip()
+    sentence = _told(main, alpha) if _known(main) or not _known(beside) else ""
+    if sentence and not any(is_beyond(gap, alpha) for gap in _known(beside)):
+        return sentence
+    return f"{sentence} {_told(beside or main, alpha)}".strip()
 
 
 def _told(findings: Sequence[Finding], alpha: float) -> str:
@@ -49,16 +49,16 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
     known = _known(findings)
     if not known:
         return f"The gap between groups could not be estimated: {glossary.reason(findings[0].reason)}."
-    beyond = [one for one in known if is_beyond(one, alpha)]
-    papers = [one for one in known if one.params.get("threshold") == _PAPERS]
-    primary = [one for one in known if one.role == "primary"]
-    gap = max(beyond or primary or papers or known, key=lambda one: one.value or 0.0)
+    beyond = [finding for finding in known if is_beyond(finding, alpha)]
+    papers = [finding for finding in known if finding.params.get("threshold") == _PAPERS]
+    primary = [finding for finding in known if finding.role == "primary"]
+    gap = max(beyond or primary or papers or known, key=lambda finding: finding.value or 0.0)
     size = f"{_named(gap)}: {number(gap.value)}"
     if gap.interval is not None:
         ends = span(gap.interval.low, gap.interval.high)
         size += f" ({percent(gap.interval.level)} interval {ends})"
     size += _between(gap)
-    tested = [one for one in known if p_shown(one) is not None and one.role != "exploratory"]
+    tested = [finding for finding in known if p_shown(finding) is not None and finding.role != "exploratory"]
     if gap not in tested:
         return f"{size}, without a test." if p_shown(gap) is None else f"{size}, exploratory."
     if not beyond:
@@ -70,14 +70,14 @@ def _told(findings: Sequence[Finding], alpha: float) -> str:
 def _between(gap: Finding) -> str:
     """The two groups that the gap lies between, with their values; empty where the finding does not say."""
     for ends in _ENDS:
-        told = []
+        named_rates = []
         for end in ends:
             rates = (gap.details.get(f"{end}_{what}") for what in ("rate", "precision"))
             rate = next((rate for rate in rates if isinstance(rate, int | float)), None)
             if isinstance(gap.details.get(end), str) and rate is not None:
-                told.append(f"{quoted(gap.details[end])} {number(rate)}")
-        if len(told) == len(ends):
-            return f", {' against '.join(told)}"
+                named_rates.append(f"{quoted(gap.details[end])} {number(rate)}")
+        if len(named_rates) == len(ends):
+            return f", {' against '.join(named_rates)}"
     return ""
 
 
@@ -112,17 +112,17 @@ def missing(findings: Sequence[Finding]) -> list[str]:
 
 def _which(absent: Sequence[Finding], everywhere: Sequence[Finding]) -> str:
     """The parameters that tell those without a value from the others."""
-    told = []
+    phrases = []
     for name in varying(everywhere):
-        values = {str(one.params.get(name)): one.params.get(name) for one in absent}
-        if len(values) < len({str(one.params.get(name)) for one in everywhere}):
+        values = {str(finding.params.get(name)): finding.params.get(name) for finding in absent}
+        if len(values) < len({str(finding.params.get(name)) for finding in everywhere}):
             plain = (
                 list(values)
                 if name == "association"
                 else [in_words(name, value) for value in values.values()]
             )
-            told.append(listing(shorten(one) for one in plain))
-    return f" ({', '.join(told)})" if told else ""
+            phrases.append(listing(shorten(value) for value in plain))
+    return f" ({', '.join(phrases)})" if phrases else ""
 
 
 def _known(findings: Sequence[Finding]) -> list[Finding]:

@@ -34,15 +34,15 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
         manifest: Of the run; its ``about`` may say who gave each attribute.
     """
     names = list(dict.fromkeys(columns))
-    given = _given(manifest or {})
-    own = [name for name in names if given.get(name) == "the person"]
-    seen = [name for name in names if "perceived" in name.lower() or given.get(name) == "annotators"]
-    asked = [name for name in names if given.get(name) == "the prompt"]
-    told = {*own, *seen, *asked, *(name for name in names if given.get(name) == "the recording")}
+    sources = _given(manifest or {})
+    own = [name for name in names if sources.get(name) == "the person"]
+    seen = [name for name in names if "perceived" in name.lower() or sources.get(name) == "annotators"]
+    prompted = [name for name in names if sources.get(name) == "the prompt"]
+    stated = {*own, *seen, *prompted, *(name for name in names if sources.get(name) == "the recording")}
     unclear = [
         name
         for name in names
-        if name not in told and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
+        if name not in stated and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
     ]
     sentences = []
     if own:
@@ -52,10 +52,10 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
             f"{_columns(seen)} {_verb(seen)} perceived: annotators judged from an image, "
             "and the people shown may describe themselves differently."
         )
-    if asked:
+    if prompted:
         sentences.append(
-            f"{_columns(asked)} {_verb(asked)} what prompts of generated images asked for: nobody in them "
-            "exists, and the generator has stereotypes of its own."
+            f"{_columns(prompted)} {_verb(prompted)} what prompts of generated images asked for: nobody in "
+            "them exists, and the generator has stereotypes of its own."
         )
     if unclear:
         sentences.append(
@@ -68,8 +68,8 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
 def _given(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """Who gave each attribute, as far as the run says it."""
     about = manifest.get("about")
-    given = about.get("annotated_by") if isinstance(about, Mapping) else None
-    return given if isinstance(given, Mapping) else {}
+    sources = about.get("annotated_by") if isinstance(about, Mapping) else None
+    return sources if isinstance(sources, Mapping) else {}
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -53,26 +53,26 @@ def labelled(tables: Mapping[str, polars.DataFrame], fewest: int = 0) -> list[st
     for category, matched, more, n in table.select("category", "matched", "several", "n").iter_rows():
         ways[matched if category == "answer" else category] += n
         several += n if more else 0
-    told = [f"The {plural(sum(ways.values()), 'answer')} in words became labels, step by step."]
+    sentences = [f"The {plural(sum(ways.values()), 'answer')} in words became labels, step by step."]
     if not any(0 < n < fewest for n in (*ways.values(), several)):
-        told = [_counted(ways, several)]
-    told.append(
+        sentences = [_counted(ways, several)]
+    sentences.append(
         "Chapters “answers as they were said” take the words as they are, so that an answer is right there "
         "only if it is the label letter for letter; all others take the labels."
     )
-    return told
+    return sentences
 
 
 def _counted(ways: Mapping[str, int], several: int) -> str:
     total = sum(ways.values())
     named = {way: n for way, n in ways.items() if way not in _KINDS}
-    found = sum(named.values())
+    n_named = sum(named.values())
     how = [f"{count(n)} {_FOUND.get(way, f'by {way}')}" for way, n in sorted(named.items(), key=_most)]
     rest = [
         f"{count(ways[kind])} {words[ways[kind] != 1]}" for kind, words in _KINDS.items() if ways.get(kind)
     ]
-    share = f" ({found / total:.1%})" if total else ""
-    sentence = f"Of {plural(total, 'answer')} in words, {count(found)}{share} named a label"
+    share = f" ({n_named / total:.1%})" if total else ""
+    sentence = f"Of {plural(total, 'answer')} in words, {count(n_named)}{share} named a label"
     sentence += f": {listing(how)}" if how else ""
     sentence += f"; {listing(rest)}" if rest else ""
     more = f" {count(several)} named several labels, of which the first counts." if several else ""

@@ -71,7 +71,7 @@ def found(chapter: Chapter, alpha: float = ALPHA) -> list[str]:
     return [
         *(_rate(chapter, name) for name in ("resolution_accuracy", "misgendering_rate", "neutral_rate")),
         *(_gap(chapter, name) for name in _GAPS),
-        *(_difference(one.name, one, f" ({_scope(one)})") for one in _apart(chapter, alpha)),
+        *(_difference(gap.name, gap, f" ({_scope(gap)})") for gap in _apart(chapter, alpha)),
     ]
 
 
@@ -107,19 +107,19 @@ def coverage(table: polars.DataFrame | None) -> str:
 def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     if chapter.by:
         return _group_verdict(chapter, alpha)
-    widest = [one for name in _GAPS if (one := _widest(chapter, name)) is not None and one.value is not None]
+    widest = [gap for name in _GAPS if (gap := _widest(chapter, name)) is not None and gap.value is not None]
     if not widest:
         return "Could not be estimated. Not estimable is not the same as fair."
-    told = [_leaning(one) for one in widest if is_beyond(one, alpha)]
+    sentences = [_leaning(gap) for gap in widest if is_beyond(gap, alpha)]
     apart, tested = _apart(chapter, alpha), sum(_tested(gap) for gap in _gaps(chapter))
-    if not told:
+    if not sentences:
         also = " or in any other setting" if tested > len(widest) and not apart else ""
         where = f", over {_scope(widest[0])}{also}" if tested > len(widest) else ""
-        told = [f"Neither {_OUTCOMES} differs between genders beyond chance{where}."]
-        told += [] if apart else ["That does not prove fairness."]
+        sentences = [f"Neither {_OUTCOMES} differs between genders beyond chance{where}."]
+        sentences += [] if apart else ["That does not prove fairness."]
     if apart:
-        told.append(f"In part of the images: {' '.join(map(_leaning, apart))}")
-    return " ".join(told)
+        sentences.append(f"In part of the images: {' '.join(map(_leaning, apart))}")
+    return " ".join(sentences)
 
 
 def _tested(finding: Finding) -> bool:
@@ -134,15 +134,15 @@ def _gaps(chapter: Chapter) -> list[Finding]:
 
 def _apart(chapter: Chapter, alpha: float) -> list[Finding]:
     """Gaps of a setting beyond chance that the widest one is not, or that go the other way."""
-    found = []
+    gaps = []
     for gap in _gaps(chapter):
         wide = _widest(chapter, gap.name)
         if gap is wide or wide is None or not is_beyond(gap, alpha):
             continue
         same = (gap.value or 0.0) * (wide.value or 0.0) > 0
         if not (same and is_beyond(wide, alpha)):
-            found.append(gap)
-    return found
+            gaps.append(gap)
+    return gaps
 
 
 def _leaning(finding: Finding) -> str:
@@ -161,7 +161,7 @@ def _scope(finding: Finding) -> str:
 
 def _group_verdict(chapter: Chapter, alpha: float) -> str:
     """Groups whose parts differ between genders beyond chance, for each gap."""
-    found, tested = list[str](), 0
+    sentences, tested = list[str](), 0
     for name, what in _GROUPED.items():
         finding = chapter.first(name)
         parts = [part for part in (_groups(finding) if finding else []) if part.p_adjusted is not None]
@@ -169,11 +169,11 @@ def _group_verdict(chapter: Chapter, alpha: float) -> str:
         hits = [part for part in parts if is_beyond(part, alpha)]
         if hits:
             names = listing(map(_name, hits[:5])) + (" and others" if len(hits) > 5 else "")
-            found.append(f"{what} differs between genders beyond chance in {names}.")
+            sentences.append(f"{what} differs between genders beyond chance in {names}.")
     if not tested:
         return "Rates by group, without tests between genders."
-    if found:
-        return " ".join(found)
+    if sentences:
+        return " ".join(sentences)
     outcomes = _OUTCOMES.replace(" nor ", " or ")
     return f"In none of {plural(tested, 'group')} does {outcomes} differ between genders beyond chance."
 
@@ -183,30 +183,37 @@ def _retrieval_verdict(chapter: Chapter, alpha: float) -> str:
     known = [
         finding for finding in chapter.findings if finding.name in _RETRIEVAL and finding.value is not None
     ]
-    if not any(one.name == "bias_at_k" for one in known):
+    if not any(finding.name == "bias_at_k" for finding in known):
         return "Could not be estimated. Not estimable is not the same as fair."
-    beyond = [one for one in known if is_beyond(one, alpha)]
-    told = _ahead([one for one in beyond if one.name == "bias_at_k"])
-    neither = not told
+    beyond = [finding for finding in known if is_beyond(finding, alpha)]
+    sentences = _ahead([finding for finding in beyond if finding.name == "bias_at_k"])
+    neither = not sentences
     if neither:
-        told = [
+        sentences = [
             "On average over occupations, neither gender is ranked first more often than chance explains."
         ]
-    within = [one for one in known if one.name in _UNEVEN and not _fixed(one) and _tested(one)]
+    within = [
+        finding for finding in known if finding.name in _UNEVEN and not _fixed(finding) and _tested(finding)
+    ]
     uneven = [
-        one for one in beyond if one.name in _UNEVEN and significance_of(one, alpha).side == _UNEVEN[one.name]
+        finding
+        for finding in beyond
+        if finding.name in _UNEVEN and significance_of(finding, alpha).side == _UNEVEN[finding.name]
     ]
     if uneven:
-        uneven.sort(key=lambda one: p_shown(one) or 0.0)
-        which = [f"{_measure(one)} {number(one.value)} (p {p_value(p_shown(one))})" for one in uneven]
-        told.append(
+        uneven.sort(key=lambda finding: p_shown(finding) or 0.0)
+        which = [
+            f"{_measure(finding)} {number(finding.value)} (p {p_value(p_shown(finding))})"
+            for finding in uneven
+        ]
+        sentences.append(
             "Within occupations, one gender or the other comes first more than chance gives: "
             f"{listing(which)}."
         )
     elif neither:
         also = "Nor is either within occupations. " if within else ""
-        told.append(f"{also}That does not prove fairness.")
-    return " ".join(told)
+        sentences.append(f"{also}That does not prove fairness.")
+    return " ".join(sentences)
 
 
 def _fixed(finding: Finding) -> bool:
@@ -265,7 +272,7 @@ def _difference(name: str, finding: Finding | None, scope: str = "") -> str:
 
 
 def _by_groups(chapter: Chapter) -> list[str]:
-    told = []
+    sentences = []
     names = {
         "resolution_accuracy": "Accuracy",
         "misgendering_rate": "Misgendering",
@@ -280,8 +287,8 @@ def _by_groups(chapter: Chapter) -> list[str]:
         if parts:
             low, high = min(parts, key=_value), max(parts, key=_value)
             ends = f"{number(low.value)} ({_name(low)}) to {number(high.value)} ({_name(high)})"
-            told.append(f"{what} runs from {ends}.")
-    return told
+            sentences.append(f"{what} runs from {ends}.")
+    return sentences
 
 
 def _name(part: Part) -> str:

@@ -145,27 +145,29 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     """How sure the findings are: which primary ones are beyond chance, and how many have no value."""
     findings = [finding for chapter in chapters for finding in chapter.findings]
     with_test = [finding for finding in findings if finding.value is not None and finding.p_value is not None]
-    primary = [one for one in with_test if one.role != "exploratory"]
+    primary = [finding for finding in with_test if finding.role != "exploratory"]
     missing = sum(finding.value is None for finding in findings)
-    told = []
+    sentences = []
     if primary:
-        hits = [one for one in primary if is_beyond(one, alpha)]
+        hits = [finding for finding in primary if is_beyond(finding, alpha)]
         many = f", corrected together for {count(len(primary))} tests" if len(primary) > 1 else ""
         names = listing([*map(_tested_name, hits[:_NAMED]), *_more(len(hits) - _NAMED)])
-        told.append(
+        sentences.append(
             f"How sure: beyond chance (p at most {alpha:g}{many}, and the interval leaves out what chance "
             f"gives): {names or 'nothing'}."
         )
     if len(primary) < len(with_test):
-        told.append("Every other p is exploratory: it was not corrected, and no verdict rests on it.")
+        sentences.append("Every other p is exploratory: it was not corrected, and no verdict rests on it.")
     if findings and not with_test:
-        told.append("How sure: no finding was tested, so nothing here says how far chance explains them.")
+        sentences.append(
+            "How sure: no finding was tested, so nothing here says how far chance explains them."
+        )
     if missing:
-        told.append(
+        sentences.append(
             f"Not estimable: {count(missing)} of {plural(len(findings), 'finding')}, each with its reason. "
             "That is not the same as fair."
         )
-    return told
+    return sentences
 
 
 def _tested_name(finding: Finding) -> str:
@@ -244,8 +246,8 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
     gap = chapter.first("accuracy_gap")
     if gap is not None and gap.null is not None and gap.value is not None and against_chance(gap, alpha):
         chance = span(gap.null.low, gap.null.high)
-        place = against_chance(gap, alpha)
-        sentence += f"; the worst group lies {number(gap.value)} below the whole, {place} ({chance})"
+        standing = against_chance(gap, alpha)
+        sentence += f"; the worst group lies {number(gap.value)} below the whole, {standing} ({chance})"
     if finding.value == 0:
         sentence += (
             ". No prediction is a true label: if the two are different kinds of labels, this says nothing of "
@@ -303,8 +305,8 @@ def _largest(chapter: Chapter, alpha: float) -> list[str]:
     top = usable[0]
     chance = ""
     if top.null is not None:
-        place = against_chance(top, alpha) or "chance alone gives"
-        chance = f"; {place} {span(top.null.low, top.null.high)}"
+        standing = against_chance(top, alpha) or "chance alone gives"
+        chance = f"; {standing} {span(top.null.low, top.null.high)}"
     return [f"The largest is {number(top.value)} for {quoted(key_text(top.key))}{_interval(top)}{chance}."]
 
 
